@@ -25,9 +25,10 @@ ssize_t read_cached(int fd, std::span<uint8_t> buffer, uint64_t offset) {
     return preadv2(fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
 }
 
-bool file_system_tells(int fd) {
+// Asked at the end, where nothing is read.
+bool file_system_tells(int fd, uint64_t size) {
     uint8_t byte;
-    return read_cached(fd, std::span(&byte, 1), 0) >= 0 || errno == EAGAIN;
+    return read_cached(fd, std::span(&byte, 1), size) >= 0 || errno == EAGAIN;
 }
 
 // For anybody else mincore() reports every page as present.
@@ -53,7 +54,9 @@ FileSource::File::~File() {
 }
 
 FileSource::FileSource(int fd, uint64_t size, std::string path)
-    : file_(std::make_shared<File>(fd)), path_(std::move(path)), reads_now_(file_system_tells(fd)) {
+    : file_(std::make_shared<File>(fd)), path_(std::move(path)), reads_now_(file_system_tells(fd, size)) {
+    // No reading ahead: sendfile() would begin it on the loop, and it may wait for the file's map of blocks.
+    posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     if (!reads_now_ || size == 0 || sysconf(_SC_PAGESIZE) != static_cast<long>(kPage) || !mincore_is_honest(fd)) return;
     void* mapping = mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (mapping == MAP_FAILED) return;
@@ -78,6 +81,9 @@ size_t FileSource::resident(uint64_t offset, size_t bytes) const {
 
 size_t FileSource::read_now(std::span<uint8_t> buffer, uint64_t offset) const {
     if (!reads_now_) return 0;
+    // RWF_NOWAIT alone does not wait for the bytes, but has the kernel begin to read them.
+    if (file_->mapping) buffer = buffer.first(resident(offset, buffer.size()));
+    if (buffer.empty()) return 0;
     const ssize_t got = in_memory_ ? pread(file_->fd, buffer.data(), buffer.size(), static_cast<off_t>(offset))
                                    : read_cached(file_->fd, buffer, offset);
     return got > 0 ? static_cast<size_t>(got) : 0;
@@ -95,6 +101,7 @@ base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
         [file = file_, at = block * kBlockBytes, fault = read_fault(path_)] {
             static thread_local std::array<uint8_t, 64 * 1024> nowhere;
             if (suffer(fault)) return;
+            posix_fadvise(file->fd, static_cast<off_t>(at), kBlockBytes, POSIX_FADV_WILLNEED);  // all of it at once
             for (uint64_t done = 0; done < kBlockBytes;) {
                 const ssize_t got = pread(file->fd, nowhere.data(), nowhere.size(), static_cast<off_t>(at + done));
                 if (got <= 0) return;

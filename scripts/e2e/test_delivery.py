@@ -1,0 +1,250 @@
+"""Delivery of files and segments: from the page cache, from memory and from a disk, byte for byte, and by a loop that
+never waits."""
+
+import contextlib
+import ctypes
+import mmap
+import os
+import random
+import re
+import threading
+import time
+
+import pytest
+
+from lib import hls, http, media, publishing, rtmp
+from lib.server import default_vhost
+from lib.timing import scaled, wait_until
+
+SEED = 23
+BODY = random.Random(SEED).randbytes(3_000_000)
+SLOW_MS = 2000
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "TLS"])
+def delivery(request, servers, certificate):
+    """A server with a file, its port, and whether that is of TLS."""
+    key, cert = certificate
+    server = servers(
+        http="https { enabled on; listen 127.0.0.1:HTTPS_PORT; cert %s; key %s; }" % (cert, key),
+        vhosts=default_vhost(),
+        environment={"DISK_FAULT": f"path=cold op=read delay_ms={SLOW_MS}"},
+    )
+    html = server.dir / "html"
+    (html / "a.bin").write_bytes(BODY)
+    tls = request.param
+    return server, html, server.https_port if tls else server.http_port, tls
+
+
+def drop_from_memory(path):
+    """Its pages, which must be on the disk for that."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def pages_in_memory(path):
+    size, libc = os.path.getsize(path), ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    with open(path, "rb") as file:
+        mapping = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), 0)
+    pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+    assert libc.mincore(ctypes.c_void_p(mapping), ctypes.c_size_t(size), pages) == 0
+    libc.munmap(ctypes.c_void_p(mapping), ctypes.c_size_t(size))
+    return sum(page & 1 for page in pages)
+
+
+def stalls(server):
+    found = re.findall(r"the loop stalled for (\d+) ms.*blocked in a system call", server.log())
+    return [int(ms) for ms in found]
+
+
+def ranges(size, count=20):
+    """Pairs of first and last, from all over, at and around the sizes of pieces too."""
+    numbers = random.Random(SEED)
+    pairs = [(0, size - 1), (size - 1, size - 1), (4095, 4096), (32767, 65536), (262143, 262145)]
+    pairs += [sorted(numbers.choices(range(size), k=2)) for _ in range(count)]
+    return [(first, last) for first, last in pairs if last < size]
+
+
+def check_ranges(port, tls, path, body):
+    with http.Connection(port, tls) as connection:
+        for first, last in ranges(len(body)):
+            connection.request("GET", path, Range=f"bytes={first}-{last}")
+            response = connection.read_response()
+            assert response.status == 206, f"bytes {first} to {last}: {response.describe()}"
+            assert response.headers["content-range"] == f"bytes {first}-{last}/{len(body)}", response.describe()
+            assert response.body == body[first : last + 1], f"bytes {first} to {last} are not those of the file"
+        connection.request("HEAD", path)
+        head = connection.read_response("HEAD")
+        assert head.headers["content-length"] == str(len(body)), head.describe()
+        connection.request("GET", path, If_None_Match=head.headers["etag"])
+        assert connection.read_response().status == 304
+        connection.request("GET", path)
+        assert connection.read_response().body == body, "the whole file is not what it is"
+
+
+def test_bytes_of_a_file(delivery):
+    _, _, port, tls = delivery
+    check_ranges(port, tls, "/a.bin", BODY)
+
+
+@pytest.mark.parametrize("storage", ["disk", "memory"])
+def test_bytes_of_a_segment(servers, certificate, storage):
+    key, cert = certificate
+    server = servers(
+        http="https { enabled on; listen 127.0.0.1:HTTPS_PORT; cert %s; key %s; }" % (cert, key),
+        vhosts=hls.vhost(fragment="2", storage=storage),
+    )
+    with rtmp.publisher(server, "live", "one", timeout=scaled(10)) as client:
+        publishing.send_all(client, media.from_keyframe(media.frequent_keyframes()))
+        playlist = hls.wait(server, "/live/one.m3u8", lambda list: list.segments)
+        uri = playlist.segments[0].uri
+        body = hls.fetch(server, "/live/one.m3u8", uri)
+        assert len(body) > 40_000 and body[0] == 0x47 and len(body) % 188 == 0, f"{uri} is no TS: {len(body)} bytes"
+        check_ranges(server.http_port, False, f"/live/{uri}", body)
+        check_ranges(server.https_port, True, f"/live/{uri}", body)
+
+
+def test_a_file_that_is_replaced_or_removed(delivery):
+    _, html, port, tls = delivery
+
+    def get(path):
+        response = http.get(port, path, tls=tls)
+        return response.body if response.status == 200 else response.status
+
+    def soon(path, expected, what):
+        began = time.monotonic()
+        while get(path) != expected:
+            assert time.monotonic() - began < scaled(1) + 0.2, f"{what} was not noticed in a second: {get(path)!r:.40}"
+            time.sleep(0.02)
+
+    for round_number in range(3):
+        text = b"file %d" % round_number
+        (html / "new").write_bytes(text)
+        os.replace(html / "new", html / "changing")
+        soon("/changing", text, "a replaced file")
+        (html / "changing").write_bytes(text + b" written over")
+        soon("/changing", text + b" written over", "a changed file")
+    os.remove(html / "changing")
+    soon("/changing", 404, "a removed file")
+    for name in ("one", "two"):
+        (html / name).mkdir()
+        (html / name / "x").write_text(name)
+        (html / "link.new").symlink_to(name)
+        os.replace(html / "link.new", html / "link")
+        soon("/link/x", name.encode(), "a link to another directory")
+    (html / "two").rename(html / "gone")
+    soon("/link/x", 404, "a renamed directory")
+
+
+def test_a_slow_disk_holds_up_nobody(delivery):
+    """Fifty clients want a file that is not in memory, and others one that is."""
+    server, html, port, tls = delivery
+    (html / "cold.bin").write_bytes(BODY[:200_000])
+    drop_from_memory(html / "cold.bin")
+    assert pages_in_memory(html / "cold.bin") == 0
+    took, wrong = [], []
+
+    def want_cold():
+        body = http.get(port, "/cold.bin", tls=tls).body
+        took.append(time.monotonic() - started)
+        if body != BODY[:200_000]:
+            wrong.append(len(body))
+
+    started = time.monotonic()
+    clients = [threading.Thread(target=want_cold) for _ in range(50)]
+    for client in clients:
+        client.start()
+    slowest = requests = 0
+    with http.Connection(port, tls) as connection:
+        while any(client.is_alive() for client in clients):
+            began = time.monotonic()
+            connection.request("GET", "/a.bin", Range="bytes=1000-151000")
+            assert connection.read_response().body == BODY[1000:151001]
+            slowest, requests = max(slowest, time.monotonic() - began), requests + 1
+            if requests % 900 == 0:  # a connection is for a thousand
+                time.sleep(0.01)
+                connection.close()
+                connection.__init__(port, tls)
+    assert not wrong, f"answers of {wrong} bytes, or others than the file's"
+    assert min(took) > SLOW_MS / 1000 * 0.9, f"the file was in memory, or was read elsewhere: {min(took):.2f} s"
+    assert max(took) < scaled(3 * SLOW_MS / 1000), f"the clients did not share a read: {max(took):.2f} s"
+    assert slowest < SLOW_MS / 1000 * 0.7, f"a request for another file took {slowest:.2f} s, {requests} requests"
+    assert max(stalls(server), default=0) < 1000, f"the loop was blocked for {stalls(server)} ms"
+
+
+def test_memory_that_is_dropped_all_the_time(delivery):
+    server, html, port, tls = delivery
+    (html / "warm.bin").write_bytes(BODY)
+    end = time.monotonic() + 3
+    wrong, done = [], []
+
+    def client():
+        while time.monotonic() < end:
+            body = http.get(port, "/warm.bin", tls=tls).body
+            done.append(1)
+            if body != BODY:
+                wrong.append(len(body))
+
+    clients = [threading.Thread(target=client) for _ in range(4)]
+    for one in clients:
+        one.start()
+    while time.monotonic() < end:
+        drop_from_memory(html / "warm.bin")
+    for one in clients:
+        one.join()
+    assert not wrong and len(done) >= 4, f"{len(done)} answers, wrong: {wrong}"
+    assert max(stalls(server), default=0) < 1000, f"the loop was blocked for {stalls(server)} ms"
+
+
+def test_clients_that_stop_reading(delivery):
+    server, html, port, tls = delivery
+    (html / "large.bin").write_bytes(BODY * 10)
+    assert http.get(port, "/a.bin", tls=tls).body == BODY
+    before = server.rss_kb()
+    stopped = [http.Connection(port, tls, receive_buffer=8192) for _ in range(60)]
+    for connection in stopped:
+        connection.request("GET", "/large.bin")
+        connection.read_head()
+    time.sleep(1)
+    each = (server.rss_kb() - before) / len(stopped)
+    limit = 250 if tls else 120
+    assert each < limit, f"each client that does not read makes the server hold {each:.0f} kB, the limit is {limit}"
+    assert http.get(port, "/a.bin", tls=tls).body == BODY
+    for connection in stopped:
+        connection.close()
+    wait_until(lambda: not any("large.bin" in name for name in server.open_files().values()), 10, "the file is closed")
+
+
+def test_a_file_cut_while_it_is_sent(delivery):
+    server, html, port, tls = delivery
+    for size in (10_000_000, 9_999_000, 4_096_000, 10):
+        (html / "cut.bin").write_bytes(b"x" * 20_000_000)
+        with http.Connection(port, tls, receive_buffer=8192) as connection:
+            connection.request("GET", "/cut.bin")
+            head = connection.read_head()
+            assert head.headers["content-length"] == "20000000", head.describe()
+            os.truncate(html / "cut.bin", size)
+            got = 0
+            with contextlib.suppress(OSError):  # over TLS the end without close_notify is one
+                while more := len(connection.socket.recv(1 << 20)):
+                    got += more
+            assert got < 20_000_000, f"a file cut to {size} bytes was sent with {got}"
+    assert http.get(port, "/a.bin", tls=tls).body == BODY
+
+
+def test_names_that_clients_choose(delivery):
+    """A walk over many files leaves no descriptors behind, and names of none are not remembered."""
+    server, html, port, tls = delivery
+    for number in range(300):
+        (html / f"n{number}").write_text(str(number))
+    before = server.fds()
+    with http.Connection(port, tls) as connection:
+        for number in range(300):
+            connection.request("GET", f"/n{number}")
+            assert connection.read_response().body == str(number).encode()
+            connection.request("GET", f"/none{number}")
+            assert connection.read_response().status == 404
+    wait_until(lambda: server.fds() <= before, 5, lambda: f"{server.fds()} descriptors, {before} before")
