@@ -19,6 +19,8 @@ using base::Result;
 namespace {
 
 constexpr size_t kMaxWarnings = 2 * kMaxSessionTracks;
+// Payload types of an m= line that are looked at: each of them is searched for in all attributes.
+constexpr size_t kMaxTypes = 16;
 
 Direction direction_of(const Section& section, Direction otherwise) {
     for (Direction direction : {Direction::kSendRecv, Direction::kSendOnly, Direction::kRecvOnly, Direction::kInactive})
@@ -36,7 +38,7 @@ uint32_t kbps_of(const Section& section) {
 std::vector<uint8_t> payload_types(const MediaSection& media) {
     std::vector<uint8_t> types;
     auto add = [&](std::string_view text) {
-        if (auto type = number<uint8_t>(text, 127)) types.push_back(*type);
+        if (auto type = number<uint8_t>(text, 127); type && types.size() < kMaxTypes) types.push_back(*type);
     };
     for (const std::string& format : media.formats) add(format);
     if (!media.formats.empty()) return types;
@@ -143,6 +145,9 @@ std::optional<size_t> find_track(const ReadSession& session, std::string_view ur
         if (same_url(session.tracks[i].control, url)) return i;
     for (size_t i = 0; i < session.tracks.size(); ++i)
         if (same_path(session.tracks[i].control, url)) return i;
+    // RTP-Info may have the end only.
+    for (size_t i = 0; i < session.tracks.size(); ++i)
+        if (!url.empty() && session.tracks[i].control.ends_with("/" + std::string(url))) return i;
     if (session.tracks.size() == 1 && same_path(session.control, url)) return 0;
     return std::nullopt;
 }

@@ -136,6 +136,9 @@ TEST(ReadSession, Ffmpeg) {
     EXPECT_EQ(session.tracks[2].format.latm_config, base::Slice::copy(hex("400023203fc0")));
     EXPECT_EQ(find_track(session, "rtsp://192.0.2.1:8554/live/s/streamid=1"), 1u);
     EXPECT_EQ(find_track(session, "rtsp://localhost/live/s/streamid=2"), 2u);
+    EXPECT_EQ(find_track(session, "streamid=2"), 2u);
+    EXPECT_EQ(find_track(session, "2"), std::nullopt);
+    EXPECT_EQ(find_track(session, ""), std::nullopt);
     EXPECT_EQ(find_track(session, "rtsp://192.0.2.1:8554/live/s/streamid=3"), std::nullopt);
     EXPECT_EQ(find_track(session, "rtsp://192.0.2.1:8554/live/s"), std::nullopt);
 }
@@ -253,6 +256,12 @@ TEST(ReadSession, IsBounded) {
     auto session = read(std::string_view(many).substr(0, many.size() / 2));
     EXPECT_EQ(session.tracks.size(), 2u * media::kMaxTracks);
     EXPECT_EQ(session.skipped.size(), kMaxSessionTracks);
+    // Many payload types and many attributes: not each is searched for in all of them.
+    std::string types = "v=0\r\nm=video 0 RTP/AVP";
+    for (int i = 0; i < 250; ++i) types += " 111";
+    types += "\r\n";
+    for (int i = 0; i < 8000; ++i) types += "a=x\n";
+    EXPECT_EQ(read(types).skipped.size(), 1u);
     EXPECT_EQ(read_session_text(std::string(65 * 1024, 'a'), kBase).error().code(), base::Code::kLimit);
 }
 
