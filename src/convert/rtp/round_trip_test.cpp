@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "convert/rtp/rtp_reader.h"
 #include "convert/rtp/rtp_writer.h"
@@ -278,6 +280,61 @@ TEST(RtpRoundTrip, FramesComeBackTheSame) {
         EXPECT_EQ(track->codec, c.codec);
         EXPECT_EQ(reader.counters(0).frames, sent.size());
         EXPECT_EQ(reader.counters(0).payloads.malformed + reader.counters(0).payloads.damaged, 0u);
+    }
+}
+
+// Packets are lost, the first ones behind the first frame: what comes are whole frames of the source with their times,
+// video from a keyframe on.
+TEST(RtpRoundTrip, LossesLeaveWholeFramesWithTheirTimes) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        const auto sent = frames_of(c);
+        const media::TrackSet set = tracks_of(c, sent[0]);
+        const auto tracks = sdp::session_tracks(set, {.single_nalus = c.single_nalus});
+        RtpWriterOptions options;
+        options.format = tracks[0].format;
+        options.payload_type = tracks[0].payload_type;
+        options.max_packet = c.max_packet;
+        auto writer = RtpWriter::make(set.tracks[0], options);
+        ASSERT_TRUE(writer);
+        RtpReader reader(read_back(tracks));
+        const size_t every = c.max_packet < 300 ? 197 : 41;
+        size_t packet_count = 0, next = 0;
+        bool hole = false, waits = false;
+        Time last = media::kNoTime;
+        std::optional<Time> offset;
+        std::vector<Frame> out;
+        for (const Frame& frame : sent) {
+            base::SliceBuilder buffer;
+            std::vector<WrittenPacket> packets;
+            ASSERT_TRUE(writer->write(frame, buffer, packets));
+            for (const WrittenPacket& at : packets) {
+                if (++packet_count % every == 0) {
+                    hole = waits = true;
+                    continue;
+                }
+                auto view = rtp::PacketView::parse(buffer.bytes().subspan(at.begin, at.end - at.begin));
+                reader.push(0, view->header(), view->payload(), std::exchange(hole, false), media::to_us(frame.dts),
+                            out);
+            }
+        }
+        size_t count = 0;
+        for (const Frame& frame : out) {
+            if (frame.sequence_header) continue;
+            if (!offset) offset = frame.pts() - sent[0].pts();
+            const Time tick = media::from_ticks(1, tracks[0].format.clock_rate);
+            while (next < sent.size() && media::distance(sent[next].pts() + *offset, frame.pts()) > 2 * tick) ++next;
+            ASSERT_LT(next, sent.size()) << "frame " << count << " has a time of none of the source";
+            ASSERT_EQ(frame.payload, sent[next].payload) << "frame " << count;
+            EXPECT_GT(frame.dts, last);
+            last = frame.dts;
+            ++count;
+            ++next;
+        }
+        EXPECT_TRUE(waits) << "no packet was lost";
+        EXPECT_GT(count, 0u);
+        EXPECT_LT(count, sent.size());
+        EXPECT_EQ(reader.counters(0).jumps, 0u);
     }
 }
 
