@@ -1,6 +1,7 @@
 """RTSP: players over TCP get what was published, by our own client, ffmpeg and GStreamer; requests, sessions, access, bad
 input."""
 
+import base64
 import re
 import socket
 import subprocess
@@ -335,6 +336,71 @@ def test_transport_is_not_mixed_and_a_pause_pauses(udp_stream, udp_server):
         assert not player.frames, "nothing should come while paused"
 
 
+# --- the HTTP tunnel
+
+
+class Tunnel(rtsp.Client):
+    """Requests go base64-encoded on a second connection, cut into pieces."""
+
+    def __init__(self, server, cookie="a-cookie"):
+        super().__init__(server.rtc_port)
+        head = "{} /live/s HTTP/1.0\r\nx-sessioncookie: {}\r\nContent-Length: 32767\r\n\r\n"
+        self.socket.sendall(head.format("GET", cookie).encode())
+        while b"\r\n\r\n" not in self.data:
+            self._fill()
+        self.head, _, self.data = self.data.partition(b"\r\n\r\n")
+        self.post = rtsp.Client(server.rtc_port)
+        self.post.socket.sendall(head.format("POST", cookie).encode())
+
+    def send(self, data):
+        text = base64.b64encode(data)
+        for at in range(0, len(text), 7):
+            self.post.socket.sendall(text[at : at + 7])
+
+    def close(self):
+        super().close()
+        self.post.close()
+
+
+def test_the_http_tunnel(stream, server, tool, tmp_path):
+    with Tunnel(server) as player:
+        assert player.head.startswith(b"HTTP/1.0 200") and b"application/x-rtsp-tunnelled" in player.head, player.head
+        player.play(rtsp.url(server, "live/s"))
+        frames = list(player.read_frames(5, lambda got: len(got) > 150))
+        response = player.request("GET_PARAMETER", rtsp.url(server, "live/s"))
+        assert response.status == 200, f"a request while playing: {response}"
+        player.post.socket.close()
+        assert player.ended(), "a tunnel should end with its POST"
+    rtsp.assert_same(stream.tags, frames, 44_100, "RTSP by the HTTP tunnel")
+    out = tmp_path / "out.mkv"
+    tool(ffmpeg.command("-rtsp_transport", "http", "-i", rtsp.url(server, "live/s"), "-map", "0:a", "-t", "1", "-c", "copy", out)).finish(20)
+    assert out.stat().st_size > 2000, "ffmpeg should play by the tunnel"
+
+
+def test_bad_tunnels(server):
+    cases = {
+        "no cookie": (b"GET /live/s HTTP/1.0\r\n\r\n", b"HTTP/1.0 400"),
+        "a long cookie": (b"GET / HTTP/1.0\r\nx-sessioncookie: " + b"x" * 200 + b"\r\n\r\n", b"HTTP/1.0 400"),
+        "POST without GET": (b"POST / HTTP/1.0\r\nx-sessioncookie: none\r\n\r\n", b"HTTP/1.0 404"),
+    }
+    for name, (data, want) in cases.items():
+        with rtsp.client(server) as bad:
+            bad.send(data)
+            bad._fill()
+            assert bad.data.startswith(want), f"{name}: {want} was expected, {bad.data} came"
+            assert bad.ended(), f"{name}: the connection should end"
+    with Tunnel(server, "one") as first:
+        first.post.socket.sendall(b"!!!!")
+        assert first.ended(), "a tunnel with other characters than base64 should end"
+    with Tunnel(server, "two") as first:
+        first.send(b"\x00\x01\x02")
+        assert first.ended(), "a tunnel with garbage should end"
+    with rtsp.client(server) as waiting, rtsp.client(server) as other:
+        for one in (waiting, other):
+            one.send(b"GET / HTTP/1.0\r\nx-sessioncookie: same\r\n\r\n")
+        assert other.ended(), "a second GET with the same cookie should end"
+
+
 # --- access
 
 
@@ -549,9 +615,6 @@ def test_garbage_is_answered_or_disconnected(stream, server):
     for name, data in GARBAGE.items():
         with rtsp.client(server) as bad:
             bad.send(data)
-            if name == "HTTP":
-                assert bad.response().status == 405, "HTTP without a tunnel should get 405"
-                continue
             assert bad.ended(), f"{name}: the connection should end"
     with rtsp.client(server) as player:
         player.play(rtsp.url(server, "live/s"))

@@ -127,6 +127,7 @@ Result<void> Connection::take_input() {
         const Message request = reader_.take_message();
         restart_timeout();
         if (!request.is_request) continue;
+        if (request.is_http) return begin_tunnel(request, rest);
         const Message response = respond(request);
         if (session_.state() == ::rtsp::ServerSession::State::kPlaying) {
             const std::vector<uint8_t> early(rest.begin(), rest.end());
@@ -138,6 +139,47 @@ Result<void> Connection::take_input() {
     }
     if (work_->end_reason.empty()) return {};
     (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
+    return {};
+}
+
+// A GET waits for its POST and goes on with both connections; a POST gives its connection away and ends.
+Result<void> Connection::begin_tunnel(const Message& request, std::span<const uint8_t> rest) {
+    const std::string cookie(request.headers.get("x-sessioncookie"));
+    Message response;
+    response.is_request = false;
+    response.is_http = true;
+    response.status = 200;
+    if (cookie.empty() || cookie.size() > Tunnels::kMaxCookie || work_->tunnelled) {
+        response.status = 400;
+    } else if (request.method == ::rtsp::Method::kPost) {
+        Tunnels::Half half{nullptr, {rest.begin(), rest.end()}};
+        std::swap(half.socket, work_->socket);
+        if (service_.tunnels().join(ip(), cookie, half)) {
+            not_a_connection();  // the tunnel counts
+            will_end("joined a tunnel", CloseReason::kDone);
+            return {};
+        }
+        std::swap(half.socket, work_->socket);
+        response.status = 404;
+    }
+    response.headers.add("Server", service_.signature());
+    response.headers.add("Connection", "close");
+    response.headers.add("Cache-Control", "no-store");
+    if (response.status == 200) response.headers.add("Content-Type", "application/x-rtsp-tunnelled");
+    TRY(send(::rtsp::write(response)), "writing");
+    if (response.status != 200) {
+        (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
+        return base::fail(Code::kProtocol, response.status == 404 ? "the POST of a tunnel without its GET"
+                                                                  : "an HTTP request without x-sessioncookie");
+    }
+    auto half = TRY(service_.tunnels().wait(ip(), cookie));
+    auto address = base::IpAddress::parse(ip());
+    net::Admission::Ticket ticket;
+    if (address) ticket = net::Admission::Ticket(service_.sessions().admission(), *address);
+    work_->socket = std::make_unique<TunnelStream>(std::move(work_->socket), std::move(half.socket),
+                                                   std::move(half.early), std::move(ticket));
+    work_->tunnelled = true;
+    restart_timeout();
     return {};
 }
 

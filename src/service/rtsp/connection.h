@@ -80,6 +80,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         Newcomer newcomer;
         std::string nonce;
         bool authenticated = false;
+        bool tunnelled = false;
         unsigned wrong_passwords = 0;
         // Of the stream that was described.
         std::unique_ptr<TrackWatch> watch;
@@ -102,6 +103,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     base::Result<void> serve();
     base::Result<void> take_input();
     base::Result<void> read_once();
+    base::Result<void> begin_tunnel(const Message& request, std::span<const uint8_t> rest);
     base::Result<void> send(std::string_view bytes);
     void restart_timeout();
     void end(const base::Error& error);

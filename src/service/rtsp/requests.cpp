@@ -50,7 +50,7 @@ Connection::Message Connection::response_to(const Message& request, int status, 
 
 // Requests that no method needs to look at. Nothing: it is a valid one.
 std::optional<Connection::Message> Connection::refuse_early(const Message& request) {
-    if (request.is_http) return response_to(request, 405, "the HTTP tunnel is not offered");
+    if (request.is_http) return response_to(request, 405, "not within a session");
     if (!request.cseq()) return response_to(request, 400, "no CSeq");
     for (const std::string_view name : {"Require", "Proxy-Require"}) {
         const auto required = request.headers.find(name);

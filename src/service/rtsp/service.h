@@ -18,6 +18,7 @@
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/rtsp/connection.h"
+#include "service/rtsp/tunnel.h"
 #include "service/rtsp/udp_ports.h"
 
 namespace service::rtsp {
@@ -48,6 +49,7 @@ class Service {
     const std::string& signature() const { return signature_; }
     // Null: media by UDP is not offered.
     UdpPorts* udp_ports() { return udp_ports_.get(); }
+    Tunnels& tunnels() { return tunnels_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     void remove(Connection& connection);  // and destroys it
 
@@ -66,6 +68,7 @@ class Service {
     net::TlsPair tls_pair_{"rtsps"};
     std::vector<std::unique_ptr<net::Acceptor>> listeners_;
     runtime::LogLimit refusal_log_;
+    Tunnels tunnels_;
     std::unique_ptr<UdpPorts> udp_ports_;
     runtime::Task timer_;
     base::IndexedList<Connection> connections_;
