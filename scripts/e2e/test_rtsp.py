@@ -197,6 +197,22 @@ def test_the_end_of_the_stream_ends_players(servers):
     server.wait_log("rtsp-play ended: .*stream-ended")
 
 
+def test_another_codec_ends_players(server):
+    """They were told of the first one: they have to ask again."""
+    first, second = media.tags(media.plain()), media.tags(media.hevc())
+    with rtsp.client(server) as player:
+        with rtmp.publisher(server, "live", "s") as client:
+            publishing.send_all(client, first[:100])
+            player.play(rtsp.url(server, "live/s"))
+            player.read_frames(3, lambda got: len(got) > 20)
+        with rtmp.publisher(server, "live", "s") as client:
+            publishing.send_all(client, second[:100])
+            assert player.ended(5), "a player of H.264 should be disconnected when HEVC comes in its place"
+            with rtsp.client(server) as again:
+                again.describe(rtsp.url(server, "live/s"))
+                assert "H265" in again.sdp, f"the description should be of HEVC now: {again.sdp}"
+
+
 def test_rtsps(servers, certificate):
     key, cert = certificate
     tls = f"rtsps {{ enabled on; listen 127.0.0.1:HTTPS_PORT; key {key}; cert {cert}; }}"

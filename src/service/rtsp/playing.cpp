@@ -100,6 +100,7 @@ Result<void> Connection::open_stream(const std::string& url) {
     params_ = place.params;
     url_ = url;
     stream_ = std::move(stream);
+    work_->vhost = nullptr;  // of a description that it announced before
     work_->watch = std::move(watch);
     work_->tracks = std::move(described);
     return {};

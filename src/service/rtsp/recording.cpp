@@ -49,6 +49,8 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
     stream_ = std::move(stream);
     for (const std::string& warning : announced->warnings) base::log::info("RTSP publish: {}", warning);
     for (const auto& skipped : announced->skipped) base::log::warn("RTSP publish: left out: {}", skipped.reason);
+    work_->watch.reset();  // of a stream that it asked for before
+    work_->tracks.clear();
     work_->announced = *std::move(announced);
     work_->snapshot = snapshot;
     work_->vhost = place.vhost;

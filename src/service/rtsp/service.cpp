@@ -1,8 +1,10 @@
 #include "service/rtsp/service.h"
 
 #include "base/log.h"
+#include "live/fanout/live_log.h"
 #include "runtime/loop/clock.h"
 #include "service/rtsp/config.h"
+#include "service/rtsp/interleaved.h"
 
 namespace service::rtsp {
 
@@ -27,8 +29,9 @@ Result<void> Service::start() {
         const config::ListenAddress& address = server.udp.listen.front();
         udp_ports_ = TRY(UdpPorts::open({address.host, address.port, address.ipv6_only}), "rtsp_server.udp.listen");
         base::log::trace("RTP of RTSP by UDP on {}, RTCP on the next port", address.text());
-        timer_ = runtime::spawn("rtsp-timer", [this] { check_timeouts(); });
     }
+    timer_ = runtime::spawn("rtsp-housekeeper", [this] { housekeeping(); });
+    if (!timer_) return base::fail(base::Code::kSystem, "no coroutine for the RTSP server");
     if (!server.rtsps.enabled) return {};
     TRY(tls_pair_.load(server.rtsps.cert, server.rtsps.key));
     return listen(server.rtsps.listen, &tls_pair_);
@@ -73,9 +76,26 @@ void Service::stop_accepting() {
     listeners_.clear();
 }
 
-void Service::check_timeouts() {
-    while (runtime::sleep_ms(1'000))
+void Service::housekeeping() {
+    while (runtime::sleep_ms(1'000)) {
         for (auto& connection : connections_) connection->check_timeout(runtime::now_ms());
+        end_outdated_players();
+    }
+}
+
+// Players of a track whose codec is another one now: what they were told of it is no longer true, and nothing of it
+// comes any more.
+void Service::end_outdated_players() {
+    registry_.for_each([](live::Stream& stream) {
+        stream.for_each_log([&](live::LiveLog& log) {
+            if (log.key().format != interleaved_format()) return;
+            const PlayKey key(log.key());
+            for (size_t i = 0; i < key.size(); ++i) {
+                const media::Track* track = stream.tracks()->find(key[i].kind, key[i].index);
+                if (track && track->codec != key[i].codec) return log.audience().end_all();
+            }
+        });
+    });
 }
 
 void Service::close_all() {

@@ -58,7 +58,8 @@ class Service {
     base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
     void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
     void close_all();
-    void check_timeouts();
+    void housekeeping();
+    void end_outdated_players();
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
