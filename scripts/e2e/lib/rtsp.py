@@ -298,9 +298,7 @@ def assert_arrived(tags, received, who, video=None):
         for index, (one, other) in enumerate(zip(want, got)):
             assert content(one) == content(other), f"{who}: {flv.NAMES[kind]} frame {index} should be {one.describe()}, it is {other.describe()}"
             cts = (_cts(one), _cts(other)) if kind == flv.VIDEO else (0, 0)
-            # Until both tracks have begun, their times are estimates.
-            if index >= 5:
-                shifts.append(other.timestamp + cts[1] - one.timestamp - cts[0])
+            shifts.append(other.timestamp + cts[1] - one.timestamp - cts[0])
         assert len(want) == len(got), f"{who}: {len(want)} {flv.NAMES[kind]} frames should come, {len(got)} did"
     assert max(shifts) - min(shifts) <= 2, f"{who}: presentation times should be shifted by one constant, the shifts are {min(shifts)} to {max(shifts)} ms"
 
