@@ -169,6 +169,7 @@ Connection::Message Connection::setup(const Message& request) {
     const auto named = track_of(request.url);
     if (!named) return response_to(request, 459, "the URL of a track is needed, as the description has it");
     const size_t track = *named;
+    if (track >= session_.tracks()) return response_to(request, 404, "no such track");
     if (claimed_ >> track & 1) {
         release_ports(track);
         session_.undo_setup(track);
