@@ -184,7 +184,7 @@ Connection::Message Connection::setup(const Message& request) {
         session_.undo_setup(track);
         return response_to(request, 461, lack);
     }
-    if (session_id_.empty()) session_id_ = random_hex(8);
+    if (session_id_.empty()) session_id_ = random_hex(7);
     Message response = response_to(request);
     response.headers.add("Transport", ::rtsp::write(session_.transport(track)));
     return response;
