@@ -23,7 +23,7 @@ void DecodingTimes::declare(const Frame& header) {
         auto config = parse_hevc_config(header.payload);
         if (!config || config->sps.empty()) return;
         auto sps = parse_hevc_sps(config->sps[0]);
-        if (sps) declare(sps->reordered_frames, Time(0));
+        if (sps) declare(sps->reordered_frames, sps->frame_duration);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/bytes.h"
+#include "media/h265_timing.h"
 #include "media/nalu.h"
 
 namespace media {
@@ -81,10 +82,10 @@ Result<void> read_size(BitReader& b, HevcSps& sps) {
     return {};
 }
 
-// sps_max_num_reorder_pics of the highest temporal layer.
+// sps_max_num_reorder_pics of the highest temporal layer, and what follows.
 void read_reordering(BitReader& b, HevcSps& sps) {
     constexpr uint32_t kMaxFrames = 16;
-    b.ue();  // log2_max_pic_order_cnt_lsb_minus4
+    const uint32_t order_bits = b.ue() + 4;
     const int count = b.bit() ? sps.temporal_layers : 1;
     uint32_t frames = 0;
     for (int i = 0; i < count; ++i) {
@@ -92,7 +93,9 @@ void read_reordering(BitReader& b, HevcSps& sps) {
         frames = b.ue();
         b.ue();
     }
-    if (b.ok() && frames <= kMaxFrames) sps.reordered_frames = static_cast<int>(frames);
+    if (!b.ok() || frames > kMaxFrames || order_bits > 16) return;
+    sps.reordered_frames = static_cast<int>(frames);
+    sps.frame_duration = read_hevc_frame_duration(b, static_cast<int>(order_bits));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 // HEVC's configuration: the HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3.1) and the fields of a sequence
-// parameter set that the server uses (ITU-T H.265, 7.3.2.2): profile, level, size, reordering. It parses no VUI, PPS or
-// slice.
+// parameter set that the server uses (ITU-T H.265, 7.3.2.2): profile, level, size, reordering, timing. It parses no
+// PPS or slice.
 
 #include <cstdint>
 #include <optional>
@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/slice.h"
+#include "media/time.h"
 
 namespace media {
 
@@ -48,6 +49,7 @@ struct HevcSps {
     int temporal_layers = 1;
     // The most frames that precede a frame in decoding order and follow it in output order; nothing: malformed.
     std::optional<int> reordered_frames;
+    Time frame_duration{};  // of the VUI's timing; 0: not declared
     bool temporal_id_nesting = false;
     int width = 0;  // pixels, after the conformance window
     int height = 0;

@@ -26,6 +26,7 @@ TEST(H265, ReadsTheSps) {
     EXPECT_EQ(sps->bit_depth_luma, 8);
     EXPECT_EQ(sps->chroma_format_idc, 1);
     EXPECT_EQ(sps->reordered_frames, 2);
+    EXPECT_EQ(sps->frame_duration, Time(std::chrono::milliseconds(40)));
     EXPECT_EQ(hevc_profile_name(1), "Main");
     EXPECT_EQ(hevc_level_name(63), "2.1");
     EXPECT_EQ(hevc_level_name(120), "4");
