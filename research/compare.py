@@ -3,7 +3,7 @@
 (research/comparison/get_mediamtx.sh), one after the other, with the same load; HLS delivery beside nginx, by wrk.
 
     research/compare.py --estimate              what would be measured, and how long it takes
-    research/compare.py --json FILE             everything: about half an hour on two cores
+    research/compare.py --json FILE             everything: about an hour on two cores
     research/compare.py --json FILE --resume    go on where that was interrupted; what is in FILE is not measured again
     research/compare.py --only players,latency --players 1000 --servers ours,floor      a part
     research/compare.py --quick                 small and short: does it work at all

@@ -5,7 +5,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from .delivery import PUBLISH_SECONDS, SECONDS, WARM_SECONDS, Delivery
+from .delivery import LONG_SECONDS, PUBLISH_SECONDS, SHORT_SECONDS, Delivery
 from .figures import FLOOR, FLOOR_OF_WHIP
 from .load import KBPS
 
@@ -359,7 +359,7 @@ class Cases:
         def nginx(what, tls, count):
             return lambda: delivery.nginx(what, tls, count)
 
-        seconds = START_S + WARM_SECONDS + SECONDS
+        seconds = START_S + SHORT_SECONDS + LONG_SECONDS
         for count in self.o.hls_connections:
             for tls in (False, True):
                 how = ", TLS" if tls else ""
