@@ -1,0 +1,172 @@
+// UdpPorts, DatagramStream and TunnelStream, over sockets of this machine.
+
+#include <gtest/gtest.h>
+
+#include "runtime/loop/testing.h"
+#include "runtime/socket/tcp.h"
+#include "service/rtsp/datagram_stream.h"
+#include "service/rtsp/tunnel.h"
+
+namespace service::rtsp {
+namespace {
+
+using runtime::Deadline;
+using runtime::testing::ok;
+
+const base::IpAddress kHere = *base::IpAddress::parse("127.0.0.1");
+
+std::span<const uint8_t> bytes_of(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+struct Heard final : UdpReceiver {
+    std::string text;
+    void on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t) override {
+        text += std::to_string(track) + (rtcp ? "c" : "m") + std::string(bytes.begin(), bytes.end()) + " ";
+    }
+};
+
+struct Handler final : runtime::ParkedHandler {
+    int writable = 0;
+    void on_readable() override {}
+    void on_writable() override { ++writable; }
+    void on_hangup() override {}
+};
+
+class RtspUdp : public runtime::testing::RuntimeTest {
+  protected:
+    // A pair of free ports may be taken meanwhile: a few are tried.
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        for (int i = 0; i < 20 && !ports_; ++i)
+            if (auto opened = UdpPorts::open({"127.0.0.1", 0})) ports_ = *std::move(opened);
+        ASSERT_TRUE(ports_);
+        listener_ = *runtime::listen_tcp({"127.0.0.1", 0});
+    }
+    void TearDown() override { ports_.reset(); }
+
+    // Both ends of a TCP connection.
+    std::pair<std::unique_ptr<runtime::ByteStream>, std::unique_ptr<runtime::ByteStream>> connection() {
+        auto client = runtime::connect_tcp("127.0.0.1", listener_->port(), Deadline::in_ms(5000));
+        auto server = listener_->accept(Deadline::in_ms(5000));
+        EXPECT_TRUE(ok(client) && ok(server));
+        return {*std::move(client), *std::move(server)};
+    }
+    static std::string receive(runtime::UdpSocket& socket, size_t datagrams) {
+        std::string text;
+        for (size_t count = 0; count < datagrams;) {
+            auto got = socket.receive_batch(Deadline::in_ms(5000));
+            if (!got) return text + "(none)";
+            for (const auto& packet : *got) text += std::string(packet.bytes.begin(), packet.bytes.end()) + "|";
+            count += got->size();
+        }
+        return text;
+    }
+    static std::string read(runtime::ByteStream& stream, size_t count) {
+        std::string text;
+        while (text.size() < count) {
+            uint8_t buffer[64];
+            auto got = stream.read(buffer, Deadline::in_ms(5000));
+            if (!got || *got == 0) return text + "(end)";
+            text.append(buffer, buffer + *got);
+        }
+        return text;
+    }
+    std::unique_ptr<UdpPorts> ports_;
+    std::unique_ptr<runtime::TcpListener> listener_;
+};
+
+TEST_F(RtspUdp, DatagramsOfClaimedAddressesAloneAreHeard) {
+    auto client = *runtime::bind_udp({"127.0.0.1", 0});
+    Heard heard, other;
+    const ::rtsp::Ports mine{client->port(), static_cast<uint16_t>(client->port() + 1)};
+    const runtime::UdpAddress rtp{kHere, ports_->ports().rtp}, rtcp{kHere, ports_->ports().rtcp};
+    const auto send = [&](std::string_view text, const runtime::UdpAddress& to) {
+        runtime::UdpBatch batch(*client);
+        std::copy(text.begin(), text.end(), batch.reserve(text.size()));
+        batch.commit(text.size(), to);
+        batch.flush();
+        ASSERT_TRUE(runtime::sleep_ms(50));
+    };
+    send("early", rtp);
+    ASSERT_TRUE(ports_->claim(heard, 3, kHere, mine));
+    EXPECT_FALSE(ports_->claim(other, 0, kHere, mine)) << "another session must not take the address";
+    send("media", rtp);
+    send("report", rtcp);  // from RTP's port: nobody has claimed that for RTCP
+    ports_->release(kHere, mine);
+    send("late", rtp);
+    EXPECT_EQ(heard.text, "3mmedia ");
+    EXPECT_EQ(other.text, "");
+}
+
+TEST_F(RtspUdp, FramesBecomeDatagramsAndAnswersGoToTheConnection) {
+    auto [client, server] = connection();
+    auto media = *runtime::bind_udp({"127.0.0.1", 0}), reports = *runtime::bind_udp({"127.0.0.1", 0});
+    DatagramStream::Targets targets;
+    targets[1] = {{kHere, media->port()}, {kHere, reports->port()}};
+    DatagramStream stream(std::move(server), *ports_, targets);
+    using namespace std::string_literals;
+    std::string frames = "$\x02\x00\x03one$\x02\x00\x03two$\x03\x00\x02sr"s, answer = "RTSP/1.0 200 OK\r\n\r\n$";
+    const iovec parts[] = {{frames.data(), frames.size()}, {answer.data(), answer.size()}};
+    auto sent = stream.try_writev(parts);
+    ASSERT_TRUE(ok(sent));
+    EXPECT_EQ(*sent, frames.size() + answer.size());
+    EXPECT_EQ(receive(*media, 2), "one|two|");
+    EXPECT_EQ(receive(*reports, 1), "sr|");
+    EXPECT_EQ(read(*client, answer.size()), answer);
+}
+
+TEST_F(RtspUdp, BurstIsCutAndGoesOnSoon) {
+    auto [client, server] = connection();
+    auto media = *runtime::bind_udp({"127.0.0.1", 0});
+    DatagramStream::Targets targets;
+    targets[0] = {{kHere, media->port()}, {kHere, media->port()}};
+    DatagramStream stream(std::move(server), *ports_, targets);
+    Handler handler;
+    stream.park(handler);
+    std::string burst;
+    for (int i = 0; i < 100; ++i) burst += std::string("$\x00\x03\xe8", 4) + std::string(1000, 'x');
+    auto sent = stream.try_write(bytes_of(burst));
+    ASSERT_TRUE(ok(sent));
+    EXPECT_LT(*sent, DatagramStream::kBurstBytes + 1004);
+    EXPECT_EQ(*sent % 1004, 0u) << "whole frames are accepted";
+    EXPECT_EQ(handler.writable, 0);
+    ASSERT_TRUE(runtime::sleep_ms(10 * UdpPorts::kPaceMs));
+    EXPECT_EQ(handler.writable, 1);
+    auto rest = stream.try_write(bytes_of(burst).subspan(*sent));
+    ASSERT_TRUE(ok(rest));
+    EXPECT_EQ(*sent + *rest, burst.size());
+    stream.unpark();
+}
+
+TEST_F(RtspUdp, TunnelReadsBase64AndWritesToTheOther) {
+    auto [get, out] = connection();
+    auto [post, in] = connection();
+    const std::string_view early = "T1BUSU9O";
+    TunnelStream stream(std::move(out), std::move(in), {early.begin(), early.end()}, {});
+    ASSERT_TRUE(ok(post->write(bytes_of("Uw==UExBWQ"), Deadline::in_ms(1000))));
+    EXPECT_EQ(read(stream, 10), "OPTIONSPLA") << "the last group is not complete";
+    ASSERT_TRUE(ok(stream.write(bytes_of("200"), Deadline::in_ms(1000))));
+    EXPECT_EQ(read(*get, 3), "200");
+    ASSERT_TRUE(ok(post->write(bytes_of("==!"), Deadline::in_ms(1000))));
+    EXPECT_EQ(read(stream, 1), "(end)") << "what is not base64 ends it";
+}
+
+TEST_F(RtspUdp, TunnelsJoinByAddressAndCookie) {
+    Tunnels tunnels;
+    Tunnels::Half half;
+    EXPECT_FALSE(tunnels.join("192.0.2.1", "a", half)) << "no GET waits";
+    bool joined = false;
+    auto get = runtime::spawn("get", [&] { joined = tunnels.wait("192.0.2.1", "a").has_value(); });
+    ASSERT_TRUE(runtime::yield());
+    EXPECT_FALSE(tunnels.wait("192.0.2.1", "a")) << "the cookie is in use";
+    EXPECT_FALSE(tunnels.join("192.0.2.2", "a", half)) << "of another address";
+    EXPECT_FALSE(tunnels.join("192.0.2.1", "b", half)) << "another cookie";
+    EXPECT_TRUE(tunnels.join("192.0.2.1", "a", half));
+    EXPECT_FALSE(tunnels.join("192.0.2.1", "a", half)) << "one POST only";
+    ASSERT_TRUE(ok(get.join(Deadline::in_ms(5000))));
+    EXPECT_TRUE(joined);
+}
+
+}  // namespace
+}  // namespace service::rtsp
