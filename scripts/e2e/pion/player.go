@@ -149,14 +149,34 @@ func (p *player) compare(sender *publisher) map[string]any {
 	return out
 }
 
+// The packet sent that came first. A steady tone repeats payloads: of all that have the first one's, it is the one from
+// which on the most are as they came.
+func firstOf(one *inbound, sent *track) int {
+	best, most := len(sent.sent), 0
+	for first := range sent.sent {
+		if sent.sent[first].payload != one.packets[0].payload {
+			continue
+		}
+		at, same, previous := first, 0, one.packets[0].sequence
+		for _, packet := range one.packets {
+			at += int(packet.sequence - previous)
+			previous = packet.sequence
+			if at < len(sent.sent) && sent.sent[at].payload == packet.payload {
+				same++
+			}
+		}
+		if same > most {
+			best, most = first, same
+		}
+	}
+	return best
+}
+
 // match walks along both lists. It returns the milliseconds between a packet's place in the published stream and the time
 // that sender reports give it, which is the same for all tracks of one sender, about.
 func match(facts map[string]any, one *inbound, sent *track) (float64, bool) {
-	at := 0
-	for at < len(sent.sent) && sent.sent[at].payload != one.packets[0].payload {
-		at++
-	}
-	first := at
+	first := firstOf(one, sent)
+	at := first
 	foreign, timestamps, markers := 0, 0, 0
 	previous := one.packets[0].sequence
 	for _, packet := range one.packets {
