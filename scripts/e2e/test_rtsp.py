@@ -596,6 +596,26 @@ def test_setup_of_ten_thousand_tracks(stream, server):
     assert SLOW > 1 or grown < 8_000, f"10,000 SETUPs should not need memory, {grown} kB were added"
 
 
+def test_requests_in_one_piece(stream, server):
+    """All requests of a session in one segment, with a report behind PLAY: answered in order, and the stream follows."""
+    address = rtsp.url(server, "live/s")
+    with rtsp.client(server) as player:
+        requests = [
+            f"OPTIONS {address} RTSP/1.0",
+            f"DESCRIBE {address} RTSP/1.0",
+            f"SETUP {address}/trackID=0 RTSP/1.0\r\nTransport: {rtsp.TCP.format(0, 1)}",
+            f"PLAY {address} RTSP/1.0",
+            f"GET_PARAMETER {address} RTSP/1.0",
+        ]
+        text = "".join(f"{request}\r\nCSeq: {number}\r\n\r\n" for number, request in enumerate(requests))
+        player.send(text.encode() + b"$\x01\x00\x08\x80\xc9\x00\x01\x00\x00\x00\x01")
+        for number, request in enumerate(requests):
+            response = player.response()
+            got = (response.status, response.get("CSeq"))
+            assert got == (200, str(number)), f"{request.split()[0]}: 200 and CSeq {number} were expected, {response} came"
+        assert len(player.read_frames(3, lambda got: len(got) > 20)) > 20, "the stream should follow"
+
+
 def test_requests_while_playing(stream, server):
     """A change of the transport in mid-play, another stream, frames of odd kinds: the player goes on."""
     with rtsp.client(server) as player:

@@ -162,6 +162,28 @@ def test_api_hooks_and_the_name_in_use(servers):
     server.wait_log("rtsp-publish ended: .*live/s")
 
 
+def test_clients_are_kicked_and_names_taken_over(servers):
+    tags = media.tags(media.plain())
+    server = servers(
+        top="rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }" + API,
+        vhosts=default_vhost(vhost="rtsp { enabled on; }", publish="takeover on;", play="mw_latency 0;"),
+    )
+    address = rtsp.url(server, "live/s")
+    with publisher(server) as first, publisher(server) as second, rtsp.client(server) as player:
+        first.record(address, tags)
+        publishing.send_all(first, tags[:60])
+        second.record(address, tags)
+        assert first.ended(5), "a publisher whose name was taken over should be disconnected"
+        with publishing.Steady(second, tags):
+            player.play(address)
+            for kind, client in (("rtsp-play", player), ("rtsp-publish", second)):
+                (one,) = [found for found in api.clients(server) if found["type"] == kind]
+                api.ask(server, f"/api/v1/clients/{one['id']}", method="DELETE")
+                assert client.ended(5), f"a kicked client of type {kind} should be disconnected"
+    server.wait_log("rtsp-publish ended: .*publisher-replaced")
+    server.wait_log("rtsp-play ended: .*kicked")
+
+
 def test_publishing_is_refused(servers):
     tags = media.tags(media.plain())
     with hooks.HookServer(on_publish=hooks.answer("1")) as asked:
