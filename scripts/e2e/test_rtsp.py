@@ -463,6 +463,12 @@ def test_access_rules_and_switches(servers):
         with rtsp.client(server) as player:
             response = player.request("DESCRIBE", rtsp.url(server, "live/s"))
             assert response.status == 404 and "rtmp_to_rtsp" in response.get("Warning"), f"rtmp_to_rtsp off: {response}"
+    tags = media.tags(media.plain())
+    with rtsp.Publisher(server.rtc_port) as client, rtsp.client(server) as player:
+        client.record(rtsp.url(server, "live/own"), tags)
+        with publishing.Steady(client, tags):
+            response = player.request("DESCRIBE", rtsp.url(server, "live/own"))
+            assert response.status == 200, f"a stream published by RTSP needs no rtmp_to_rtsp: {response}"
 
 
 @pytest.mark.parametrize("methods", ["all", "digest", "basic"])

@@ -45,7 +45,7 @@ void add_rows(std::vector<config::Row>& rows) {
     rows.push_back(guarding(row(vhost, "publish", &V::publish, none(), kLive,
                                 "Clients of RTSP may publish; whatever else is said about who may.")));
     rows.push_back(row(vhost, "rtmp_to_rtsp", &V::rtmp_to_rtsp, none(), kLive,
-                       "Streams published by other protocols can be played by RTSP."));
+                       "Streams published by other protocols than RTSP can be played by RTSP, too."));
 }
 
 void check(config::Checks& checks) {

@@ -82,7 +82,9 @@ Result<void> Connection::open_stream(const std::string& url) {
     auto grant = TRY(service_.gate().admit(visitor(net::Action::kPlay, place, url), *place.vhost, work_->socket.get()));
     auto stream = service_.registry().find(place.key);
     if (!stream || !stream->published()) return base::fail(CloseReason::kNotFound, "the stream is not published");
-    if (stream->publisher()->publishes_rtp() ? false : !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
+    const net::StreamAccount* account = service_.sessions().accounts().find(place.key);
+    const bool by_rtsp = account && account->publisher() && account->publisher()->type() == rtsp_publish_type();
+    if (!by_rtsp && !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
         return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
     auto watch = std::make_unique<TrackWatch>(stream);
     const base::Ref<media::TrackSet> tracks = TRY([&] {
