@@ -19,6 +19,7 @@ namespace runtime::disk {
 namespace {
 
 constexpr size_t kPage = 4096;
+constexpr uint64_t kMaxPopulated = 512 * 1024;
 
 ssize_t read_cached(int fd, std::span<uint8_t> buffer, uint64_t offset) {
     const iovec part{buffer.data(), buffer.size()};
@@ -62,6 +63,18 @@ FileSource::FileSource(int fd, uint64_t size, std::string path)
     if (mapping == MAP_FAILED) return;
     file_->mapping = mapping;
     file_->mapped = size;
+    // Pages that are in the process's page table are found by mincore() in a quarter of the time. Only if that reads
+    // nothing from the disk.
+    if (size <= kMaxPopulated && is_all_resident()) madvise(mapping, size, MADV_POPULATE_READ);
+}
+
+bool FileSource::is_all_resident() const {
+    for (uint64_t at = 0; at < file_->mapped;) {
+        const size_t bytes = resident(at, kMaxResident);
+        if (bytes == 0) return false;
+        at += bytes;
+    }
+    return true;
 }
 
 FileSource::FileSource(InMemory, int fd) : file_(std::make_shared<File>(fd)), reads_now_(true), in_memory_(true) {}

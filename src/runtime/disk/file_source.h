@@ -50,13 +50,15 @@ class FileSource {
     base::Result<std::vector<uint8_t>> read(uint64_t offset, size_t bytes, Deadline deadline) const;
 
   private:
+    bool is_all_resident() const;
+
     static constexpr uint64_t kBlockBytes = 256 * 1024;
 
     // Jobs hold it too, so that no descriptor is closed under them. The last holder, always on the loop, has a worker
     // close it, because that may free the blocks of a removed file.
     struct File {
         int fd;
-        void* mapping = nullptr;  // never accessed: mincore() wants one
+        void* mapping = nullptr;  // never read: mincore() wants one
         size_t mapped = 0;
         explicit File(int descriptor) : fd(descriptor) {}
         File(const File&) = delete;

@@ -24,16 +24,14 @@ struct Resource {
     int64_t max_age_s = 0;                                     // how long a cache may keep it, s
     std::shared_ptr<const live::StreamKey> stream{};           // the stream it belongs to
     uint64_t number = 0;                                       // unique number of this resource
+    std::string etag{}, last_modified{}, cache_control{};      // header fields, written by Index::put()
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 
 // Copies share one table: a segment store on a slow disk may still write after its service is destroyed.
 class Index {
   public:
-    void put(const std::string& vhost, const std::string& path, Resource resource) {
-        resource.number = ++table_->count;
-        table_->entries[key(vhost, path)] = std::make_shared<const Resource>(std::move(resource));
-    }
+    void put(const std::string& vhost, const std::string& path, Resource resource);
     void erase(const std::string& vhost, const std::string& path) { table_->entries.erase(key(vhost, path)); }
     ResourcePtr find(std::string_view vhost, std::string_view path) const {
         auto it = table_->entries.find(key(vhost, path));

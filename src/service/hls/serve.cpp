@@ -6,7 +6,6 @@
 
 #include "net/http/static_files.h"
 #include "protocol/http/conditional.h"
-#include "protocol/http/date.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
 #include "service/hls/gzip.h"
@@ -44,11 +43,10 @@ base::Result<void> send_pages(const runtime::disk::PagedBytes& pages, http::Byte
 
 base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view type, const net::HttpRequest& request,
                                 net::HttpResponse& response) {
-    std::string etag = fmt::format("\"{:x}-{:x}\"", resource->made_ms, resource->number);
-    http::Validators validators{etag, resource->made_ms / 1000};
+    http::Validators validators{resource->etag, resource->made_ms / 1000};
     const http::Headers& fields = request.message.headers;
     if (http::precondition_failed(fields, validators)) return response.send_error(412);
-    response.header("ETag", etag).header("Last-Modified", http::format_date(validators.modified_seconds));
+    response.header("ETag", resource->etag).header("Last-Modified", resource->last_modified);
     if (http::not_modified(fields, validators)) return response.send(304, {}, {});
     response.header("Accept-Ranges", "bytes");
     http::RangeResult range;
@@ -73,9 +71,7 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
 
 base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
-    // A key is for admitted viewers only, so it must not be cached.
-    response.header("Cache-Control", resource->max_age_s > 0 ? fmt::format("public, max-age={}", resource->max_age_s)
-                                                             : std::string("no-store"));
+    response.header("Cache-Control", resource->cache_control);
     if (resource->root.empty()) return serve_memory(resource, http::mime_type(path), request, response);
     return net::StaticFiles(resource->root).serve(path, request, response);
 }
