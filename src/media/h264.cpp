@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "media/nalu.h"
+#include "media/vui.h"
 
 namespace media {
 
@@ -100,29 +101,14 @@ void skip_hrd(BitReader& b) {
     b.skip(20);
 }
 
-// num_units_in_tick and time_scale: of fields.
-void read_timing(BitReader& b, H264Sps& sps) {
-    int64_t units = b.bits(32), scale = b.bits(32);
-    b.bit();
-    if (!b.ok() || units == 0 || scale == 0) return;
-    Time duration = from_ticks(2 * units, scale);
-    if (duration >= std::chrono::milliseconds(1) && duration <= std::chrono::seconds(10)) sps.frame_duration = duration;
-}
-
 // vui_parameters (E.1.1). A malformed one declares nothing.
 void read_vui(BitReader& b, H264Sps& sps) {
-    constexpr uint32_t kExtendedRatio = 255, kMaxFrames = 16;
-    if (b.bit() && b.bits(8) == kExtendedRatio) b.skip(32);
-    if (b.bit()) b.bit();  // overscan
-    if (b.bit()) {         // video signal
-        b.skip(4);
-        if (b.bit()) b.skip(24);
+    constexpr uint32_t kMaxFrames = 16;
+    skip_vui_colours(b);
+    if (b.bit()) {  // ticks are those of fields
+        if (const Time duration = read_vui_duration(b, 2); duration != Time(0)) sps.frame_duration = duration;
+        b.bit();
     }
-    if (b.bit()) {  // chroma location
-        b.ue();
-        b.ue();
-    }
-    if (b.bit()) read_timing(b, sps);
     bool nal_hrd = b.bit();
     if (nal_hrd) skip_hrd(b);
     bool vcl_hrd = b.bit();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "media/vui.h"
+
 namespace media {
 
 using base::BitReader;
@@ -104,26 +106,11 @@ void skip_pcm(BitReader& b) {
 
 // vui_parameters up to the timing.
 Time read_timing(BitReader& b) {
-    constexpr uint32_t kExtendedRatio = 255;
-    if (b.bit() && b.bits(8) == kExtendedRatio) b.skip(32);
-    if (b.bit()) b.bit();  // overscan
-    if (b.bit()) {         // video signal
-        b.skip(4);
-        if (b.bit()) b.skip(24);
-    }
-    if (b.bit()) {  // chroma location
-        b.ue();
-        b.ue();
-    }
+    skip_vui_colours(b);
     b.skip(3);  // neutral chroma, fields, frame or field information
     if (b.bit())
         for (int i = 0; i < 4; ++i) b.ue();  // default display window
-    if (!b.bit()) return Time(0);
-    const int64_t units = b.bits(32), scale = b.bits(32);
-    if (!b.ok() || units == 0 || scale == 0) return Time(0);
-    const Time duration = from_ticks(units, scale);
-    const bool plausible = duration >= std::chrono::milliseconds(1) && duration <= std::chrono::seconds(10);
-    return plausible ? duration : Time(0);
+    return b.bit() ? read_vui_duration(b, 1) : Time(0);
 }
 
 }  // namespace
