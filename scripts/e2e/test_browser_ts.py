@@ -16,9 +16,9 @@ player.on(mpegts.Events.ERROR, (...what) => errors.push(String(what)));
 player.attachMediaElement(video);
 player.load();
 player.play();
-setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
+reportEvery(250, () => ({
     time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, width: video.videoWidth,
-    audio: video.webkitAudioDecodedByteCount, errors})}), 250);
+    audio: video.webkitAudioDecodedByteCount, errors}));
 </script>"""
 
 

@@ -17,8 +17,8 @@ let duration = 0, jumped = false;
 video.addEventListener("timeupdate", () => {
     if (!jumped && video.currentTime > 0.5) { jumped = true; duration = video.duration; video.currentTime = 8; }
 });
-setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({time: video.currentTime, duration, jumped,
-    width: video.videoWidth, frames: video.getVideoPlaybackQuality().totalVideoFrames, errors})}), 200);
+reportEvery(200, () => ({time: video.currentTime, duration, jumped, width: video.videoWidth,
+    frames: video.getVideoPlaybackQuality().totalVideoFrames, errors}));
 </script>"""
 PLAYERS = {
     "mp4": PAGE % ("", "video.src = url;"),

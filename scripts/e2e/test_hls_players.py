@@ -19,9 +19,9 @@ player.on(Hls.Events.ERROR, (_, data) => errors.push({fatal: data.fatal, details
 player.on(Hls.Events.FRAG_BUFFERED, (_, data) => fragments.push(data.frag.sn));
 player.loadSource(decodeURIComponent(location.hash.slice(1)));
 player.attachMedia(video);
-setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
+reportEvery(250, () => ({
     time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, width: video.videoWidth,
-    audio: video.webkitAudioDecodedByteCount, errors, fragments})}), 250);
+    audio: video.webkitAudioDecodedByteCount, errors, fragments}));
 </script>"""
 
 

@@ -232,10 +232,9 @@ function hears() {
     const loudest = bins.indexOf(Math.max(...bins));
     return bins[loudest] > -90 ? loudest * analyser.context.sampleRate / analyser.fftSize : 0;
 }
-setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
+reportEvery(250, () => ({
     time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, hears: hears(), errors, fragments,
-    switched, tracks: player.audioTracks.map((track) => track.name), track: player.audioTrack})})
-    .then((answer) => answer.json()).then((words) => words.forEach((word) => player.audioTrack = word)), 250);
+    switched, tracks: player.audioTracks.map((track) => track.name), track: player.audioTrack}), (word) => player.audioTrack = word);
 </script>"""
 
 

@@ -295,10 +295,10 @@ video.play();
 setTimeout(() => { video.currentTime = video.duration / 2; }, 500);
 video.onseeked = () => { seeked = video.currentTime; };
 video.onended = () => { ended = true; };
-setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify({
+reportEvery(250, () => ({
     ended, seeked, time: video.currentTime, duration: video.duration, width: video.videoWidth,
     frames: video.getVideoPlaybackQuality().totalVideoFrames, error: video.error && video.error.message,
-    seekable: video.seekable.length ? video.seekable.end(0) : 0})}), 250);
+    seekable: video.seekable.length ? video.seekable.end(0) : 0}));
 </script>"""
 
 

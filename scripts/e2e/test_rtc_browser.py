@@ -173,10 +173,10 @@ FRAMES = """<!doctype html><iframe id="whip" allow="camera;microphone"></iframe>
 const base = decodeURIComponent(location.hash.slice(1)), page = id => document.getElementById(id);
 page("whip").src = base + "/players/whip.html?autostart";
 setTimeout(() => page("whep").src = base + "/players/whep.html?autostart", 2000);
-setInterval(() => fetch("/report", {method: "POST", body: JSON.stringify(["whip", "whep"].map(id => {
+reportEvery(300, () => ["whip", "whep"].map(id => {
     const inside = page(id).contentDocument, video = inside && inside.querySelector("video");
     return video && {state: inside.getElementById("state").textContent, time: video.currentTime, width: video.videoWidth};
-}))}), 300);
+}));
 </script>"""
 
 

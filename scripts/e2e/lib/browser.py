@@ -20,9 +20,21 @@ def is_there(*scripts):
     return shutil.which("chromium") and all((MODULES / script).exists() for script in scripts)
 
 
+# For pages: tells the facts each so many ms, one report after the other; heard gets the commands that answer it.
+REPORT = """<script>
+async function reportEvery(ms, facts, heard = () => {}) {
+    try {
+        const answer = await fetch("/report", {method: "POST", body: JSON.stringify(facts())});
+        (await answer.json()).forEach(heard);
+    } catch {}
+    setTimeout(() => reportEvery(ms, facts, heard), ms);
+}
+</script>"""
+
+
 class Browser:
     """page: HTML that gets scripts by their path below MODULES, the source's URL by location.hash, and posts JSON to
-    /report. flags: more of them for Chromium."""
+    /report, by the function of REPORT or itself. flags: more of them for Chromium."""
 
     def __init__(self, tool, directory, page, source, flags=""):
         self.reports = []
@@ -33,7 +45,7 @@ class Browser:
             def do_GET(self):
                 script = MODULES / self.path[1:]
                 is_script = self.path.endswith(".js") and script.exists()
-                body = script.read_bytes() if is_script else page.encode()
+                body = script.read_bytes() if is_script else page.replace("<!doctype html>", "<!doctype html>" + REPORT, 1).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/javascript" if is_script else "text/html")
                 self.send_header("Content-Length", str(len(body)))
