@@ -9,9 +9,11 @@ SRS_OBJS=dir            where srs and bench were built, default objs
 SRS_MEDIA=dir           media files, default ../shared/media; equivalents are made where there are none
 SRS_E2E_SLOW=3          time limits times 3, for a sanitizer build
 SRS_E2E_VALGRIND=1      the server runs under valgrind; use with -m valgrind
+SRS_E2E_FAILED=file     gets the names of tests that fail
 """
 
 import itertools
+import os
 import subprocess
 
 import pytest
@@ -25,6 +27,13 @@ from lib.watch import Watch
 def pytest_sessionstart(session):
     if not BINARY.exists():
         pytest.exit(f"no server at {BINARY}: build it, or say where it is with SRS_OBJS", returncode=2)
+
+
+def pytest_runtest_logreport(report):
+    """Called in xdist's workers, too."""
+    if report.failed and "SRS_E2E_FAILED" in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+        with open(os.environ["SRS_E2E_FAILED"], "a") as names:
+            print(os.path.join(os.path.relpath(os.path.dirname(__file__)), report.nodeid), file=names)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by -m
