@@ -22,6 +22,7 @@ struct Memory {
     bool opened = false;
     std::vector<uint64_t> free_slots;
     uint64_t slots = 0;  // in use or free
+    size_t users = 0;    // PagedBytes
 
     uint64_t take_slot() {
         if (free_slots.empty()) return slots++;
@@ -60,6 +61,8 @@ bool PagedBytes::available() { return memory().source != nullptr; }
 
 const std::shared_ptr<FileSource>& PagedBytes::source() { return memory().source; }
 
+PagedBytes::PagedBytes() { ++memory().users; }
+
 PagedBytes::~PagedBytes() {
     uint64_t left = size_;
     for (const uint64_t slot : slots_) {
@@ -70,6 +73,7 @@ PagedBytes::~PagedBytes() {
                       static_cast<off_t>(kSlotBytes));
         memory().free_slots.push_back(slot);
     }
+    if (--memory().users == 0 && memory().source) memory() = {};  // the descriptor is closed
 }
 
 base::Result<void> PagedBytes::append(std::span<const uint8_t> bytes) {

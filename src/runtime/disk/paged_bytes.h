@@ -20,7 +20,7 @@ class PagedBytes {
   public:
     // Whether the system allows such a file. Where not, nothing may be appended; that is warned of once.
     static bool available();
-    PagedBytes() = default;
+    PagedBytes();
     ~PagedBytes();
     PagedBytes(const PagedBytes&) = delete;
 
@@ -34,7 +34,7 @@ class PagedBytes {
     };
     // Where the bytes from `first` on are, `length` of them at most; usually one part.
     std::vector<Part> parts(uint64_t first, uint64_t length) const;
-    // Of all PagedBytes.
+    // Of all PagedBytes. The file is there while one of them is; who sends from it holds it longer.
     static const std::shared_ptr<FileSource>& source();
 
   private:

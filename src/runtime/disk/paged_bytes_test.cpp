@@ -56,6 +56,23 @@ TEST_F(PagedBytesTest, KeepsWhatWasAppended) {
     EXPECT_EQ(text(other, 0, 12), "of the other");
 }
 
+TEST_F(PagedBytesTest, TheFileIsClosedWithTheLastOfThem) {
+    auto one = std::make_unique<PagedBytes>();
+    auto other = std::make_unique<PagedBytes>();
+    ASSERT_TRUE(ok(one->append(bytes("some"))));
+    const std::weak_ptr<FileSource> file = PagedBytes::source();
+    one.reset();
+    EXPECT_FALSE(file.expired()) << "the other may append to it";
+    ASSERT_TRUE(ok(other->append(bytes("more"))));
+    const auto sending = file.lock();
+    other.reset();
+    EXPECT_EQ(file.use_count(), 1) << "who still sends from it";
+    PagedBytes next;
+    ASSERT_TRUE(ok(next.append(bytes("again"))));
+    EXPECT_EQ(text(next, 0, 5), "again");
+    EXPECT_NE(PagedBytes::source(), sending);
+}
+
 TEST_F(PagedBytesTest, LargerThanASlot) {
     auto pages = std::make_unique<PagedBytes>();
     std::string megabyte(1 << 20, 'm');
