@@ -28,8 +28,8 @@ def test_fields(servers):
         top = heartbeat(web, "device_id my-device; ports on;")
         top += "\nhttp_api { enabled on; listen 127.0.0.1:API_PORT; }"
         server = servers(top=top)
-        wait_requests(web, 3)
-        first, second, third = web.requests[:3]
+        wait_requests(web, 8)  # so many that a late arrival of the first one makes little of the pauses
+        first, *_, last = web.requests[:8]
     assert (first.method, first.path) == ("POST", "/beat?token=1")
     assert first.headers["Content-Type"].startswith("application/json"), first.headers
     body = first.json()
@@ -43,8 +43,8 @@ def test_fields(servers):
         "api": [f"127.0.0.1:{server.api_port}"],
     }
     assert body["ports"] == ports and {name: body[name] for name in ports} == ports, first.body
-    pause = (third.at - first.at) / 2
-    assert 0.19 <= pause, f"reports should be 0.2 s apart, they were {pause:.3f} s"
+    pause = (last.at - first.at) / 7
+    assert 0.18 <= pause, f"reports should be 0.2 s apart, they were {pause:.3f} s"
 
 
 def test_summaries_are_those_of_the_api(servers):
