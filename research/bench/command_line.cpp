@@ -19,7 +19,8 @@ void add_common(CLI::App& app, load::CommonOptions& o, const char* url) {
 }
 
 constexpr const char* kPlayUrl =
-    "rtmp://HOST/APP/STREAM, http://HOST/APP/STREAM.flv or .ts, or tcp://HOST:PORT; {i} is the number";
+    "rtmp://HOST/APP/STREAM, http://HOST/APP/STREAM.flv or .ts, rtsp://HOST/APP/STREAM, or tcp://HOST:PORT or "
+    "udp://HOST:PORT of a floor; {i} is the number";
 constexpr const char* kPublishUrl = "rtmp://HOST/APP/STREAM{i} or tcp://HOST:PORT; {i} is the number";
 
 }  // namespace
@@ -40,6 +41,7 @@ Command parse_command_line(int argc, char** argv) {
     add_common(*play_app, play, kPlayUrl);
 
     play_app->add_option("--streams", play.streams, "{i} counts up to here and begins again");
+    play_app->add_flag("--udp", play.udp, "Of rtsp://: media by UDP instead of interleaved");
     play_app->add_flag("--verify", play.verify,
                        "Check that no viewer misses a frame of what `publish --loop` makes up");
 

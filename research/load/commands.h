@@ -22,6 +22,7 @@ struct CommonOptions {
 
 struct PlayOptions : CommonOptions {
     uint32_t streams = 0;  // {i} of the URL counts up to here and begins again; 0: never
+    bool udp = false;      // rtsp:// media by UDP, not interleaved
     bool verify = false;   // each viewer must get every frame of a made-up stream, in order
 };
 

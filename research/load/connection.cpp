@@ -14,6 +14,7 @@ base::Result<void> Connection::open(runtime::Deadline deadline) {
     --ledger_.opening;
     if (!opened) {
         stream_.reset();
+        release();
         ++ledger_.failed;
         ledger_.note_reason("opening", opened.error());
         return opened;
@@ -22,12 +23,15 @@ base::Result<void> Connection::open(runtime::Deadline deadline) {
     ++ledger_.open;
     ++ledger_.opened;
     on_opened();
-    stream_->park(*this);
+    if (stream_) stream_->park(*this);
     return {};
 }
 
 base::Result<void> Connection::converse(runtime::Deadline deadline) {
-    dialog_ = TRY(make_dialog(target_, role_, fill_random));
+    DialogOptions options{.random = fill_random};
+    TRY(prepare(options, deadline));
+    dialog_ = TRY(make_dialog(target_, role_, std::move(options)));
+    if (target_.scheme == Scheme::kUdp) return {};
     stream_ = TRY(runtime::connect_tcp(target_.host, target_.port, deadline));
     stream_->set_no_delay(true);
     dialog_->start(unsent_);
@@ -45,6 +49,14 @@ base::Result<void> Connection::take(std::span<const uint8_t> bytes) {
     if (role_ == Role::kPlay) ledger_.bytes += bytes.size();
     on_bytes(bytes.size());
     return dialog_->feed(bytes, *this, unsent_);
+}
+
+void Connection::take_datagram(size_t track, std::span<const uint8_t> packet) {
+    if (!dialog_) return;
+    arrival_us_ = base::monotonic_us();
+    ledger_.bytes += packet.size();
+    on_bytes(packet.size());
+    if (auto taken = dialog_->on_datagram(track, packet, *this); !taken) lose(taken.error());
 }
 
 base::Result<void> Connection::read_all() {
@@ -100,6 +112,7 @@ void Connection::close() {
     open_ = false;
     --ledger_.open;
     stream_.reset();
+    release();
 }
 
 void Connection::lose(const base::Error& error) {

@@ -31,11 +31,18 @@ class Connection : private runtime::ParkedHandler, private MediaSink {
     void cut_into(size_t segment_bytes) { segment_bytes_ = segment_bytes; }
 
   protected:
+    // Before the dialog begins. What it opens is released by release().
+    virtual base::Result<void> prepare(DialogOptions&, runtime::Deadline) { return {}; }
+    virtual void release() {}
     virtual void on_opened() {}
     virtual void on_media_message(const MediaMessage&) {}
-    virtual void on_bytes(size_t) {}  // before their messages; arrival_us() is when
+    virtual void on_rtp_packet(int) {}  // MediaSink::on_packet()
+    virtual void on_bytes(size_t) {}    // before their messages; arrival_us() is when
     virtual void on_ended() {}
 
+    const Target& target() const { return target_; }
+    // Media by UDP, also before it is open.
+    void take_datagram(size_t track, std::span<const uint8_t> packet);
     // Sends, or keeps what the socket does not take now. Order is kept.
     void send(std::span<const uint8_t> bytes);
     size_t unsent() const { return unsent_.size(); }
@@ -54,6 +61,7 @@ class Connection : private runtime::ParkedHandler, private MediaSink {
     base::Result<size_t> write_in_segments(std::span<const uint8_t> bytes);
     void lose(const base::Error& error);
     void on_media(const MediaMessage& message) final;
+    void on_packet(int missing) final { on_rtp_packet(missing); }
     void on_readable() final;
     void on_writable() final;
     void on_hangup() final;

@@ -1,7 +1,10 @@
 #include "load/dialog.h"
 
+#include <algorithm>
+
 #include "load/packet_skimmer.h"
 #include "load/rtmp_dialog.h"
+#include "load/rtsp_dialog.h"
 #include "load/tag_skimmer.h"
 #include "protocol/http/response_parser.h"
 
@@ -67,18 +70,41 @@ class RawDialog final : public Dialog {
     }
 };
 
+// Packets of a floor: video and audio. There is no connection.
+class PacketDialog final : public Dialog {
+  public:
+    PacketDialog() {
+        rtp_.add_track(true, 90'000);
+        rtp_.add_track(false, 44'100);
+        ready_ = true;
+    }
+    void start(std::vector<uint8_t>&) override {}
+    base::Result<void> feed(std::span<const uint8_t>, MediaSink&, std::vector<uint8_t>&) override { return {}; }
+    base::Result<void> on_datagram(size_t track, std::span<const uint8_t> packet, MediaSink& sink) override {
+        if (track >= rtp_.tracks()) return {};
+        return rtp_.packet(track, packet.first(std::min(packet.size(), kPacketHeadBytes)), packet.size(), sink);
+    }
+
+  private:
+    RtpSkimmer rtp_;
+};
+
 }  // namespace
 
-base::Result<std::unique_ptr<Dialog>> make_dialog(const Target& target, Role role, RandomFill random) {
+base::Result<std::unique_ptr<Dialog>> make_dialog(const Target& target, Role role, DialogOptions options) {
     switch (target.scheme) {
         case Scheme::kRtmp:
-            return std::make_unique<RtmpDialog>(target.rtmp, role, random);
+            return std::make_unique<RtmpDialog>(target.rtmp, role, options.random);
         case Scheme::kTcp:
             return std::make_unique<RawDialog>(role);
+        case Scheme::kRtsp:
+            return std::make_unique<RtspDialog>(target, role, std::move(options));
         case Scheme::kHttp:
+        case Scheme::kUdp:
             break;
     }
-    if (role == Role::kPublish) return base::fail(base::Code::kConfig, "nothing is published over http://");
+    if (role == Role::kPublish) return base::fail(base::Code::kConfig, "nothing is published over http:// and udp://");
+    if (target.scheme == Scheme::kUdp) return std::make_unique<PacketDialog>();
     std::string_view path = target.path;
     if (path.substr(0, path.find('?')).ends_with(".ts")) return std::make_unique<HttpDialog<PacketSkimmer>>(target);
     return std::make_unique<HttpDialog<TagSkimmer>>(target);

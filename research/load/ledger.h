@@ -25,6 +25,8 @@ struct Ledger {
     uint32_t stalled = 0;        // publishers whose socket was full, ever
     uint64_t bytes = 0;          // received by viewers, sent by publishers
     uint64_t messages = 0;
+    uint64_t rtp_packets = 0;  // received by viewers
+    int64_t rtp_lost = 0;      // by their sequence numbers; those that came late after all are taken off again
     std::map<std::string, uint32_t> reasons;  // why connections failed or were lost; bounded
     Histogram first_frame_us;                 // from the connection's begin
     Histogram lateness_us;                    // of what a publisher sends, behind its due time

@@ -1,5 +1,6 @@
 #pragma once
-// What the skimmers say of a media message: that its last byte has come, and how it begins. The payload is passed over.
+// What the skimmers say of a media message (of RTP: of an access unit): that its last byte has come, and how it begins.
+// The payload is passed over.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,9 @@ struct MediaMessage {
 class MediaSink {
   public:
     virtual void on_media(const MediaMessage& message) = 0;
+    // An RTP packet has arrived. missing: how many were left out before it; -1: it comes late, having been one of
+    // these.
+    virtual void on_packet(int missing) { (void)missing; }
 
   protected:
     ~MediaSink() = default;

@@ -48,6 +48,13 @@ bool add_continuity(Report& report, const std::vector<std::unique_ptr<Viewer>>& 
 
 base::Result<int> run_play(const PlayOptions& options) {
     Run run(options);
+    std::unique_ptr<DatagramReceiver> receiver;  // outlives the viewers
+    if (options.udp || options.url.starts_with("udp://")) receiver = TRY(DatagramReceiver::start());
+    if (options.udp && !options.url.starts_with("rtsp://"))
+        return base::fail(base::Code::kConfig, "--udp is for rtsp://");
+    if (receiver && options.verify)
+        return base::fail(base::Code::kConfig,
+                          "--verify is for one connection: by UDP audio and video overtake each other");
     std::vector<std::unique_ptr<Viewer>> viewers;
     std::vector<Connection*> connections;
     const Continuity continuity = options.verify ? Continuity::of(Script::marked(237, kMarkedSeconds)) : Continuity();
@@ -55,6 +62,7 @@ base::Result<int> run_play(const PlayOptions& options) {
         auto target = TRY(parse_target(number_url(options.url, options.streams ? i % options.streams : i)));
         viewers.push_back(std::make_unique<Viewer>(std::move(target), run.ledger()));
         viewers.back()->verify(continuity);
+        if (receiver) viewers.back()->receive_by(*receiver);
         connections.push_back(viewers.back().get());
     }
     TRY(run.begin());
@@ -75,6 +83,10 @@ base::Result<int> run_play(const PlayOptions& options) {
     report.add_ledger(run.ledger(), options.count);
     run.add_window(report, "player");
     add_viewers(report, viewers);
+    if (run.ledger().rtp_packets > 0) {
+        report.add("packets", run.ledger().rtp_packets);
+        report.add("packets_lost", run.ledger().rtp_lost);
+    }
     report.add_times("first_frame_ms", run.ledger().first_frame_us);
     const bool whole = !options.verify || add_continuity(report, viewers);
     const int code = run.finish(report);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "load/chunk_skimmer.h"
+#include "load/interleaved_skimmer.h"
 #include "load/packet_skimmer.h"
 #include "load/script.h"
 #include "load/tag_skimmer.h"
@@ -21,7 +22,23 @@ class Recorder final : public load::ControlSink {
         log += fmt::format("c{}@{}+{} ", type, timestamp, body.size());
         return {};
     }
+    void on_packet(int missing) override { log += fmt::format("m{} ", missing); }
     std::string log;
+};
+
+// With an H.264 track and another one.
+class TwoTracks {
+  public:
+    TwoTracks() {
+        skimmer_.rtp().add_track(true, 90'000, true);
+        skimmer_.rtp().add_track(false, 44'100);
+    }
+    base::Result<void> feed(std::span<const uint8_t> bytes, load::MediaSink& sink) {
+        return skimmer_.feed(bytes, sink);
+    }
+
+  private:
+    load::InterleavedSkimmer skimmer_;
 };
 
 template <class Skimmer>
@@ -45,5 +62,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (skim<load::TagSkimmer>(bytes, step) != skim<load::TagSkimmer>(bytes, size)) std::abort();
     if (skim<load::PacketSkimmer>(bytes, step) != skim<load::PacketSkimmer>(bytes, size)) std::abort();
     if (skim<load::ChunkSkimmer>(bytes, step) != skim<load::ChunkSkimmer>(bytes, size)) std::abort();
+    if (skim<TwoTracks>(bytes, step) != skim<TwoTracks>(bytes, size)) std::abort();
     return 0;
 }

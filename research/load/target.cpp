@@ -15,7 +15,7 @@ base::Result<uint16_t> parse_port(std::string_view text) {
     return static_cast<uint16_t>(value);
 }
 
-// rest: behind "http://" or "tcp://".
+// rest: behind "http://" and the like.
 base::Result<Target> parse_plain(Scheme scheme, std::string_view rest, uint16_t default_port) {
     Target target;
     target.scheme = scheme;
@@ -51,8 +51,15 @@ std::string number_url(std::string_view url, uint32_t i) {
 base::Result<Target> parse_target(std::string_view url) {
     if (url.starts_with("http://")) return parse_plain(Scheme::kHttp, url.substr(7), 80);
     if (url.starts_with("tcp://")) return parse_plain(Scheme::kTcp, url.substr(6), 0);
+    if (url.starts_with("udp://")) return parse_plain(Scheme::kUdp, url.substr(6), 0);
+    if (url.starts_with("rtsp://")) {
+        Target target = TRY(parse_plain(Scheme::kRtsp, url.substr(7), 554));
+        target.url = url;
+        return target;
+    }
     if (!url.starts_with("rtmp://")) {
-        return base::fail(base::Code::kConfig, fmt::format("\"{}\" begins with none of rtmp://, http://, tcp://", url));
+        return base::fail(base::Code::kConfig,
+                          fmt::format("\"{}\" begins with none of rtmp://, http://, rtsp://, tcp://, udp://", url));
     }
     Target target;
     target.rtmp = TRY(rtmp::parse_url(url));

@@ -26,6 +26,9 @@ TEST(Target, Good) {
                           Case{"http://host/live/a.flv?x=1", Scheme::kHttp, "host", 80, "/live/a.flv?x=1"},
                           Case{"http://[::1]:81/a", Scheme::kHttp, "::1", 81, "/a"},
                           Case{"http://[::1]/a", Scheme::kHttp, "::1", 80, "/a"},
+                          Case{"rtsp://127.0.0.1:8554/live/a?x=1", Scheme::kRtsp, "127.0.0.1", 8554, "/live/a?x=1"},
+                          Case{"rtsp://host/live/a", Scheme::kRtsp, "host", 554, "/live/a"},
+                          Case{"udp://127.0.0.1:98", Scheme::kUdp, "127.0.0.1", 98, "/"},
                           Case{"tcp://127.0.0.1:99", Scheme::kTcp, "127.0.0.1", 99, "/"}}) {
         auto target = parse_target(c.url);
         ASSERT_TRUE(target) << c.url;
@@ -37,8 +40,9 @@ TEST(Target, Good) {
 }
 
 TEST(Target, Bad) {
-    for (const char* url : {"", "rtmp:/x", "ftp://h/x", "http://", "http://:80/x", "http://h:0/x", "http://h:99999/x",
-                            "http://h:8x/x", "tcp://h", "rtmp://"}) {
+    for (const char* url :
+         {"", "rtmp:/x", "ftp://h/x", "http://", "http://:80/x", "http://h:0/x", "http://h:99999/x", "http://h:8x/x",
+          "tcp://h", "rtmp://", "udp://h", "rtsp://", "rtsp://h:0/x", "rtsps://h/x"}) {
         EXPECT_FALSE(parse_target(url)) << url;
     }
 }

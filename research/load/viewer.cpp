@@ -4,6 +4,22 @@
 
 namespace load {
 
+// A floor sends to whoever sends to it; the datagram says the track.
+base::Result<void> Viewer::prepare(DialogOptions& options, runtime::Deadline) {
+    if (!receiver_) return {};
+    ports_ = TRY(DatagramPorts::open(*receiver_, kUdpTracks, *this));
+    options.client_ports = ports_->numbers();
+    if (target().scheme != Scheme::kUdp) return {};
+    for (uint8_t track = 0; track < kUdpTracks; ++track)
+        TRY(ports_->send(track, std::span(&track, 1), target().host, target().port));
+    return {};
+}
+
+void Viewer::on_rtp_packet(int missing) {
+    ++ledger().rtp_packets;
+    ledger().rtp_lost += missing;
+}
+
 void Viewer::begin_window(int64_t now_us) {
     window_bytes_ = 0;
     longest_gap_us_ = 0;

@@ -4,6 +4,7 @@
 
 #include "load/connection.h"
 #include "load/continuity.h"
+#include "load/datagrams.h"
 
 namespace load {
 
@@ -17,11 +18,13 @@ class ViewerObserver {
     ~ViewerObserver() = default;
 };
 
-class Viewer final : public Connection {
+class Viewer final : public Connection, private DatagramHandler {
   public:
     Viewer(Target target, Ledger& ledger, ViewerObserver* observer = nullptr)
         : Connection(std::move(target), Role::kPlay, ledger), observer_(observer) {}
 
+    // Before open(): media comes by UDP, to sockets of its own. The receiver must outlive the viewer.
+    void receive_by(DatagramReceiver& receiver) { receiver_ = &receiver; }
     void begin_window(int64_t now_us);
     // Counts the silence that still goes on.
     void end_window(int64_t now_us) { note_gap(now_us); }
@@ -32,11 +35,20 @@ class Viewer final : public Connection {
     int64_t first_frame_us() const { return first_frame_us_; }  // from begun_us(); -1: none yet
 
   private:
+    // Of video and audio.
+    static constexpr size_t kUdpTracks = 2;
+
+    base::Result<void> prepare(DialogOptions& options, runtime::Deadline deadline) override;
+    void release() override { ports_.reset(); }
+    void on_rtp(size_t track, std::span<const uint8_t> packet) override { take_datagram(track, packet); }
+    void on_rtp_packet(int missing) override;
     void on_bytes(size_t count) override;
     void on_media_message(const MediaMessage& message) override;
     void note_gap(int64_t now_us);
 
     ViewerObserver* observer_;
+    DatagramReceiver* receiver_ = nullptr;
+    std::unique_ptr<DatagramPorts> ports_;
     Continuity continuity_;
     uint64_t window_bytes_ = 0;
     int64_t last_arrival_us_ = 0;  // 0: no bytes yet
