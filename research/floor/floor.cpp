@@ -16,6 +16,8 @@
 //                                 WebRTC players: see floor/srtp.h.
 //   floor --rooms PORT KBPS INTERVAL_MS
 //                                 Many publishers with few players each: see floor/rooms.h.
+//   floor --datagrams PORT KBPS INTERVAL_MS
+//                                 RTSP players by UDP: see floor/datagrams.h.
 //
 // It does not parse requests, queue for slow readers (what a socket does not take is lost, the framing with it) or end
 // by itself. SIGTERM ends it; it then says what it moved.
@@ -43,6 +45,7 @@
 #include <string>
 #include <vector>
 
+#include "floor/datagrams.h"
 #include "floor/die.h"
 #include "floor/interval_bytes.h"
 #include "floor/rooms.h"
@@ -223,7 +226,7 @@ int usage() {
         "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-turns PORT "
         "INTERVAL_MS\n"
         "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n"
-        "       floor --rooms PORT KBPS INTERVAL_MS\n",
+        "       floor --rooms PORT KBPS INTERVAL_MS\n       floor --datagrams PORT KBPS INTERVAL_MS\n",
         stderr);
     return 2;
 }
@@ -244,6 +247,11 @@ int main(int argc, char** argv) {
             packets.audio_ms % 20 != 0)
             return usage();
         return run_srtp_floor(packets);
+    }
+    if (arguments.size() == 4 && arguments[0] == "--datagrams") {
+        const int64_t kbps = std::atoll(arguments[2].c_str()), interval_ms = std::atoll(arguments[3].c_str());
+        if (kbps < 100 || kbps > 100'000 || interval_ms < 20 || interval_ms > 1000) return usage();
+        return run_datagram_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), kbps, interval_ms);
     }
     if (arguments.size() == 4 && arguments[0] == "--rooms") {
         const int64_t kbps = std::atoll(arguments[2].c_str()), interval_ms = std::atoll(arguments[3].c_str());
