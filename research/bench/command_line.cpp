@@ -21,7 +21,8 @@ void add_common(CLI::App& app, load::CommonOptions& o, const char* url) {
 constexpr const char* kPlayUrl =
     "rtmp://HOST/APP/STREAM, http://HOST/APP/STREAM.flv or .ts, rtsp://HOST/APP/STREAM, or tcp://HOST:PORT or "
     "udp://HOST:PORT of a floor; {i} is the number";
-constexpr const char* kPublishUrl = "rtmp://HOST/APP/STREAM{i} or tcp://HOST:PORT; {i} is the number";
+constexpr const char* kPublishUrl =
+    "rtmp://HOST/APP/STREAM{i}, rtsp://HOST/APP/STREAM{i} (interleaved), or tcp://HOST:PORT; {i} is the number";
 
 }  // namespace
 

@@ -98,6 +98,8 @@ base::Result<std::unique_ptr<Dialog>> make_dialog(const Target& target, Role rol
         case Scheme::kTcp:
             return std::make_unique<RawDialog>(role);
         case Scheme::kRtsp:
+            if (role == Role::kPublish && options.description.empty())
+                return base::fail(base::Code::kConfig, "there is nothing to announce");
             return std::make_unique<RtspDialog>(target, role, std::move(options));
         case Scheme::kHttp:
         case Scheme::kUdp:

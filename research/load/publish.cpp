@@ -1,5 +1,7 @@
 // bench publish: N publishers of the same file, in real time.
 
+#include <optional>
+
 #include "load/commands.h"
 #include "load/publisher.h"
 #include "load/run.h"
@@ -15,6 +17,8 @@ base::Result<Script> make_script(const PublishOptions& options) {
 
 base::Result<int> run_publish(const PublishOptions& options) {
     Script script = TRY(make_script(options));
+    std::optional<RtpScript> rtp;
+    if (options.url.starts_with("rtsp://")) rtp = TRY(RtpScript::make(script), "as RTP");
     Run run(options);
     std::vector<std::unique_ptr<Publisher>> publishers;
     std::vector<Connection*> connections;
@@ -22,6 +26,7 @@ base::Result<int> run_publish(const PublishOptions& options) {
         auto target = TRY(parse_target(number_url(options.url, i)));
         publishers.push_back(std::make_unique<Publisher>(std::move(target), script, options.loop, run.ledger()));
         publishers.back()->cut_into(options.segment);
+        if (rtp) publishers.back()->send_rtp(*rtp);
         connections.push_back(publishers.back().get());
     }
     TRY(run.begin());

@@ -17,12 +17,13 @@ void Publisher::send_next(int64_t now_us) {
     uint32_t index = position_.index();
     uint32_t timestamp = script_.messages()[index].timestamp_ms + position_.shift_ms();
     if (timestamp > Script::kMaxTimestamp) return close();
-    auto bytes = script_.encode(index, timestamp, stream_id());
+    auto bytes =
+        rtp_ ? rtp_->encode(index, position_.round(), start_wall_us_) : script_.encode(index, timestamp, stream_id());
     if (observer_) observer_->on_publisher_send(index, now_us);
     ledger().bytes += bytes.size();
     ++ledger().messages;
     position_.advance(loop_);
-    send(bytes);
+    if (!bytes.empty()) send(bytes);
 }
 
 int64_t Publisher::send_due(int64_t now_us) {

@@ -5,8 +5,10 @@
 #include <queue>
 #include <vector>
 
+#include "base/clock.h"
 #include "load/connection.h"
 #include "load/pacing.h"
+#include "load/rtp_script.h"
 #include "load/script.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
@@ -29,21 +31,32 @@ class Publisher final : public Connection {
     // The script is shared and outlives it.
     Publisher(Target target, Script& script, bool loop, Ledger& ledger, PublisherObserver* observer = nullptr);
 
+    // Before open(), for rtsp://: the same script as RTP; it outlives the publisher.
+    void send_rtp(RtpScript& rtp) { rtp_ = &rtp; }
     // Sends what is due. Returns when the next message is, or -1 when it has ended.
     int64_t send_due(int64_t now_us);
     // Sends the first messages at once: for those who do not care for real time. Returns how many were sent.
     uint32_t send_now(uint32_t count);
 
   private:
-    void on_opened() override { start_us_ = base::monotonic_us(); }
+    base::Result<void> prepare(DialogOptions& options, runtime::Deadline) override {
+        if (rtp_) options.description = rtp_->description();
+        return {};
+    }
+    void on_opened() override {
+        start_us_ = base::monotonic_us();
+        start_wall_us_ = base::wall_ms() * 1000;
+    }
     int64_t due_us() const;
     void send_next(int64_t now_us);
 
     Script& script_;
+    RtpScript* rtp_ = nullptr;  // null: RTMP chunks are sent
     bool loop_;
     PublisherObserver* observer_;
     LoopPosition position_;
     int64_t start_us_ = 0;
+    int64_t start_wall_us_ = 0;
 };
 
 class Pacer {

@@ -146,6 +146,18 @@ std::span<const uint8_t> Script::encode(uint32_t index, uint32_t timestamp_ms, u
     return {header, message.size};
 }
 
+std::vector<uint8_t> Script::body(uint32_t index) const {
+    const Message& message = messages_[index];
+    auto rest = std::span(bytes_).subspan(message.offset, message.size);
+    std::vector<uint8_t> out;
+    for (size_t header = kChunkHeader; header < rest.size(); header = 1) {
+        auto chunk = rest.subspan(header, std::min<size_t>(rest.size() - header, kPublishChunkSize));
+        out.insert(out.end(), chunk.begin(), chunk.end());
+        rest = rest.subspan(header + chunk.size());
+    }
+    return out;
+}
+
 int64_t mark_of(uint8_t type, std::span<const uint8_t> head) {
     size_t least = type == rtmp::kVideo ? kVideoMarkAt : kAudioMarkAt;
     if (head.size() < least) return -1;

@@ -41,6 +41,9 @@ class Script {
     // The message's bytes with that timestamp and message stream id in it; valid until the next call.
     std::span<const uint8_t> encode(uint32_t index, uint32_t timestamp_ms, uint32_t stream_id);
 
+    // The message's body: an FLV tag's.
+    std::vector<uint8_t> body(uint32_t index) const;
+
   private:
     void add(uint8_t type, uint32_t timestamp_ms, std::span<const uint8_t> body);
     void finish();
