@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from .delivery import LONG_SECONDS, PUBLISH_SECONDS, SHORT_SECONDS, Delivery
-from .figures import FLOOR, FLOOR_OF_WHIP
+from .figures import FLOOR, FLOOR_OF_UDP, FLOOR_OF_WHIP
 from .load import KBPS
 
 INTERVAL_MS = 350  # mw_latency, the default
@@ -41,12 +41,12 @@ class Cases:
         self.there = servers.there()
         self.list = []
         for group in (self.players, self.lowlatency, self.rate3m, self.rooms, self.publishers, self.segments, self.recording,
-                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.delivery):  # fmt: skip
+                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.rtsp, self.delivery):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
     GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start",
-              "whep", "whip", "delivery")  # fmt: skip
+              "whep", "whip", "rtsp", "delivery")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -344,6 +344,48 @@ class Cases:
         seconds = START_S + GOP_S + self.o.settle + self.o.seconds + 1
         for server, start in self.webrtc_peers().items():
             self.add("whip", server, count, seconds, run(server, start))
+
+    # ---- RTSP
+
+    def rtsp(self):
+        """Players of what RTMP publishes, interleaved and by UDP, and publishers."""
+        peers = {"ours": lambda: self.servers.ours_rtsp(MERGED)}
+        if self.there["mediamtx"]:
+            peers["MediaMTX"] = self.servers.mediamtx_rtsp
+        self.add_players("rtsp", FLOOR, lambda: self.servers.floor(KBPS, INTERVAL_MS), self.o.players, "floor")
+        self.add_rtsp_udp(FLOOR_OF_UDP, lambda: self.servers.floor_datagrams(KBPS, INTERVAL_MS), True)
+        for name, start in peers.items():
+            counts = self.o.players if name == "ours" else self.o.other_players[:1]
+            self.add_players("rtsp", f"{name}, interleaved", start, counts, "rtsp")
+            self.add_rtsp_udp(f"{name}, UDP", start)
+        for name, start in {FLOOR: self.servers.floor_publish, **peers}.items():
+            self.add_rtsp_publishers(name, start)
+
+    def add_rtsp_udp(self, server, start, is_floor=False):
+        count = self.o.rtsp_udp_players
+
+        def body():
+            with start() as running:
+                words = ["-n", count, "--ramp", self.o.ramp, "--seconds", self.o.seconds, "--settle-ms",
+                         self.o.settle * 1000, "--server-pid", running.pid]  # fmt: skip
+                if is_floor:
+                    return self.load.run("play", f"udp://127.0.0.1:{running.rtp}", *words)
+                with self.load.publisher(running.rtmp_url()):
+                    return self.load.run("play", running.rtsp_url(), "--udp", *words)
+
+        self.add("rtsp", server, count, START_S + PUBLISHER_S + count / self.o.ramp + self.o.settle + self.o.seconds, body)
+
+    def add_rtsp_publishers(self, server, start):
+        count = self.o.rtsp_publishers
+
+        def body():
+            with start() as running:
+                url = f"tcp://127.0.0.1:{running.rtmp}" if server == FLOOR else running.rtsp_url("p{i}")
+                return self.load.run("publish", url, *self.load.source(), "-n", count, "--ramp", count / GOP_S, "--seconds",
+                                     self.o.seconds, "--settle-ms", self.o.settle * 1000, "--server-pid",
+                                     running.pid)  # fmt: skip
+
+        self.add("rtsp_publish", server, count, START_S + GOP_S + self.o.settle + self.o.seconds, body)
 
     # ---- HLS delivery
 

@@ -7,7 +7,7 @@ STARVED_PERCENT = 85  # of the median viewer's bytes
 PLAYERS = ("players", "lowlatency", "rate3m")
 ROOMS = ("rooms1", "rooms2", "rooms3")  # by players of each stream
 WEBRTC_PLAYERS = ("whep",)
-FLOOR, FLOOR_OF_WHIP = "floor", "floor, from WHIP"
+FLOOR, FLOOR_OF_WHIP, FLOOR_OF_UDP = "floor", "floor, from WHIP", "floor, UDP"
 
 
 def of_players(runs):
@@ -43,6 +43,11 @@ def of_webrtc_players(runs):
     out["packets"] = sum(run["packets"] for run in runs)
     out["packets_lost"] = sum(max(0, run["packets_lost"]) for run in runs)
     return out
+
+
+def of_rtsp_players(runs):
+    """The floor of interleaved players sends no packets."""
+    return of_webrtc_players([{"packets": 0, "packets_lost": 0, **run} for run in runs])
 
 
 def of_webrtc_publishers(runs):
@@ -84,7 +89,8 @@ def of_delivery(runs):
 SUMMARIES = {**dict.fromkeys(ROOMS, of_rooms), "publishers": of_publishers, "segments": of_publishers,
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
-             "whip": of_webrtc_publishers, "delivery": of_delivery}  # fmt: skip
+             "whip": of_webrtc_publishers, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
+             "delivery": of_delivery}  # fmt: skip
 
 
 def summarise(raw):
@@ -99,7 +105,7 @@ def summarise(raw):
 
 def to_floor(groups, group, server, count, key):
     """The figure's ratio to the floor's in the same group, of the same packets, or None."""
-    name = FLOOR_OF_WHIP if "from WHIP" in server else FLOOR
+    name = FLOOR_OF_WHIP if "from WHIP" in server else FLOOR_OF_UDP if server.endswith("UDP") else FLOOR
     floor = groups.get(group, {}).get(name, {}).get(count, {}).get(key)
     figure = groups[group][server][count].get(key)
     return figure / floor if floor and figure else None
@@ -122,7 +128,7 @@ def ratio_limit(group, count):
     the watchdog) is a tenth of that, or more."""
     if group in ("lowlatency", "rate3m"):
         return 1.3
-    return 1.6 if group == "players" and count <= 1000 else 1.1
+    return 1.6 if group in ("players", "rtsp") and count <= 1000 else 1.1
 
 
 def check(groups, quick):
@@ -152,6 +158,7 @@ def check(groups, quick):
     check_recording(groups.get("recording", {}), v)
     check_waiting(groups, v)
     check_webrtc(groups, v)
+    check_rtsp(groups, v)
     check_delivery(groups.get("delivery", {}), v)
     return v.rows
 
@@ -230,6 +237,27 @@ def check_webrtc(groups, v):
     for server, by_count in groups.get("whip", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             v.at_most(f"whip: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)
+
+
+def check_rtsp(groups, v):
+    for server, by_count in groups.get("rtsp", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"rtsp: {server}, {count} players"
+            bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
+            bad += run["slowest_viewer_percent"] < STARVED_PERCENT
+            v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+            lost = 100 * run["packets_lost"] / max(1, run["packets"])
+            if server.endswith("UDP"):
+                v.at_most(f"{what}: packets lost, percent", lost, 0.1)
+                continue
+            v.at_most(f"{what}: packets left out, percent", lost, 0, always=True)
+            if FLOOR in groups["rtsp"]:
+                ratio = to_floor(groups, "rtsp", server, count, "server_cpu_ms_per_mbit")
+                v.at_most(f"{what}: CPU to the floor's", ratio, ratio_limit("rtsp", count))
+            v.at_most(f"{what}: kB each", run["server_kb_per_player"], 1.5)
+    for server, by_count in groups.get("rtsp_publish", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            v.at_most(f"rtsp: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)
 
 
 DELIVERY_TO_NGINX = {"playlist": 1.2, "segment": 1.3}

@@ -23,6 +23,8 @@ TITLES = {
     "start": "Start to the first accepted connection, and memory two seconds later",
     "whep": "Players of one 237 kbit/s stream by WebRTC (WHEP)",
     "whip": "Publishers by WebRTC (WHIP), 237 kbit/s each, without viewers",
+    "rtsp": "Players of one 237 kbit/s stream by RTSP, sent to every 350 ms",
+    "rtsp_publish": "Publishers by RTSP, interleaved, 237 kbit/s each, without viewers",
     "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
 }
 
@@ -76,6 +78,19 @@ def players_table(groups, group):
                          f"{run['slowest_viewer_percent']} %", run["longest_gap_ms"]))  # fmt: skip
     return table(("server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped",
                   "slowest", "longest gap ms"), rows)  # fmt: skip
+
+
+def rtsp_table(groups, group):
+    rows = []
+    for server, by_count in groups[group].items():
+        for count, run in sorted(by_count.items()):
+            ratio = shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit"))
+            rows.append((server, count, run["server_cpu_ms_per_mbit"], ratio, run["server_cpu_percent"],
+                         run["server_kb_per_player"], run["mbit_per_s"], run["dropped"],
+                         run["packets_lost"] if run["packets"] else "", f"{run['slowest_viewer_percent']} %",
+                         run["longest_gap_ms"]))  # fmt: skip
+    return table(("server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped",
+                  "packets lost", "slowest", "longest gap ms"), rows)  # fmt: skip
 
 
 def rooms_table(groups, group):
@@ -147,7 +162,8 @@ def delivery_table(groups, group):
 
 TABLES = {**dict.fromkeys(ROOMS, rooms_table), "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
-          "whip": webrtc_publishers_table, "delivery": delivery_table}  # fmt: skip
+          "whip": webrtc_publishers_table, "rtsp": rtsp_table, "rtsp_publish": publishers_table,
+          "delivery": delivery_table}  # fmt: skip
 
 
 def markdown(facts, groups, targets, plots=()):

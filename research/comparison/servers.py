@@ -30,7 +30,7 @@ NGINX_MODULE = pathlib.Path("/usr/lib/nginx/modules/ngx_rtmp_module.so")
 
 MEDIAMTX = """logLevel: error
 rtmpAddress: 127.0.0.1:{port}
-rtsp: no
+{rtsp}
 {webrtc}
 srt: no
 moq: no
@@ -43,8 +43,15 @@ MEDIAMTX_WEBRTC = """webrtcAddress: 127.0.0.1:{http}
 webrtcLocalUDPAddress: 127.0.0.1:{rtc}
 webrtcIPsFromInterfaces: no
 webrtcAdditionalHosts: [127.0.0.1]"""
+MEDIAMTX_RTSP = """rtsp: yes
+rtspTransports: [tcp, udp]
+rtspAddress: 127.0.0.1:{rtsp}
+rtpAddress: 127.0.0.1:{rtp}
+rtcpAddress: 127.0.0.1:{rtcp}"""
 RTC_TOP = "rtc_server { enabled on; listen {rtc}; candidate 127.0.0.1; }"
 RTC_VHOST = "rtc { enabled on; rtmp_to_rtc on; }"
+RTSP_TOP = "rtsp_server { enabled on; listen 127.0.0.1:{rtsp}; udp { enabled on; listen 127.0.0.1:{rtp}; } }"
+RTSP_VHOST = "rtsp { enabled on; }"
 
 
 class Failure(Exception):
@@ -62,6 +69,18 @@ def free_ports(count):
     raise Failure("no free ports between 21000 and 32000")
 
 
+def free_udp_pair():
+    """An even port and the next one, for RTP and RTCP."""
+    for port in range(21000 + os.getpid() % 1000 * 10, 32000, 2):
+        sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
+            for i, one in enumerate(sockets):
+                opened.enter_context(one)
+                one.bind(("127.0.0.1", port + i))
+            return port
+    raise Failure("no free pair of UDP ports between 21000 and 32000")
+
+
 def pinned(core):
     return ["taskset", "-c", str(core)] if (os.cpu_count() or 1) > 1 and shutil.which("taskset") else []
 
@@ -72,12 +91,17 @@ class Running:
     def __init__(self, process, servers, start_ms):
         self.pid, self.start_ms = process.pid, start_ms
         self.rtmp, self.http, self.api = servers.rtmp_port, servers.http_port, servers.api_port
-        self.rtc = servers.rtc_port
+        self.rtc, self.rtsp, self.rtp = servers.rtc_port, servers.rtsp_port, servers.rtp_port
 
     def rtmp_url(self, stream="s"):
         return f"rtmp://127.0.0.1:{self.rtmp}/live/{stream}"
 
+    def rtsp_url(self, stream="s"):
+        return f"rtsp://127.0.0.1:{self.rtsp}/live/{stream}"
+
     def play_url(self, protocol, stream="s"):
+        if protocol == "rtsp":
+            return self.rtsp_url(stream)
         return f"http://127.0.0.1:{self.http}/live/{stream}.flv" if protocol == "http" else self.rtmp_url(stream)
 
     def whip_url(self, kind="whip", stream="s"):
@@ -99,7 +123,9 @@ class Running:
 class Servers:
     def __init__(self, objs, directory):
         self.objs, self.directory = objs, directory
-        self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port = free_ports(5)
+        (self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port,
+         self.rtsp_port) = free_ports(6)  # fmt: skip
+        self.rtp_port = free_udp_pair()
         (directory / "logs").mkdir(exist_ok=True)
 
     @contextlib.contextmanager
@@ -171,6 +197,9 @@ class Servers:
     def floor_srtp(self, kbps, sound_ms):
         return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps, sound_ms], None)
 
+    def floor_datagrams(self, kbps, interval_ms):
+        return self.process([self.objs / "floor", "--datagrams", self.rtp_port, kbps, interval_ms], None)
+
     def ours(self, play="", vhost="", top="", environment=None, http=""):
         conf = self.directory / "srs.conf"
         conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
@@ -178,10 +207,18 @@ class Servers:
         return self.process([self.objs / "srs", "-c", conf], self.http_port, environment)
 
     def with_ports(self, text):
-        return text.replace("{api}", str(self.api_port)).replace("{rtc}", str(self.rtc_port))
+        for name in ("api", "rtc", "rtsp", "rtp"):
+            text = text.replace(f"{{{name}}}", str(getattr(self, f"{name}_port")))
+        return text
 
     def ours_webrtc(self):
         return self.ours("", RTC_VHOST, RTC_TOP)
+
+    def ours_rtsp(self, play=""):
+        return self.ours(play, RTSP_VHOST, RTSP_TOP)
+
+    def mediamtx_rtsp(self):
+        return self.mediamtx(rtsp=MEDIAMTX_RTSP.format(rtsp=self.rtsp_port, rtp=self.rtp_port, rtcp=self.rtp_port + 1))
 
     def mediamtx_webrtc(self):
         return self.mediamtx(webrtc=MEDIAMTX_WEBRTC.format(http=self.http_port, rtc=self.rtc_port))
@@ -191,7 +228,7 @@ class Servers:
         conf.write_text(NGINX.format(module=NGINX_MODULE, dir=self.directory, port=self.rtmp_port, more=more))
         return self.process(["nginx", "-p", self.directory, "-c", conf], self.rtmp_port)
 
-    def mediamtx(self, top="hls: no", path="", webrtc="webrtc: no"):
+    def mediamtx(self, top="hls: no", path="", webrtc="webrtc: no", rtsp="rtsp: no"):
         conf = self.directory / "mediamtx.yml"
-        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path, webrtc=webrtc))
+        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path, webrtc=webrtc, rtsp=rtsp))
         return self.process([self.objs / "peers/mediamtx", conf], self.rtmp_port)
