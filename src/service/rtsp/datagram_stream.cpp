@@ -1,5 +1,7 @@
 #include "service/rtsp/datagram_stream.h"
 
+#include <algorithm>
+
 #include "protocol/rtsp/reader.h"
 #include "runtime/loop/clock.h"
 
@@ -38,6 +40,8 @@ bool DatagramStream::may_send() {
 
 base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
     size_t accepted = 0;
+    auto& frames = ports_.frames();
+    frames.clear();
     for (const iovec& part : parts) {
         std::span<const uint8_t> bytes(static_cast<const uint8_t*>(part.iov_base), part.iov_len);
         if (!bytes.empty() && bytes[0] != '$') {
@@ -46,24 +50,36 @@ base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
             continue;
         }
         while (!bytes.empty()) {
-            if (!may_send()) return accepted;
+            if (!may_send()) {
+                send_frames(frames);
+                return accepted;
+            }
             CHECK(bytes.size() >= ::rtsp::kFrameHeaderSize && bytes[0] == '$');
             const size_t size = ::rtsp::kFrameHeaderSize + (size_t{bytes[2]} << 8 | bytes[3]);
             CHECK(size <= bytes.size());
-            send_frame(bytes.first(size));
+            frames.push_back(bytes.first(size));
             in_window_ += size;
             accepted += size;
             bytes = bytes.subspan(size);
         }
     }
+    send_frames(frames);
     return accepted;
 }
 
-void DatagramStream::send_frame(std::span<const uint8_t> frame) {
-    const size_t track = frame[1] / 2;
-    if (track >= targets_.size()) return;
-    const bool rtcp = frame[1] % 2 == 1;
-    ports_.send(rtcp, rtcp ? targets_[track].rtcp : targets_[track].rtp, frame.subspan(::rtsp::kFrameHeaderSize));
+// A pass for each track; the order of its datagrams is kept.
+void DatagramStream::send_frames(std::span<const std::span<const uint8_t>> frames) {
+    uint32_t tracks = 0;  // bits: those that have frames
+    for (const auto& frame : frames) tracks |= uint32_t{1} << std::min(frame[1] / 2, 31);
+    for (size_t track = 0; track < targets_.size(); ++track) {
+        if (!(tracks >> track & 1)) continue;
+        for (const auto& frame : frames) {
+            if (frame[1] / size_t{2} != track) continue;
+            const bool rtcp = frame[1] % 2 == 1;
+            ports_.send(rtcp, rtcp ? targets_[track].rtcp : targets_[track].rtp,
+                        frame.subspan(::rtsp::kFrameHeaderSize));
+        }
+    }
 }
 
 // Answers to requests, few and short.

@@ -5,6 +5,8 @@
 //
 // A write must have one kind in each part, and whole frames, as live::Viewer writes them. It accepts kBurstBytes in
 // UdpPorts::kPaceMs, because a burst of several hundred kB, as a new player's first seconds are, overflows receivers.
+// Of a write the datagrams of each address go one behind the other: the kernel takes those of one size, and a shorter
+// one behind them, as one message.
 
 #include <array>
 #include <memory>
@@ -64,7 +66,7 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     void on_hangup() override { handler_->on_hangup(); }
     void on_pace() override;
     bool may_send();
-    void send_frame(std::span<const uint8_t> frame);
+    void send_frames(std::span<const std::span<const uint8_t>> frames);
     base::Result<void> write_control(std::span<const uint8_t> bytes);
 
     std::unique_ptr<runtime::ByteStream> control_;

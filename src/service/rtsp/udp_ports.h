@@ -57,8 +57,14 @@ class UdpPorts {
 
     // Copies the datagram; it is sent by the end of the loop's iteration. Only to an address that was claimed.
     void send(bool rtcp, const runtime::UdpAddress& to, std::span<const uint8_t> bytes);
+    // RTP messages that the kernel took so far; it makes several datagrams of one where it can.
+    uint64_t messages() const { return sides_[0].batch->counters().messages; }
+    bool can_segment() const { return sides_[0].batch->uses_gso(); }
     // The sockets take nothing at the moment.
     bool is_full() const { return sides_[0].batch->full() || sides_[1].batch->full(); }
+
+    // For a stream's use within one call, so that not each has memory of its own.
+    std::vector<std::span<const uint8_t>>& frames() { return frames_; }
 
     // on_pace() is called in kPaceMs, once.
     void wake_later(PacedStream& stream);
@@ -83,6 +89,7 @@ class UdpPorts {
 
     std::array<Side, 2> sides_;  // of RTP, of RTCP
     std::vector<PacedStream*> waiting_, waking_;
+    std::vector<std::span<const uint8_t>> frames_;
     runtime::Event wake_{"a paced stream"};
     runtime::Task pacer_;
 };

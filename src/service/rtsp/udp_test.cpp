@@ -116,6 +116,25 @@ TEST_F(RtspUdp, FramesBecomeDatagramsAndAnswersGoToTheConnection) {
     EXPECT_EQ(read(*client, answer.size()), answer);
 }
 
+// Video and audio by turns, as a log has them: a message of the kernel has datagrams of one address.
+TEST_F(RtspUdp, DatagramsOfATrackAreSentTogetherAndInOrder) {
+    auto [client, server] = connection();
+    auto video = *runtime::bind_udp({"127.0.0.1", 0}), audio = *runtime::bind_udp({"127.0.0.1", 0});
+    DatagramStream::Targets targets;
+    targets[0] = {{kHere, video->port()}, {kHere, video->port()}};
+    targets[1] = {{kHere, audio->port()}, {kHere, audio->port()}};
+    DatagramStream stream(std::move(server), *ports_, targets);
+    using namespace std::string_literals;
+    std::string frames;
+    for (char i = '1'; i <= '4'; ++i) frames += "$\0\0\2v"s + i + "$\2\0\2a"s + i + "$\x0e\0\2x"s + i;
+    auto sent = stream.try_write(bytes_of(frames));
+    ASSERT_TRUE(ok(sent));
+    EXPECT_EQ(*sent, frames.size()) << "frames of channels without a track are accepted, too";
+    EXPECT_EQ(receive(*video, 4), "v1|v2|v3|v4|");
+    EXPECT_EQ(receive(*audio, 4), "a1|a2|a3|a4|");
+    EXPECT_EQ(ports_->messages(), ports_->can_segment() ? 2u : 8u);
+}
+
 TEST_F(RtspUdp, BurstIsCutAndGoesOnSoon) {
     auto [client, server] = connection();
     auto media = *runtime::bind_udp({"127.0.0.1", 0});
