@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "config/section.h"
+
 namespace config {
 namespace {
 
@@ -26,6 +28,17 @@ void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vecto
     }
 }
 
+// Blocks that a vhost may have several of.
+void compare_named_blocks(const Vhost& before, const Vhost& after, std::vector<Change>& changes) {
+    for (const Section& section : sections()) {
+        for (const NamedBlock& block : section.named_blocks) {
+            Change change{after.name, find_row(std::string(block.path) + "/enabled"), block.text(before),
+                          block.text(after)};
+            if (change.before != change.after) changes.push_back(std::move(change));
+        }
+    }
+}
+
 }  // namespace
 
 std::string Change::describe() const {
@@ -43,6 +56,7 @@ Reload plan_reload(const Snapshot& current, const Snapshot& next) {
         const Vhost* before = current.find_vhost(vhost.name);
         if (before) {
             compare({&current, before}, {merged.get(), &vhost}, true, reload.changes);
+            compare_named_blocks(*before, vhost, reload.changes);
         } else {
             reload.changes.push_back({vhost.name, nullptr, "not there", "there"});
         }

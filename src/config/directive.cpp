@@ -76,8 +76,10 @@ std::vector<Block> known_blocks() {
         {"vhost/ingest/engine", Names::kOptional, true, false, &features::kIngest, "What to make of it."},
         {"vhost/ingest/engine/perfile", Names::kNone, false, true, &features::kIngest, "Options before the input."},
         {"vhost/ingest/engine/vfilter", Names::kNone, false, true, &features::kIngest, "Filters."},
-        {"vhost/ingest/engine/vparams", Names::kNone, false, true, &features::kIngest, "Options of the video encoder."},
-        {"vhost/ingest/engine/aparams", Names::kNone, false, true, &features::kIngest, "Options of the audio encoder."},
+        {"vhost/ingest/engine/vparams", Names::kNone, false, true, &features::kIngest,
+         "Options of the video encoder."},
+        {"vhost/ingest/engine/aparams", Names::kNone, false, true, &features::kIngest,
+         "Options of the audio encoder."},
         {"vhost/transcode", Names::kOptional, true, false, &features::kTranscode,
          "Transcoding: of the vhost, an app or a stream."},
         {"vhost/transcode/engine", Names::kOptional, true, false, &features::kTranscode, "One output."},
@@ -91,13 +93,18 @@ std::vector<Block> known_blocks() {
     };
 }
 
-// In the table's order; a block is built in if a row switches it on.
+// In the table's order; a block is built in if a row switches it on, or if it has rows and the block around it is.
 std::vector<Block> make_blocks(const std::vector<Row>& rows_of_sections) {
     std::vector<Block> blocks = known_blocks();
     for (const Section& section : sections()) blocks.insert(blocks.end(), section.blocks.begin(), section.blocks.end());
     for (Block& block : blocks) {
         if (!block.missing) continue;
-        if (std::ranges::find(rows_of_sections, block.path + "/enabled", &Row::path) != rows_of_sections.end())
+        const auto has = [&](std::string_view path, auto part) {
+            return std::ranges::find(rows_of_sections, path, part) != rows_of_sections.end();
+        };
+        const auto around = std::ranges::find(blocks, block.path.substr(0, block.path.rfind('/')), &Block::path);
+        const bool is_part = around != blocks.end() && around->path != "vhost" && !around->missing;
+        if (has(block.path + "/enabled", &Row::path) || (is_part && has(block.path, &Row::scope)))
             block.missing = nullptr;
         else if (block.missing->state == features::kNotBuiltIn)
             block.free_form = true;
@@ -220,6 +227,14 @@ const Block* find_block(std::string_view path) {
 const Alias* find_alias(std::string_view path) {
     static const auto kIndex = index_of(aliases(), [](const Alias& alias) { return std::string(alias.from); });
     return look_up(kIndex, path);
+}
+
+bool in_named_block(const Row& row) {
+    for (const Block& block : blocks()) {
+        bool inside = row.scope == block.path || row.scope.starts_with(block.path + "/");
+        if (inside && block.repeatable && block.path != "vhost") return true;
+    }
+    return false;
 }
 
 std::vector<std::string_view> names_in(std::string_view scope) {

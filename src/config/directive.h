@@ -84,6 +84,9 @@ const Row* find_row(std::string_view path);
 const Block* find_block(std::string_view path);
 const Alias* find_alias(std::string_view path);
 
+// Whether the row is in a block, other than a vhost, of which there may be several: it has a value for each of them.
+bool in_named_block(const Row& row);
+
 // Every name, of directives and blocks, that is allowed in the block of that path.
 std::vector<std::string_view> names_in(std::string_view scope);
 

@@ -12,14 +12,6 @@ std::string upper(std::string_view text) {
     return out;
 }
 
-bool in_named_block(const Row& row) {
-    for (const Block& block : blocks()) {
-        bool inside = row.scope == block.path || row.scope.starts_with(block.path + "/");
-        if (inside && block.repeatable && block.path != "vhost") return true;
-    }
-    return false;
-}
-
 const std::map<std::string, const Row*, std::less<>>& index() {
     static const auto kIndex = [] {
         std::map<std::string, const Row*, std::less<>> index;

@@ -5,7 +5,7 @@ namespace {
 
 void list(const Snapshot& snapshot, const Vhost* vhost, std::vector<Listed>& out) {
     for (const Row& row : rows()) {
-        if (!row.supported() || row.in_vhost() != (vhost != nullptr)) continue;
+        if (!row.supported() || row.in_vhost() != (vhost != nullptr) || in_named_block(row)) continue;
         Listed listed{vhost ? vhost->name : "", &row, row.binding.get({&snapshot, vhost}), "default"};
         auto origin = snapshot.origins.find({listed.vhost, row.path()});
         if (origin != snapshot.origins.end()) listed.origin = origin->second.text();

@@ -21,6 +21,13 @@ void add_section(Section section) { all().push_back(std::move(section)); }
 
 std::span<const Section> sections() { return all(); }
 
+const NamedBlock* find_named_block(std::string_view path) {
+    for (const Section& section : sections())
+        for (const NamedBlock& block : section.named_blocks)
+            if (block.path == path) return &block;
+    return nullptr;
+}
+
 bool Checks::was_set(const Vhost& vhost, std::string_view path) const {
     return snapshot_.origins.contains({vhost.name, std::string(path)});
 }

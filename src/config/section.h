@@ -34,11 +34,24 @@ class Checks {
     void warning(const Vhost& vhost, std::string_view path, std::string text) {
         problems_.warning(place_of(vhost.name, path), std::move(text));
     }
+    // The same where the place is known.
+    void error(const Location& place, std::string text) { problems_.error(place, std::move(text)); }
+    void warning(const Location& place, std::string text) { problems_.warning(place, std::move(text)); }
     Location place_of(std::string_view vhost, std::string_view path) const;
 
   private:
     Snapshot& snapshot_;
     Problems& problems_;
+};
+
+// A block of a vhost that may be given several times, each time with another name: ingest NAME { }. Its rows, and those
+// of blocks inside it, are bound to one struct, the draft, which has its defaults when a block begins.
+struct NamedBlock {
+    std::string_view path;  // "vhost/ingest"
+    // At the end of a block: adds the draft to the vhost's list. name: may be empty. location: of the block.
+    void (*keep)(Vhost& vhost, const std::string& name, const Location& location);
+    // The whole list as one line, for the differences of a reload and for the log: without passwords.
+    std::string (*text)(const Vhost& vhost);
 };
 
 struct Section {
@@ -47,6 +60,7 @@ struct Section {
     // Blocks that directive.cpp does not have. They are shown after those that it has.
     std::vector<Block> blocks{};
     std::vector<Listener> listeners{};
+    std::vector<NamedBlock> named_blocks{};
     // Called when all values are set: the first once, the second for each vhost.
     void (*check)(Checks& checks) = nullptr;
     void (*check_vhost)(Checks& checks, Vhost& vhost) = nullptr;
@@ -56,5 +70,7 @@ struct Section {
 // calls.
 void add_section(Section section);
 std::span<const Section> sections();
+// Null: there is none of that path.
+const NamedBlock* find_named_block(std::string_view path);
 
 }  // namespace config

@@ -141,10 +141,8 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         good = !before || name.empty();
     }
     if (block.path == "vhost") inside.vhost = add_vhost(name);
-    if (block.missing) {
-        const Row* enabled = find_row(join(block.path, "enabled"));
-        if (enabled && !is_switched_on(node, *enabled)) inside.quiet = true;
-    }
+    const Row* enabled = find_row(join(block.path, "enabled"));
+    if (enabled && !enabled->supported() && !is_switched_on(node, *enabled)) inside.quiet = true;
     if (block.free_form) {
         if (block.missing->state == features::kNotBuiltIn)
             note_not_built_in(node, block);
@@ -152,10 +150,22 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
             miss(*block.missing, node.location, block.path);
         return;
     }
+    const NamedBlock* named = find_named_block(block.path);
     for (const Node& child : node.children) add_node(child, inside);
+    if (named) {
+        named->keep(snapshot_.vhosts[static_cast<size_t>(inside.vhost)], name, node.location);
+        reset_draft(*named, inside.vhost);
+    }
     if (block.path == "vhost" && !good) {
         std::erase_if(edges_, [&](const Edge& edge) { return edge.vhost == inside.vhost; });
         snapshot_.vhosts.pop_back();
+    }
+}
+
+void SnapshotBuilder::reset_draft(const NamedBlock& block, int vhost) {
+    for (const Row& row : rows()) {
+        const bool inside = row.scope == block.path || row.scope.starts_with(std::string(block.path) + "/");
+        if (inside && row.supported()) row.binding.set_default(root(vhost));
     }
 }
 
