@@ -29,8 +29,8 @@ BESIDE = {
     "vhost/cluster/mode": "origin 127.0.0.1:1935;",
 }
 WITHOUT_ENABLED = {
-    "rtmp", "vhost", "vhost/play", "vhost/publish", "vhost/cluster", "vhost/ingest/input", "vhost/transcode/engine/perfile",
-    "vhost/transcode/engine/vfilter", "vhost/transcode/engine/vparams", "vhost/transcode/engine/aparams",
+    "rtmp", "vhost", "vhost/play", "vhost/publish", "vhost/cluster", "vhost/ingest/input", "vhost/ingest/engine",
+    "vhost/transcode/engine/perfile", "vhost/transcode/engine/vfilter", "vhost/transcode/engine/vparams", "vhost/transcode/engine/aparams",
 }  # fmt: skip
 NAMED = {"vhost": "__defaultVhost__", "ingest": "live", "transcode": "live", "engine": "live"}
 # An edge has nothing to serve without its origin, which is not built yet.

@@ -33,6 +33,7 @@ inline constexpr Feature kDash{"DASH", kLater};
 inline constexpr Feature kCluster{"cluster", kLater};
 inline constexpr Feature kExec{"exec", kLater};
 inline constexpr Feature kIngest{"ingest", kLater};
+inline constexpr Feature kIngestTool{"ingest by an external tool", kLater};
 inline constexpr Feature kTranscode{"transcode", kLater};
 inline constexpr Feature kStreamCaster{"stream_caster", kLater};
 inline constexpr Feature kToolLogs{"the log of external tools", kLater};

@@ -211,7 +211,7 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/exec", features::kExec, kExec);
     add(rows, "vhost/ingest", features::kIngest, kIngest);
     add(rows, "vhost/ingest/input", features::kIngest, kIngestInput);
-    add(rows, "vhost/ingest/engine", features::kIngest, kEngine);
+    add(rows, "vhost/ingest/engine", features::kIngestTool, kEngine);
     add(rows, "vhost/transcode", features::kTranscode, kTranscode);
     add(rows, "vhost/transcode/engine", features::kTranscode, kEngine);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/row_builder.h"
+#include "service/rtsp/pull_config.h"
 
 namespace service::rtsp {
 namespace {
@@ -46,6 +47,7 @@ void add_rows(std::vector<config::Row>& rows) {
                                 "Clients of RTSP may publish; whatever else is said about who may.")));
     rows.push_back(row(vhost, "rtmp_to_rtsp", &V::rtmp_to_rtsp, none(), kLive,
                        "Streams published by other protocols than RTSP can be played by RTSP, too."));
+    add_pull_rows(rows);
 }
 
 void check(config::Checks& checks) {
@@ -66,6 +68,7 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     if (vhost.get<V>().enabled && !checks.snapshot().get<S>().enabled)
         checks.warning(vhost, "vhost/rtsp/enabled",
                        fmt::format("rtsp of vhost {} does nothing while rtsp_server is not enabled", vhost.name));
+    check_ingests(checks, vhost);
 }
 
 const config::ListenAddresses* listen(const config::Snapshot& snapshot) {
@@ -96,6 +99,7 @@ config::Section section() {
                           {"rtsp", "rtsp_server/udp/listen", "rtp of rtsp", "rtsp_udp", config::Transport::kUdp,
                            udp_listen},
                           {"rtsp", "rtsp_server/rtsps/listen", "rtsps", "rtsps", config::Transport::kTcp, tls_listen}},
+            .named_blocks = {ingest_block()},
             .check = check,
             .check_vhost = check_vhost};
 }

@@ -122,6 +122,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     Message play(const Message& request);
     Message refusal(const Message& request, std::string_view what, const base::Error& why);
     base::Result<void> open_stream(const std::string& url);
+    base::Result<void> await_pull(const live::StreamKey& key);
     base::Result<Place> find_place(const std::string& url, const config::Snapshot& snapshot) const;
     net::Visitor visitor(net::Action action, const Place& place, const std::string& url) const;
     bool is_publisher() const;

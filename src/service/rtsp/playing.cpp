@@ -15,6 +15,7 @@
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
 #include "service/rtsp/interleaved.h"
+#include "service/rtsp/pull_connection.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/service.h"
 
@@ -29,6 +30,9 @@ namespace {
 // Logs of players of a stream that chose channels of their own, whose bytes nobody shares.
 constexpr size_t kMaxUncommonLogs = 4;
 
+// How long DESCRIBE waits for a stream that is pulled, and how often it looks.
+constexpr int64_t kPullMs = 10'000, kPullPollMs = 100;
+
 size_t uncommon_logs(const live::Stream& stream) {
     size_t count = 0;
     stream.for_each_log([&](live::LiveLog& log) {
@@ -36,6 +40,8 @@ size_t uncommon_logs(const live::Stream& stream) {
     });
     return count;
 }
+
+bool is_rtsp(net::SessionType publisher) { return publisher == rtsp_publish_type() || publisher == rtsp_pull_type(); }
 
 bool has_log(const live::Stream& stream, const live::LogKey& key) {
     bool found = false;
@@ -72,6 +78,18 @@ net::Visitor Connection::visitor(net::Action action, const Place& place, const s
     return visitor;
 }
 
+// Waits until a stream that is pulled from a camera is published, if it is one: on demand it begins now. Yields.
+Result<void> Connection::await_pull(const live::StreamKey& key) {
+    const auto is_published = [&] {
+        const auto stream = service_.registry().find(key);
+        return stream && stream->published();
+    };
+    const auto limit = runtime::Deadline::in_ms(kPullMs);
+    const runtime::EndWatch end(work_->socket.get());
+    while (!is_published() && service_.pulls().pulls(key) && !limit.passed()) TRY(runtime::sleep_ms(kPullPollMs));
+    return {};
+}
+
 // Asks the gate and waits for the stream's tracks. url: of the whole stream. Yields.
 Result<void> Connection::open_stream(const std::string& url) {
     if (has_description_of(url)) return {};
@@ -80,10 +98,11 @@ Result<void> Connection::open_stream(const std::string& url) {
     const config::SnapshotPtr snapshot = service_.snapshot();
     const Place place = TRY(find_place(url, *snapshot));
     auto grant = TRY(service_.gate().admit(visitor(net::Action::kPlay, place, url), *place.vhost, work_->socket.get()));
+    TRY(await_pull(place.key));
     auto stream = service_.registry().find(place.key);
     if (!stream || !stream->published()) return base::fail(CloseReason::kNotFound, "the stream is not published");
     const net::StreamAccount* account = service_.sessions().accounts().find(place.key);
-    const bool by_rtsp = account && account->publisher() && account->publisher()->type() == rtsp_publish_type();
+    const bool by_rtsp = account && account->publisher() && is_rtsp(account->publisher()->type());
     if (!by_rtsp && !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
         return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
     auto watch = std::make_unique<TrackWatch>(stream);
@@ -118,6 +137,10 @@ Connection::Message Connection::describe(const Message& request) {
     Message response = response_to(request);
     response.headers.add("Content-Type", "application/sdp");
     response.headers.add("Content-Base", sdp::without_credentials(url_) + "/");
+    // Who pulls the stream recognizes itself there.
+    const live::PublicationOwner* publisher = stream_->publisher();
+    const std::string path = publisher ? publisher->facts().forward_path : std::string();
+    response.headers.add("Via", via_of_path(path + (path.empty() ? "" : ",") + service_.registry().instance()));
     sdp::SessionText text;
     text.name = stream_->key().name;
     text.id = static_cast<uint64_t>(runtime::now_ms());

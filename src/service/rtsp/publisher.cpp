@@ -155,7 +155,7 @@ std::string Publisher::timeout_text(int64_t now_us) const {
     const int64_t limit_ms = any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     if (now_us - last_media_us_ < limit_ms * 1000) return {};
     return any_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", limit_ms)
-                      : fmt::format("no audio or video within {} ms of RECORD (firstpkt_timeout)", limit_ms);
+                      : fmt::format("no audio or video within {} ms of RECORD or SETUP (firstpkt_timeout)", limit_ms);
 }
 
 std::string Publisher::idle_text(int64_t now_us) const {

@@ -1,7 +1,7 @@
 #pragma once
-// Publisher: the stream of a client that publishes (ANNOUNCE, RECORD): its RTP packets become frames, which are
-// published. Packets by UDP are put in order first. It reports what it received, asks for keyframes, and knows the time
-// limits; the owner calls it and sends what it writes. It never yields.
+// Publisher: the stream of a client that publishes (ANNOUNCE, RECORD), or of a camera that is pulled from: its RTP
+// packets become frames, which are published. Packets by UDP are put in order first. It reports what it received, asks
+// for keyframes, and knows the time limits; the owner calls it and sends what it writes. It never yields.
 
 #include <cstdint>
 #include <memory>
@@ -44,6 +44,8 @@ class Publisher final : public live::PublicationOwner {
     // track: its index in the constructor's list. What is no RTP, or no RTCP, is dropped and counted.
     void on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t now_us);
     void on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t now_us);
+    // The track's rtptime of RTP-Info in the answer to PLAY.
+    void set_rtp_info(size_t track, uint32_t timestamp) { reader_.set_rtp_info(track, timestamp); }
     // To be called every 100 ms or so: gives up packets that did not come.
     void on_tick(int64_t now_us);
     // The owner has read its connection, and the frames from that are published.

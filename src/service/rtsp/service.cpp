@@ -17,11 +17,18 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       sessions_(sessions),
       registry_(registry),
       gate_(gate),
-      signature_(std::move(signature)) {}
+      signature_(std::move(signature)),
+      pulls_(sessions, registry, gate) {}
 
 Service::~Service() { stop(); }
 
 Result<void> Service::start() {
+    TRY(start_server());
+    pulls_.start(snapshot_);
+    return {};
+}
+
+Result<void> Service::start_server() {
     const auto& server = snapshot_->get<ServerConfig>();
     if (!server.enabled) return {};
     TRY(listen(server.listen, nullptr), "rtsp_server.listen");
@@ -68,6 +75,7 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
     return [this, next, context = std::move(context)] {
         snapshot_ = next;
         tls_pair_.adopt(context);
+        pulls_.reload(next);
     };
 }
 
@@ -104,6 +112,7 @@ void Service::close_all() {
 
 void Service::stop() {
     stop_accepting();
+    pulls_.stop();
     close_all();
     while (!connections_.empty()) {
         if (empty_.wait(Deadline::in_ms(1000))) continue;

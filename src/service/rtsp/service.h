@@ -1,6 +1,6 @@
 #pragma once
 // RTSP and RTSPS: listens on the addresses of rtsp_server.listen and rtsps.listen, creates a Connection for each client
-// and owns them.
+// and owns them. Also has the streams that are pulled from cameras, whether the server is enabled or not.
 
 #include <functional>
 #include <memory>
@@ -18,6 +18,7 @@
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/rtsp/connection.h"
+#include "service/rtsp/pulls.h"
 #include "service/rtsp/tunnel.h"
 #include "service/rtsp/udp_ports.h"
 
@@ -51,9 +52,11 @@ class Service {
     UdpPorts* udp_ports() { return udp_ports_.get(); }
     Tunnels& tunnels() { return tunnels_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
+    const Pulls& pulls() const { return pulls_; }
     void remove(Connection& connection);  // and destroys it
 
   private:
+    base::Result<void> start_server();
     // tls: null for plain RTSP.
     base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
     void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
@@ -71,6 +74,7 @@ class Service {
     runtime::LogLimit refusal_log_;
     Tunnels tunnels_;
     std::unique_ptr<UdpPorts> udp_ports_;
+    Pulls pulls_;
     runtime::Task timer_;
     base::IndexedList<Connection> connections_;
     runtime::Event empty_{"the last client to go"};  // set when the last connection is removed

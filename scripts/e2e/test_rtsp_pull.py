@@ -1,0 +1,275 @@
+"""Streams pulled from cameras by RTSP (ingest): from a second server and from a simulated camera with the habits of devices;
+what was sent comes, reconnecting, on demand, reload, credentials, loops."""
+
+import contextlib
+import signal
+import time
+
+import pytest
+
+from lib import api, http, media, publishing, rtmp, rtsp
+from lib.camera import Camera
+from lib.server import default_vhost
+from lib.timing import SLOW, wait_until
+from test_rtsp import API, UDP, make, port_pair
+
+INGEST = "ingest {name} {{ enabled on; {more} input {{ type rtsp; url {url}; {input} }} }}"
+
+
+def ingest(url, name="cam", input="", more=""):
+    return INGEST.format(name=name, url=url, input=input, more=more)
+
+
+def puller(servers, *ingests, publish="", rejoin=500, vhost="", top=API):
+    return servers(top=top, vhosts=default_vhost(vhost=" ".join(ingests) + vhost, publish=publish, rejoin=rejoin))
+
+
+def tags_of():
+    return media.from_keyframe(media.with_b_frames())[:400]
+
+
+def pulled(server, name="cam", seconds=30):
+    """What an HTTP-FLV player gets that waits from before the stream is pulled to its end."""
+    return publishing.Collector(http.Live(server.http_port, f"/live/{name}.flv", wait=False)).finish(seconds, "HTTP-FLV")
+
+
+def reload(server, old, new):
+    """Another configuration: `new` in place of `old`."""
+    text = server.conf_path.read_text()
+    assert old in text, f"{old} should be in the configuration: {text}"
+    server.conf_path.write_text(text.replace(old, new, 1))
+    server.signal(signal.SIGHUP)
+
+
+def on_demand(camera, **more):
+    """The ingest of a camera whose first player gets all that the camera sends."""
+    return ingest(camera.url(), input="on_demand on; " + more.pop("input", ""), **more)
+
+
+HABITS = {
+    "tcp": {},
+    "udp": {"transports": ("udp",)},
+    "no-content-base": {"content_base": False},
+    "absolute-control": {"control": "URL/trackID={}", "content_base": False},
+    "parameter-sets-in-band": {"sprop": False},
+    "parameter-sets-in-band-udp": {"sprop": False, "transports": ("udp",)},
+    "early": {"early": True},
+    "no-cseq": {"cseq": False},
+    "back-channel": {"back_channel": True},
+}
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_what_the_camera_sends_comes(servers, name):
+    tags = tags_of()
+    with Camera(tags, plays=1, speed=4, **HABITS[name]) as camera:
+        server = puller(servers, on_demand(camera))
+        received = pulled(server)
+        server.wait_log("ingest cam: .*live/cam is pulled from " + camera.url() + ".*" + ("UDP" if "udp" in name else "interleaved"))
+        setups = [one[2] for one in camera.requests if one[1] == "SETUP"]
+        assert not any("back" in url for url in setups), f"a back channel should not be set up: {setups}"
+    rtsp.assert_arrived(tags, received, name)
+
+
+SCHEMES = {"both": ("digest", "basic"), "basic-first": ("basic", "digest"), "digest": ("digest",), "basic": ("basic",)}
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_credentials(servers, name):
+    """They are sent as the camera wants them, and are in no log and no answer of the API."""
+    tags = tags_of()
+    with Camera(tags, user="view er", password="s:e@c/ret", schemes=SCHEMES[name]) as camera:
+        url = camera.url().replace("//", "//view%20er:s%3Ae%40c%2Fret@")
+        server = puller(servers, ingest(url))
+        api.wait_stream(server, "cam", lambda stream: stream["frames"] > 20, seconds=10)
+        sent = [one[3] for one in camera.requests if "Authorization: " in one[3]]
+        assert sent, "the credentials should be sent"
+        is_digest = ["Authorization: Digest" in head for head in sent]
+        assert all(is_digest) == ("digest" in SCHEMES[name]), f"Digest should be used where it is offered: {sent[0]}"
+        shown = str(api.clients(server)) + str(api.streams(server)) + server.log()
+        for secret in ("s%3Ae", "s:e@c", "ret@", "view%20er"):
+            assert secret not in shown, f"{secret} should not be shown"
+
+
+def test_wrong_credentials_are_not_tried_often(servers):
+    with Camera(tags_of(), user="u", password="right") as camera:
+        server = puller(servers, ingest(camera.url().replace("//", "//u:wrong@")))
+        server.wait_log("ingest cam: .*DESCRIBE: 401 Unauthorized: wrong user or password; it is tried again")
+        time.sleep(8)
+        assert camera.count("DESCRIBE") == 2, f"one attempt of two requests should be made in 8 s: {camera.count('DESCRIBE')}"
+
+
+def test_the_client_is_listed(servers):
+    with Camera(tags_of()) as camera:
+        server = puller(servers, ingest(camera.url(), more="stream cams/door;"))
+        api.wait_stream(server, "door", lambda stream: stream["frames"] > 20, seconds=10)
+        found = [one for one in api.clients(server) if one["type"] == "rtsp-pull"]
+        assert len(found) == 1, f"one client of type rtsp-pull should be listed: {api.clients(server)}"
+        assert found[0]["publish"] and found[0]["ip"] == "127.0.0.1" and found[0]["tcUrl"] == camera.url(), f"it should be a publisher: {found[0]}"
+        wait_until(lambda: camera.reports >= 2, 8, lambda: f"receiver reports should be sent: {camera.reports}")
+        api.ask(server, f"/api/v1/clients/{found[0]['id']}", "DELETE")
+        server.wait_log("rtsp-pull.*kicked|kicked.*rtsp-pull")
+        wait_until(lambda: camera.count("PLAY") >= 2, 10, lambda: "a kicked pull begins again")
+        assert camera.count("TEARDOWN") >= 1, "the session should be ended by TEARDOWN"
+
+
+def test_the_other_transport(servers):
+    """461 leads to the other transport, unless only TCP is allowed."""
+    tags = tags_of()
+    with Camera(tags, transports=("udp",)) as udp, Camera(tags, transports=("tcp",)) as tcp, Camera(tags, transports=("udp",)) as no:
+        server = puller(
+            servers, ingest(udp.url(), "a"), ingest(tcp.url(), "b", "transport udp;"), ingest(no.url(), "c", "transport tcp;")
+        )
+        server.wait_log("ingest a: .*, UDP")
+        server.wait_log("ingest b: .*, interleaved")
+        server.wait_log("ingest c: .*the camera offers no transport that is allowed here")
+        for name in "ab":
+            api.wait_stream(server, name, lambda stream: stream["frames"] > 20, seconds=10)
+
+
+# --- a second server
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_from_a_second_server(servers, transport):
+    """With Digest; the frames are those of the publisher."""
+    rtp, _ = port_pair()
+    auth = "auth { enabled on; username u; password secret; methods digest; }"
+    source = make(servers, UDP.replace("UDP_PORT", str(rtp)) + auth, top=API)
+    tags = media.tags(media.with_b_frames())
+    with rtmp.publisher(source, "live", "s") as client, publishing.Steady(client, tags):
+        api.wait_stream(source, "s", lambda stream: stream["frames"] > 40)
+        url = rtsp.url(source, "live/s").replace("//", "//u:secret@")
+        server = puller(servers, ingest(url, input=f"transport {transport};"), top=API + "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }", vhost="rtsp { enabled on; }")
+        server.wait_log("ingest cam: .*, " + {"tcp": "interleaved", "udp": "UDP"}[transport])
+        api.wait_stream(server, "cam", lambda stream: stream["frames"] > 40, seconds=10)
+        with rtsp.client(server) as player:
+            player.play(rtsp.url(server, "live/cam"))
+            frames = player.read_frames(10, lambda got: len(got) > 250)
+    rtsp.assert_same(tags, frames, 44_100, "RTSP to RTSP")
+
+
+# --- reconnecting
+
+
+def test_a_camera_that_reboots(servers):
+    """Every 2 s: it is asked again after some seconds each time, and players go on."""
+    with Camera(tags_of(), life=2) as camera:
+        server = puller(servers, ingest(camera.url()), rejoin=20_000)
+        player = publishing.Collector(http.Live(server.http_port, "/live/cam.flv", wait=False))
+        wait_until(lambda: camera.count("PLAY") >= 4, 40, lambda: f"it should be asked 4 times: {camera.count('PLAY')}")
+        times = camera.times("PLAY")
+        gaps = [round(after - before, 1) for before, after in zip(times, times[1:])]
+        assert all(2 + 2.2 <= gap < 2 + 5 + (5 if SLOW else 0) for gap in gaps), f"a pause of 2.25 to 3.75 s should be before each: {gaps}"
+        count = len(player.tags)
+        wait_until(lambda: len(player.tags) > count + 20, 10, lambda: f"a player should go on: {len(player.tags)} tags")
+
+
+def test_a_camera_that_is_away(servers):
+    """The pauses grow; then it comes."""
+    with Camera([]) as taken:
+        port = taken.port
+    server = puller(servers, ingest(f"rtsp://127.0.0.1:{port}/s"))
+    server.wait_log("ingest cam: .*Connection refused; it is tried again")
+    time.sleep(1)
+    with Camera(tags_of(), port=port):
+        api.wait_stream(server, "cam", lambda stream: stream["frames"] > 20, seconds=15)
+        assert server.log_count("it is tried again") == 1, "only changes of state should be logged"
+
+
+def test_a_camera_without_media(servers):
+    with Camera(tags_of(), silent=True) as camera:
+        server = puller(servers, ingest(camera.url()), publish="firstpkt_timeout 1500;")
+        server.wait_log(r"ingest cam: .*no audio or video within 1500 ms of RECORD or SETUP \(firstpkt_timeout\)")
+        assert "cam" not in api.streams(server) or not api.streams(server)["cam"]["publish"]["active"], "nothing should be published"
+
+
+def test_redirects(servers):
+    tags = tags_of()
+    with Camera(tags) as camera, Camera(tags, redirect=camera.url("other")) as first, Camera(tags) as endless:
+        endless.redirect = endless.url()
+        server = puller(servers, ingest(first.url(), "a"), ingest(endless.url(), "b"))
+        api.wait_stream(server, "a", lambda stream: stream["frames"] > 20, seconds=10)
+        server.wait_log("ingest b: .*more than 3 redirects")
+        assert endless.count("DESCRIBE") == 4, f"3 redirects should be followed: {endless.count('DESCRIBE')}"
+
+
+def test_no_loop(servers):
+    """A server does not pull what it serves itself: not from itself, and not by way of another server."""
+    conf = API + "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }"
+    first = servers(top=conf, vhosts=default_vhost(vhost="rtsp { enabled on; }"))
+    second = servers(top=conf, vhosts=default_vhost(vhost="rtsp { enabled on; }" + ingest(rtsp.url(first, "live/s"), "s")))
+    with rtmp.publisher(first, "live", "s") as client, publishing.Steady(client, media.tags(media.plain())):
+        api.wait_stream(second, "s", lambda stream: stream["frames"] > 20, seconds=15)
+        reload(first, "rtsp {", ingest(rtsp.url(first, "live/s"), "a") + ingest(rtsp.url(second, "live/s"), "b") + " rtsp {")
+        for name in "ab":
+            first.wait_log(f"ingest {name}: .*the stream comes from this server itself: that would be a loop", 15)
+
+
+# --- on demand
+
+
+def test_on_demand(servers):
+    """A player begins the pull, and some seconds after the last one it ends."""
+    with Camera(tags_of()) as camera:
+        server = puller(servers, on_demand(camera))
+        time.sleep(1)
+        assert not camera.requests, f"without a player the camera should not be asked: {camera.requests}"
+        player = http.Live(server.http_port, "/live/cam.flv", wait=False)
+        collected = publishing.Collector(player)
+        wait_until(lambda: len(collected.tags) > 60, 10, lambda: f"the player that came first should get the stream: {len(collected.tags)}")
+        assert camera.count("PLAY") == 1, f"one play should be asked for: {camera.count('PLAY')}"
+        player.close()
+        wait_until(lambda: camera.count("TEARDOWN") == 1, 20, lambda: "the camera should be let go")
+        server.wait_log("no player for a while")
+        time.sleep(4)
+        assert camera.count("PLAY") == 1, f"it should not be asked without a player: {camera.count('PLAY')}"
+        again = publishing.Collector(http.Live(server.http_port, "/live/cam.flv", wait=False))
+        wait_until(lambda: len(again.tags) > 60, 10, lambda: f"the next player should get the stream: {len(again.tags)}")
+
+
+def test_an_rtsp_player_waits_for_the_pull(servers):
+    with Camera(tags_of()) as camera:
+        server = puller(servers, on_demand(camera), top=API + "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }", vhost="rtsp { enabled on; }")
+        with rtsp.client(server, timeout=15) as player:
+            player.play(rtsp.url(server, "live/cam"))
+            frames = player.read_frames(10, lambda got: len(got) > 50)
+        assert len(frames) > 50, f"frames should come: {len(frames)}"
+
+
+# --- configuration
+
+
+def test_reload(servers):
+    """An ingest is added, changed and removed; what stays the same goes on."""
+    tags = tags_of()
+    with Camera(tags) as one, Camera(tags) as two, Camera(tags) as three:
+        server = puller(servers, ingest(one.url(), "a"), ingest(two.url(), "b"))
+        for name in "ab":
+            api.wait_stream(server, name, lambda stream: stream["frames"] > 20, seconds=10)
+        changed = ingest(three.url().replace("//", "//u:secret@"), "b") + ingest(two.url(), "c")
+        reload(server, ingest(two.url(), "b"), changed)
+        server.wait_log("ingest b: .*is pulled from " + three.url(), 10)
+        server.wait_log("ingest c: .*is pulled from " + two.url(), 10)
+        server.wait_log("reload: .*vhost/ingest/enabled: a .* -> a .*, c ")
+        assert "secret" not in server.log(), "a password should not be logged"
+        assert one.count("PLAY") == 1, f"an ingest that is the same should go on: {one.count('PLAY')} plays"
+        reload(server, changed, "")
+        wait_until(lambda: three.count("TEARDOWN") == 1, 10, lambda: "a removed ingest should end")
+        gone = lambda: "b" not in api.streams(server) or not api.streams(server)["b"]["publish"]["active"]  # noqa: E731
+        wait_until(gone, 10, lambda: f"its stream should end: {api.streams(server)}")
+        assert one.count("PLAY") == 1, f"an ingest that is the same should go on: {one.count('PLAY')} plays"
+
+
+def test_twenty_cameras(servers):
+    tags = tags_of()
+    with contextlib.ExitStack() as stack:
+        cameras = [stack.enter_context(Camera(tags, transports=("tcp",) if index % 2 else ("udp",))) for index in range(20)]
+        server = puller(servers, *[ingest(camera.url(), f"cam{index}") for index, camera in enumerate(cameras)])
+
+        def flowing():
+            found = api.streams(server)
+            return [name for name, stream in found.items() if stream["frames"] > 100]
+
+        wait_until(lambda: len(flowing()) == 20, 30, lambda: f"all of 20 should flow: {flowing()}")
+        assert len([one for one in api.clients(server) if one["type"] == "rtsp-pull"]) == 20, "each should be listed"

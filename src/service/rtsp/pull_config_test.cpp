@@ -1,0 +1,149 @@
+#include "service/rtsp/pull_config.h"
+
+#include <gtest/gtest.h>
+
+#include "config/diff.h"
+#include "config/test_util.h"
+#include "service/rtsp/config.h"
+#include "service/rtsp/pull.h"
+#include "service/rtsp/pull_connection.h"
+
+namespace service::rtsp {
+namespace {
+
+// Before anything else uses config/.
+[[maybe_unused]] const bool kAdded = [] {
+    config::add_section(section());
+    return true;
+}();
+
+config::Loaded load(const std::string& vhost) {
+    return config::load_text("listen 1935;\nvhost v {\n" + vhost + "\n}\n");
+}
+
+std::string problems(const std::string& vhost) { return config::described(load(vhost).problems); }
+
+std::string source_text(std::string_view url) {
+    auto source = parse_source(url);
+    if (!source) return source.error().text();
+    return fmt::format("{} {} {} {} [{}] [{}]", source->tls ? "tls" : "plain", source->host, source->port, source->url,
+                       source->credentials.user, source->credentials.password);
+}
+
+TEST(PullConfig, Sources) {
+    EXPECT_EQ(source_text("rtsp://cam/s"), "plain cam 554 rtsp://cam/s [] []");
+    EXPECT_EQ(source_text("rtsps://cam:8322/s?x=1"), "tls cam 8322 rtsps://cam:8322/s?x=1 [] []");
+    EXPECT_EQ(source_text("RTSP://u:p%40%3a@[::1]:8554/a"), "plain ::1 8554 RTSP://[::1]:8554/a [u] [p@:]");
+    EXPECT_EQ(source_text("rtsp://u@cam/s"), "plain cam 554 rtsp://cam/s [u] []");
+    EXPECT_EQ(source_text("rtsp://u:a@b@cam/s"), "plain cam 554 rtsp://cam/s [u] [a@b]");
+}
+
+TEST(PullConfig, BadSourcesAreRefusedWithoutTheirPassword) {
+    for (const char* url :
+         {"http://u:secret@h/s", "rtsp://u:secret@/s", "rtsp://u:secret@h:0/s", "rtsp://u:secret@h:x/s",
+          "rtsp://u:secret@h:65536/s", "rtsp://u:secret@[::1/s", "rtsp://u:secret%@h/s", "rtsp://u:secret@h/a\r\nX: y",
+          "rtsp://u:secret@h/a b", "", "rtsp", "://h/s"}) {
+        auto source = parse_source(url);
+        ASSERT_FALSE(source) << url;
+        EXPECT_EQ(source.error().code(), base::Code::kConfig) << url;
+        EXPECT_EQ(source.error().text().find("secret"), std::string::npos) << source.error().text();
+    }
+}
+
+TEST(PullConfig, BlocksOfSeveralNamesAreKeptApart) {
+    const auto loaded = load(
+        "ingest a { enabled on; input { type rtsp; url rtsp://h/a; transport udp; on_demand on; } }"
+        "ingest b { enabled on; stream cams/door; input { type stream; url rtsp://h/b; } ffmpeg ./ffmpeg; }"
+        "ingest c { input { type rtsp; url rtsp://h/c; } }"
+        "ingest d { enabled on; input { type rtsp; url rtsp://h/d; }"
+        " engine { output rtmp://127.0.0.1:[port]/x/[vhost]_y?vhost=[vhost]; } }");
+    ASSERT_TRUE(loaded.snapshot) << config::described(loaded.problems);
+    EXPECT_EQ(config::described(loaded.problems), "");
+    const std::vector<PullTask> tasks = pull_tasks(*loaded.snapshot);
+    ASSERT_EQ(tasks.size(), 3u);
+    EXPECT_EQ(tasks[0].stream.text(), "v/live/a");
+    EXPECT_TRUE(tasks[0].on_demand);
+    EXPECT_EQ(tasks[0].source.transport, PullSource::Transport::kUdpThenTcp);
+    EXPECT_EQ(tasks[1].stream.text(), "v/cams/door");
+    EXPECT_EQ(tasks[1].source.url, "rtsp://h/b");
+    EXPECT_FALSE(tasks[1].on_demand) << "a block begins with the defaults";
+    EXPECT_EQ(tasks[1].source.transport, PullSource::Transport::kTcpThenUdp);
+    EXPECT_EQ(tasks[2].stream.text(), "v/x/v_y");
+}
+
+TEST(PullConfig, Problems) {
+    const std::string url = "input { type rtsp; url rtsp://h/s; }";
+    EXPECT_NE(problems("ingest a { enabled on; input { url x.flv; } }").find("type file needs an external tool"),
+              std::string::npos);
+    EXPECT_EQ(problems("ingest a { input { url x.flv; } }"), "");
+    EXPECT_NE(problems("ingest a { enabled on; input { type rtsp; url http://h/s; } }")
+                  .find("error: ingest a: the URL does not begin with rtsp://"),
+              std::string::npos);
+    EXPECT_NE(problems("ingest { enabled on; " + url + " }").find("ingest needs a name"), std::string::npos);
+    EXPECT_NE(problems("ingest a { enabled on; stream x; " + url + " }").find("'x' is not APP/STREAM"),
+              std::string::npos);
+    EXPECT_NE(
+        problems("ingest a { enabled on; stream l/s; " + url + " } ingest b { enabled on; stream l/s; " + url + " }")
+            .find("ingest b: another one publishes v/l/s"),
+        std::string::npos);
+    EXPECT_NE(problems("ingest a { enabled on; input { type rtsp; url rtsps://h/s; transport udp; } }")
+                  .find("UDP would not be encrypted"),
+              std::string::npos);
+    EXPECT_NE(problems("ingest a { enabled on; " + url + " engine { enabled on; vcodec libx264; } }")
+                  .find("ingest by an external tool is not built yet: no effect of vhost/ingest/engine/enabled, "
+                        "vhost/ingest/engine/vcodec"),
+              std::string::npos);
+}
+
+TEST(PullConfig, ReloadDifference) {
+    const auto text_of = [](const std::string& before, const std::string& after) {
+        const auto reload = config::plan_reload(*load(before).snapshot, *load(after).snapshot);
+        std::string text;
+        for (const config::Change& change : reload.changes) text += change.describe() + "\n";
+        return text;
+    };
+    const std::string a = "ingest a { enabled on; input { type rtsp; url rtsp://u:secret@h/a; } }";
+    EXPECT_EQ(text_of(a, a), "");
+    EXPECT_EQ(text_of("", a), "vhost v vhost/ingest/enabled: nothing -> a (rtsp rtsp://h/a, auto)\n");
+    EXPECT_EQ(text_of(a, "ingest a { enabled off; input { type rtsp; url rtsp://h/a; } }"),
+              "vhost v vhost/ingest/enabled: a (rtsp rtsp://h/a, auto) -> nothing\n");
+    // A password that changes is another task, though it is not shown.
+    EXPECT_NE(
+        pull_tasks(*load(a).snapshot)[0].text,
+        pull_tasks(*load("ingest a { enabled on; input { type rtsp; url rtsp://u:other@h/a; } }").snapshot)[0].text);
+}
+
+TEST(PullConfig, Redirects) {
+    PullSource from = *parse_source("rtsps://u:p@cam/s");
+    const auto credentials_for = [&](const std::string& location) {
+        auto to = redirected(from, location);
+        return to ? to->credentials.user : to.error().text();
+    };
+    EXPECT_EQ(credentials_for("rtsps://CAM:8322/t"), "u");
+    EXPECT_EQ(credentials_for("rtsps://other/t"), "") << "they are for the camera alone";
+    EXPECT_EQ(credentials_for("rtsp://cam/t"), "") << "not in the clear";
+    EXPECT_EQ(credentials_for("http://cam/t"), "the URL does not begin with rtsp:// or rtsps://");
+}
+
+TEST(Pull, PausesGrow) {
+    EXPECT_EQ(Pull::pause_ms(0, false), 3'000);
+    EXPECT_EQ(Pull::pause_ms(1, false), 6'000);
+    EXPECT_EQ(Pull::pause_ms(3, false), 24'000);
+    EXPECT_EQ(Pull::pause_ms(4, false), 30'000);
+    EXPECT_EQ(Pull::pause_ms(4'000'000'000u, false), 30'000);
+    EXPECT_EQ(Pull::pause_ms(0, true), 30'000) << "an account is locked after a few wrong passwords";
+}
+
+TEST(Pull, PathOfAStream) {
+    EXPECT_EQ(via_of_path("one,two"), "RTSP/1.0 one, RTSP/1.0 two");
+    EXPECT_EQ(path_of_via("RTSP/1.0 one, RTSP/1.0 two"), "one,two");
+    EXPECT_EQ(path_of_via(""), "");
+    EXPECT_EQ(path_of_via("SIP/2.0 x, RTSP/1.0 a\"b\x01 c,,RTSP/1.0 ,"), "abc");
+    EXPECT_LE(path_of_via("RTSP/1.0 " + std::string(5000, 'x')).size(), kMaxPath);
+    std::string many;
+    for (int i = 0; i < 1000; ++i) many += "RTSP/1.0 abcdef,";
+    EXPECT_LE(path_of_via(many).size(), kMaxPath);
+}
+
+}  // namespace
+}  // namespace service::rtsp

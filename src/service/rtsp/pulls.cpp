@@ -1,0 +1,93 @@
+#include "service/rtsp/pulls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/threads/workers.h"
+
+namespace service::rtsp {
+
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kReadCertificatesMs = 10'000;
+
+}  // namespace
+
+Pulls::Pulls(net::SessionTable& sessions, live::Registry& registry, net::Gate& gate)
+    : sessions_(sessions), registry_(registry), gate_(gate) {}
+
+Pulls::~Pulls() { stop(); }
+
+void Pulls::start(const config::SnapshotPtr& snapshot) {
+    started_ = true;
+    gate_.add(*this);
+    reload(snapshot);
+}
+
+void Pulls::stop() {
+    if (!std::exchange(started_, false)) return;
+    gate_.remove(*this);
+    for (auto& pull : pulls_) pull->stop("the server stops");
+    // Each leaves the list as it ends, even if this coroutine was cancelled.
+    while (!pulls_.empty()) pulls_.front()->coroutine().cancel_and_join();
+}
+
+void Pulls::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    if (!started_) return;
+    const std::vector<PullTask> wanted = pull_tasks(*snapshot_);
+    for (auto& pull : pulls_)
+        if (std::ranges::find(wanted, pull->task().text, &PullTask::text) == wanted.end())
+            pull->stop("the configuration changed");
+    begin_wanted();
+}
+
+// One whose name a pull that is ending still has begins when that has ended.
+void Pulls::begin_wanted() {
+    for (PullTask& task : pull_tasks(*snapshot_)) {
+        const bool is_taken =
+            std::ranges::any_of(pulls_, [&](const auto& pull) { return pull->task().stream == task.stream; });
+        if (is_taken) continue;
+        PullOwner& owner = *this;
+        auto pull = std::make_unique<Pull>(owner, std::move(task));
+        if (pull->start()) pulls_.push_back(std::move(pull));
+    }
+}
+
+void Pulls::pull_ended(Pull& pull) {
+    const auto found = std::ranges::find(pulls_, &pull, &std::unique_ptr<Pull>::get);
+    CHECK(found != pulls_.end());
+    const std::unique_ptr<Pull> ended = std::move(*found);
+    pulls_.erase(found);
+    if (started_) begin_wanted();
+}
+
+bool Pulls::pulls(const live::StreamKey& stream) const {
+    return std::ranges::any_of(pulls_, [&](const auto& pull) { return pull->task().stream == stream; });
+}
+
+// It refuses nobody.
+Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+    if (visitor.action != net::Action::kPlay) return {};
+    for (auto& pull : pulls_) {
+        const live::StreamKey& key = pull->task().stream;
+        if (pull->task().on_demand && key.name == visitor.stream && key.app == visitor.app && key.vhost == vhost.name)
+            pull->want();
+    }
+    return {};
+}
+
+Result<std::shared_ptr<runtime::TlsContext>> Pulls::tls() {
+    if (tls_) return tls_;
+    // The certificates are read from files, so by a worker thread.
+    auto made = std::make_shared<Result<std::shared_ptr<runtime::TlsContext>>>();
+    TRY(runtime::offload([made] { *made = runtime::tls_client_context(true); }, Deadline::in_ms(kReadCertificatesMs)));
+    tls_ = TRY(std::move(*made));
+    return tls_;
+}
+
+}  // namespace service::rtsp

@@ -1,0 +1,52 @@
+#pragma once
+// Pulls: the ingests of RTSP that the configuration has, each a Pull; a reload begins, changes and ends them. A guard
+// of the gate learns which streams players ask for: of these, the ones on demand are pulled.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/hub/registry.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
+#include "service/rtsp/pull.h"
+
+namespace service::rtsp {
+
+class Pulls final : private PullOwner, private net::Guard {
+  public:
+    // The references must outlive it.
+    Pulls(net::SessionTable& sessions, live::Registry& registry, net::Gate& gate);
+    ~Pulls();  // stops: yields
+    Pulls(const Pulls&) = delete;
+
+    void start(const config::SnapshotPtr& snapshot);
+    // Pulls whose configuration is the same go on; new clients of the gate see the new ones at once.
+    void reload(const config::SnapshotPtr& next);
+    void stop();
+
+    bool empty() const { return pulls_.empty(); }
+    const std::vector<std::unique_ptr<Pull>>& list() const { return pulls_; }
+    // Whether a stream that is not published yet is pulled, so that a player may wait for it.
+    bool pulls(const live::StreamKey& stream) const;
+
+  private:
+    const config::SnapshotPtr& snapshot() const override { return snapshot_; }
+    net::SessionTable& sessions() override { return sessions_; }
+    live::Registry& registry() override { return registry_; }
+    base::Result<std::shared_ptr<runtime::TlsContext>> tls() override;
+    void pull_ended(Pull& pull) override;
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    void begin_wanted();
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    net::Gate& gate_;
+    std::shared_ptr<runtime::TlsContext> tls_;
+    std::vector<std::unique_ptr<Pull>> pulls_;
+    bool started_ = false;
+};
+
+}  // namespace service::rtsp
