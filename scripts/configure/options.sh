@@ -6,7 +6,7 @@ options_rows() {
     cat <<'ROWS'
 prefix|/usr/local/srs|DIR|where `make install` puts the server
 jobs|auto|N|how many compilers `make` runs at once; auto: one per processor
-batch|8|N|how many sources of a folder are compiled together, which is faster; 1: each by itself
+batch|16|N|how many sources of a folder are compiled together, which is faster; 1: each by itself
 debug|off|on,off|for the debugger: not optimised, with costly checks and painted stacks
 sanitizer|off|on,off|find bad memory accesses, leaks and undefined behaviour: built with gcc's sanitizers
 sanitizer-static|off|on,off|with --sanitizer: link their libraries into the server, to run it where there is no compiler

@@ -16,7 +16,7 @@ using base::Result;
 namespace {
 
 constexpr int kTries = 40;  // until two ports that follow each other are free
-constexpr int kBufferBytes = 1024 * 1024;
+constexpr int kReceiveBufferBytes = 1024 * 1024;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<std::unique_ptr<PullPorts>> PullPorts::open(UdpReceiver& receiver, size_t
 }
 
 Result<void> PullPorts::bind() {
-    const runtime::UdpOptions options{.receive_buffer_bytes = kBufferBytes};
+    const runtime::UdpOptions options{.receive_buffer_bytes = kReceiveBufferBytes};
     for (int i = 0; i < kTries; ++i) {
         auto first = TRY(runtime::bind_udp({"", 0}, options));
         // RTP has the even port (RFC 3550, 11).

@@ -10,6 +10,7 @@ namespace {
 using media::Codec;
 using testing::Bytes;
 using testing::hex;
+using testing::push;
 
 PayloadFormat hbr(int rate = 48000) {
     PayloadFormat format;
@@ -26,13 +27,6 @@ media::Frame aac(const Bytes& bytes) {
     frame.codec = Codec::kAac;
     frame.payload = base::Slice::copy(bytes);
     return frame;
-}
-
-std::vector<Unit> push(Depacketizer& depacketizer, const Bytes& payload, uint32_t timestamp, bool marker = true,
-                       bool after_hole = false) {
-    std::vector<Unit> out;
-    depacketizer.push({payload, timestamp, marker, after_hole}, out);
-    return out;
 }
 
 TEST(AacPayload, AnAccessUnitIsAPacketWithItsSize) {

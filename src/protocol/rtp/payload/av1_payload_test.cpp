@@ -13,7 +13,7 @@ using testing::take;
 
 // From SVT-AV1, 320x180.
 constexpr const char* kSequence = "0a0b0200000561e7f66017c002";
-constexpr const char* kConfig = "81000c000a0b0200000561e7f66017c002";
+constexpr const char* kConfigObus = "81000c000a0b0200000561e7f66017c002";
 
 void append(Bytes& out, const Bytes& more) { out.insert(out.end(), more.begin(), more.end()); }
 
@@ -39,7 +39,7 @@ struct Av1Payload : ::testing::Test {
     std::unique_ptr<Packetizer> packetizer = make_packetizer(Codec::kAv1, {.max_payload = 500});
     std::unique_ptr<Depacketizer> depacketizer = make_depacketizer(Codec::kAv1);
     void SetUp() override {
-        ASSERT_TRUE(packetizer->set_header(testing::header_frame(Codec::kAv1, base::Slice::copy(hex(kConfig)))));
+        ASSERT_TRUE(packetizer->set_header(testing::header_frame(Codec::kAv1, base::Slice::copy(hex(kConfigObus)))));
     }
     std::vector<Payload> cut(const media::Frame& frame) {
         std::vector<Payload> out;
@@ -60,7 +60,7 @@ TEST_F(Av1Payload, AKeyframeGetsItsSequenceHeader) {
     }
     auto units = take(*depacketizer, payloads, 90);
     ASSERT_EQ(units.size(), 2u);
-    EXPECT_EQ(units[0].frame.payload, base::Slice::copy(hex(kConfig)));
+    EXPECT_EQ(units[0].frame.payload, base::Slice::copy(hex(kConfigObus)));
     EXPECT_TRUE(units[1].frame.keyframe);
     Bytes expected = hex(kSequence);
     append(expected, frame_obu(3000));

@@ -9,9 +9,10 @@ namespace {
 
 using testing::Bytes;
 using testing::hex;
+using testing::push;
 
 // LC, 48 kHz, stereo, a frame per element.
-constexpr const char* kConfig = "400023203fc0";
+constexpr const char* kMuxConfig = "400023203fc0";
 
 PayloadFormat latm(const char* config) {
     PayloadFormat format;
@@ -20,13 +21,6 @@ PayloadFormat latm(const char* config) {
     format.latm = true;
     format.latm_config = base::Slice::copy(hex(config));
     return format;
-}
-
-std::vector<Unit> push(Depacketizer& depacketizer, const Bytes& payload, uint32_t timestamp, bool marker = true,
-                       bool after_hole = false) {
-    std::vector<Unit> out;
-    depacketizer.push({payload, timestamp, marker, after_hole}, out);
-    return out;
 }
 
 // The bytes behind `bits` bits, "101": what follows is at no byte's boundary.
@@ -41,7 +35,7 @@ Bytes shifted(std::string_view bits, std::span<const uint8_t> bytes) {
 }
 
 TEST(LatmPayload, ReadsTheConfigurationOfADescription) {
-    auto config = parse_stream_mux_config(hex(kConfig));
+    auto config = parse_stream_mux_config(hex(kMuxConfig));
     ASSERT_TRUE(config) << config.error().text();
     EXPECT_EQ(config->aac_config, base::Slice::copy(hex("1190")));
     EXPECT_EQ(config->frames, 1);
@@ -60,7 +54,7 @@ TEST(LatmPayload, RefusesOtherKindsWithAReason) {
 }
 
 TEST(LatmPayload, AnElementIsAFrame) {
-    auto depacketizer = make_depacketizer(latm(kConfig));
+    auto depacketizer = make_depacketizer(latm(kMuxConfig));
     auto units = push(*depacketizer, hex("03 210203"), 5);
     ASSERT_EQ(units.size(), 2u);
     EXPECT_EQ(units[0].frame.payload, base::Slice::copy(hex("1190")));
@@ -90,7 +84,7 @@ TEST(LatmPayload, TheConfigurationMayBeInTheStream) {
     // useSameStreamMux 1, before there is one.
     EXPECT_TRUE(push(*depacketizer, shifted("1", hex("02 2101")), 0).empty());
     EXPECT_EQ(depacketizer->counters().undecodable, 1u);
-    // useSameStreamMux 0, then the 44 bits of kConfig, then the frame.
+    // useSameStreamMux 0, then the 44 bits of kMuxConfig, then the frame.
     const std::string config = "01000000000000000010001100100000001111111100";
     auto units = push(*depacketizer, shifted("0" + config, hex("02 2101")), 1024);
     ASSERT_EQ(units.size(), 2u);
@@ -102,7 +96,7 @@ TEST(LatmPayload, TheConfigurationMayBeInTheStream) {
 }
 
 TEST(LatmPayload, LossAndMalformedElements) {
-    auto depacketizer = make_depacketizer(latm(kConfig));
+    auto depacketizer = make_depacketizer(latm(kMuxConfig));
     EXPECT_TRUE(push(*depacketizer, hex("05 2102"), 0, false).empty());
     EXPECT_TRUE(push(*depacketizer, hex("06"), 0, true, true).empty());
     EXPECT_EQ(depacketizer->counters().damaged, 1u);

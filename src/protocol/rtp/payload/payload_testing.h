@@ -58,4 +58,12 @@ inline std::vector<Unit> take(Depacketizer& depacketizer, const std::vector<Payl
     return out;
 }
 
+// What a payload alone gives, with the units that it completes.
+inline std::vector<Unit> push(Depacketizer& depacketizer, const Bytes& payload, uint32_t timestamp, bool marker = true,
+                              bool after_hole = false) {
+    std::vector<Unit> out;
+    depacketizer.push({payload, timestamp, marker, after_hole}, out);
+    return out;
+}
+
 }  // namespace rtp::testing
