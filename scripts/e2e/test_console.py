@@ -2,7 +2,6 @@
 accessibility; and lists longer than a test can publish, by lib/console_api.py."""
 
 import contextlib
-import functools
 import json
 import re
 import subprocess
@@ -294,33 +293,31 @@ def test_flame_graph_by_keyboard(many, chromium):
         tab.check_accessible()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_page_is_accessible(servers, tool, chromium, dark):
+# Colours do not depend on the size, and what fits not on colours.
+LOOKS = {"light": {}, "phone": {"size": page.PHONE, "dark": True}}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_is_accessible(servers, tool, chromium, look):
     server = start(servers)
     publish(tool, server)
     api.wait_stream(server, "camera", lambda one: one["video"])
     play(tool, server)
-    opened = functools.partial(page.opened, chromium, console(server), dark=dark)
-    with opened() as desktop, opened(size=page.PHONE) as phone:
-        for tab in (desktop, phone):
-            for name in PAGES:
-                tab.page.evaluate("(name) => { location.hash = `#/${name}`; }", name)
-                tab.page.wait_for_selector(f"main[data-page='{name}'] h1")
-                assert tab.page.evaluate("document.activeElement.tagName") in ("H1", "BODY"), "the focus is at the new page"
-                tab.page.wait_for_timeout(700)
-                tab.check_accessible()
-                tab.check_width()
-            open_stream(tab)
+    with page.opened(chromium, console(server), **LOOKS[look]) as tab:
+        for name in PAGES:
+            tab.page.evaluate("(name) => { location.hash = `#/${name}`; }", name)
+            tab.page.wait_for_selector(f"main[data-page='{name}'] h1")
+            assert tab.page.evaluate("document.activeElement.tagName") in ("H1", "BODY"), "the focus is at the new page"
+            tab.page.wait_for_timeout(700)
             tab.check_accessible()
             tab.check_width()
-            tab.page.click(".side a[href='#/']")
-        wait_text(desktop, "[data-tile=in] .tile-value", "bit/s")
-        wait_text(phone, "[data-tile=in] .tile-value", "bit/s")
-        desktop.page.wait_for_timeout(6000)
-        if dark:
-            desktop.screenshot("console-dark")
-        else:
-            phone.screenshot("console-phone")
+        open_stream(tab)
+        tab.check_accessible()
+        tab.check_width()
+        tab.page.click(".side a[href='#/']")
+        wait_text(tab, "[data-tile=in] .tile-value", "bit/s")
+        tab.page.wait_for_timeout(6000)
+        tab.screenshot(f"console-{look}")
 
 
 def test_chinese(servers, tool, chromium):
