@@ -166,6 +166,7 @@ def as_it_is(context, value):
 
 
 @pytest.mark.skipif(VALGRIND, reason="it is about what is answered, not about memory")
+@pytest.mark.long
 def test_schemathesis_finds_nothing(servers, tmp_path):
     """What is answered is what the document says, whatever is asked."""
     server = servers(top=api.CONF % "")

@@ -120,6 +120,7 @@ HIDE = """(hidden) => {
 }"""
 
 
+@pytest.mark.long
 def test_one_request_every_two_seconds_and_none_while_hidden(many, chromium):
     with page.opened(chromium, many.url) as tab:
         wait_text(tab, "[data-tile=players] .tile-value", "^10,000$")
@@ -298,6 +299,7 @@ LOOKS = {"light": {}, "phone": {"size": page.PHONE, "dark": True}}
 
 
 @pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.long
 def test_every_page_is_accessible(servers, tool, chromium, look):
     server = start(servers)
     publish(tool, server)
@@ -464,6 +466,7 @@ def test_search_and_order_of_a_long_list(many, chromium):
         wait_text(tab, ".vt-empty", "Nothing matches")
 
 
+@pytest.mark.long
 def test_below_another_path(chromium):
     """As behind a proxy: nothing is requested that is not below it, or the page has an error."""
     with contextlib.closing(ConsoleApi(20, 20, prefix="/media/server")) as made, page.opened(chromium, made.url) as tab:

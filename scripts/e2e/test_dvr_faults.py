@@ -79,6 +79,7 @@ def test_kill_9_costs_a_second_at_most_and_the_next_start_finishes(servers, form
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.long
 def test_killed_at_any_moment(servers, form):
     """Short segments of several streams, so that files begin, end and are finished when it comes."""
     server = recorder(servers, form, dvr_plan="segment", dvr_duration=1)

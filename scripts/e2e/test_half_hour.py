@@ -7,6 +7,8 @@ import pytest
 from lib import flv, hls, http, media, publishing, rtmp, ts
 from lib.timing import scaled
 
+pytestmark = pytest.mark.long
+
 MINUTES = 30
 PATH = "/live/long.m3u8"
 

@@ -80,6 +80,7 @@ def check_files(server, path="live/one.m3u8"):
 
 
 @pytest.mark.parametrize("cleanup", ["on", "off"])
+@pytest.mark.long
 def test_kill_9_while_segments_are_written(servers, cleanup):
     """No playlist ever names a missing or partial segment, and the media sequence never goes back."""
     rounds = KILLS if cleanup == "on" else min(KILLS, 6)

@@ -238,7 +238,7 @@ reportEvery(250, () => ({
 </script>"""
 
 
-@pytest.mark.parametrize("form", ["ts", "fmp4", "fmp4-keys"])
+@pytest.mark.parametrize("form", ["ts", *(pytest.param(form, marks=pytest.mark.long) for form in ("fmp4", "fmp4-keys"))])
 def test_hls_js_changes_to_the_second_track(servers, tool, tmp_path, form):
     if not browser.is_there("hls.js/dist/hls.min.js"):
         pytest.skip("scripts/test installs hls.js and Chromium")

@@ -107,6 +107,7 @@ def test_it_runs_from_there_as_in_a_container(tmp_path, four_ports):
     assert "the server runs" in text, f"the log goes to the console:\n{text}"
 
 
+@pytest.mark.long
 def test_an_upgrade_keeps_what_was_changed(tmp_path):
     install(f"PREFIX={tmp_path}")
     conf, html = tmp_path / "conf", tmp_path / "objs/nginx/html"
@@ -144,6 +145,7 @@ def test_an_upgrade_keeps_what_was_changed(tmp_path):
     assert not (conf / "srs.conf.new").exists() and "stays" not in said, f"the new one was taken over:\n{said}"
 
 
+@pytest.mark.long
 def test_a_running_server_can_be_upgraded(tmp_path, four_ports):
     """Its program file is replaced, not overwritten."""
     install(f"PREFIX={tmp_path}")
@@ -166,6 +168,7 @@ def test_a_running_server_can_be_upgraded(tmp_path, four_ports):
                 assert process.wait(scaled(10)) == 0
 
 
+@pytest.mark.long
 def test_the_init_script(tmp_path, four_ports):
     install(f"PREFIX={tmp_path}")
     script = tmp_path / "etc/init.d/srs"

@@ -42,6 +42,7 @@ def churn(server, cycles):
 
 
 @pytest.mark.valgrind
+@pytest.mark.long
 def test_memory_and_descriptors_come_back(servers):
     server = servers(vhosts=default_vhost(play="mw_latency 100;"))
     client = rtmp.publisher(server, "live", "s")

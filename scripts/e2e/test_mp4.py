@@ -195,6 +195,7 @@ def test_gstreamer_reads_the_same(name, finish, tmp_path):
             assert abs(packet.pts + shift - pts) < 1, f"{kind} {index}: shown at {packet.pts + shift}, GStreamer says {pts}"
 
 
+@pytest.mark.long
 def test_half_an_hour(tmp_path):
     """The same eleven seconds again and again: every packet, at its time, and none besides."""
     times = 160
@@ -257,6 +258,7 @@ def test_what_ffmpeg_writes_is_read(name, layout, tmp_path):
             assert same, f"{kind} {index}: ffprobe says {one}, our reader {two} (times shifted by {shifts})"
 
 
+@pytest.mark.long
 def test_torn_recordings(tmp_path):
     """Cut at random places, with and without zeros behind: what is whole plays, in order, and nothing else."""
     source = media.plain()

@@ -204,6 +204,7 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.long
 def test_everybody_can_use_it(site, chromium, look):
     with page.opened(chromium, address(site), **LOOKS[look]) as opened:
         for view in ("", *VIEWS):
@@ -233,6 +234,7 @@ def test_each_text_is_translated():
     assert not own - texts, f"translated, and not used: {sorted(own - texts)}"
 
 
+@pytest.mark.long
 def test_chinese(site, chromium):
     with page.opened(chromium, player(site, "flv", autostart="true"), language="zh-CN") as opened:
         assert_moving(opened)

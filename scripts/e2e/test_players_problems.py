@@ -39,6 +39,7 @@ BAD_ADDRESSES = {
 }
 
 
+@pytest.mark.long
 def test_addresses_that_are_refused(site, chromium):
     with page.opened(chromium, address(site, "players/")) as opened:
         for (bad, wanted), protocol in zip(BAD_ADDRESSES.items(), itertools.cycle(("flv", "hls", "whep"))):
@@ -62,6 +63,7 @@ ANSWERS = {403: "The server refuses this stream", 404: "There is no such stream"
            500: "The server answered with status 500", 503: "The server has too many clients"}  # fmt: skip
 
 
+@pytest.mark.long
 def test_what_a_server_says_is_text(site, chromium):
     """Its answers to WHEP, as this test writes them: each has its words, and the body is shown as text."""
 
@@ -81,6 +83,7 @@ def test_what_a_server_says_is_text(site, chromium):
         opened.errors = [one for one in opened.errors if "Failed to load resource" not in one]
 
 
+@pytest.mark.long
 def test_no_candidate(site, chromium):
     """Answers without candidates, and with one that nothing listens at: the words say CANDIDATE."""
     (dead,) = ports.take()
@@ -104,6 +107,7 @@ def test_no_candidate(site, chromium):
     ports.release([dead])
 
 
+@pytest.mark.long
 def test_nothing_of_that_name(site, chromium):
     """By HLS the server says so at once, by WebSocket it waits: the page asks the API."""
     with page.opened(chromium, player(site, "hls", stream="none", autostart="true")) as opened:

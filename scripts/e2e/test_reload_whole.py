@@ -202,6 +202,7 @@ def test_in_a_container_it_reloads_by_itself(servers):
 
 
 @pytest.mark.skipif(VALGRIND, reason="fifty viewers are too many for it")
+@pytest.mark.long
 def test_reloads_under_load(servers):
     """40 reloads, half of them of broken files, by HUP and by API; 50 viewers of both protocols miss no frame."""
     reloads, viewers, publishers = (40, 50, 4) if SLOW == 1 else (16, 20, 2)

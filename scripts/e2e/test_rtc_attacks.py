@@ -232,6 +232,7 @@ def test_a_certificate_that_was_not_told(attacked, certificate):
     assert_serves(attacked, certificate)
 
 
+@pytest.mark.long
 def test_half_open_sessions(servers, certificate):
     """More than may be at once, each with a hello that is answered and never followed: at most 64 kB each, others are
     served, and ten seconds later they and their memory are gone. The server is this test's own: no session of another test

@@ -57,6 +57,7 @@ def test_rtmp_to_whep(rtc_server, pages, tool):
 
 
 @pytest.mark.parametrize("name", ["my  stream", "%41 ü+&=#/b"], ids=["blanks", "signs"])
+@pytest.mark.long
 def test_names_that_are_no_identifiers(rtc_server, pages, name):
     """The answer's a=msid is made of the stream's name, and Chromium refuses one of three fields. A stream of a plain name
     plays on beside it."""
@@ -133,6 +134,7 @@ def test_delete_ends_sessions(ours, pages):
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
+@pytest.mark.long
 def test_a_page_that_is_gone_leaves_the_api(servers, pages, how):
     """Closed, Chromium says goodbye (DTLS close_notify); killed, it says nothing and the timeout ends the session."""
     if mediamtx.PROGRAM:

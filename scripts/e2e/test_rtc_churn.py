@@ -16,6 +16,7 @@ GROWTH_KB = 2048 if SLOW == 1 else 40000  # a sanitizer keeps what was freed
 SILENT_S = 2
 
 
+@pytest.mark.long
 def test_sessions_in_a_row_leave_nothing(servers):
     server = servers(**rtc.options(rtc=f"stun_timeout {SILENT_S};"))
     client = rtmp.publisher(server, "live", "one")

@@ -313,6 +313,7 @@ def test_udp_goes_to_nobody_else(udp_stream, udp_server):
             victim.recv(2048)
 
 
+@pytest.mark.long
 def test_udp_ends_with_the_connection_and_in_silence(servers):
     rtp, rtcp = port_pair()
     server = make(servers, UDP.replace("UDP_PORT", str(rtp)) + "session_timeout 5;", top=API)

@@ -91,6 +91,7 @@ def test_credentials(servers, name):
             assert secret not in shown, f"{secret} should not be shown"
 
 
+@pytest.mark.long
 def test_wrong_credentials_are_not_tried_often(servers):
     with Camera(tags_of(), user="u", password="right") as camera:
         server = puller(servers, ingest(camera.url().replace("//", "//u:wrong@")))
@@ -152,6 +153,7 @@ def test_from_a_second_server(servers, transport):
 # --- reconnecting
 
 
+@pytest.mark.long
 def test_a_camera_that_reboots(servers):
     """Every 2 s: it is asked again after some seconds each time, and players go on."""
     with Camera(tags_of(), life=2) as camera:
@@ -209,6 +211,7 @@ def test_no_loop(servers):
 # --- on demand
 
 
+@pytest.mark.long
 def test_on_demand(servers):
     """A player begins the pull, and some seconds after the last one it ends."""
     with Camera(tags_of()) as camera:
