@@ -67,11 +67,12 @@ Command parse_command_line(int argc, char** argv) {
     churn_app->add_option("--messages", churn.messages, "So many")->capture_default_str();
 
     auto* whep_app = app.add_subcommand("whep", "Many WebRTC players of a stream");
-    add_common(*whep_app, whep, "The WHEP endpoint, http://; or udp://HOST:PORT of a floor; {i} is the number");
+    add_common(*whep_app, whep, "The WHEP endpoint, http://; or udp://HOST:PORT/ROOM of a floor; {i} is the number");
+    whep_app->add_option("--streams", whep.streams, "{i} counts up to here and begins again");
     whep_app->add_flag("--nack", whep.nack, "Offer NACK and RTX, and ask again for what is missing");
 
     auto* whip_app = app.add_subcommand("whip", "Many WebRTC publishers, in real time");
-    add_common(*whip_app, whip, "The WHIP endpoint, http://; {i} is the number");
+    add_common(*whip_app, whip, "The WHIP endpoint, http://; or udp://HOST:PORT/ROOM of a floor; {i} is the number");
     whip_app->add_option("--file", whip.flv_file, "The FLV file whose H.264 is sent, again and again")->required();
 
     auto* rtc_churn_app = app.add_subcommand("rtc-churn", "WebRTC players that come and go");

@@ -41,12 +41,13 @@ class Cases:
         self.there = servers.there()
         self.list = []
         for group in (self.players, self.lowlatency, self.rate3m, self.rooms, self.publishers, self.segments, self.recording,
-                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.rtsp, self.delivery):  # fmt: skip
+                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.rtcrooms, self.rtsp,
+                      self.delivery):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
     GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start",
-              "whep", "whip", "rtsp", "delivery")  # fmt: skip
+              "whep", "whip", "rtcrooms", "rtsp", "delivery")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -344,6 +345,33 @@ class Cases:
         seconds = START_S + GOP_S + self.o.settle + self.o.seconds + 1
         for server, start in self.webrtc_peers().items():
             self.add("whip", server, count, seconds, run(server, start))
+
+    def rtcrooms(self):
+        """Rooms of WebRTC: publishers with three players each, and meetings of ten where everybody plays everybody else."""
+        self.add_rtc_rooms("rtcrooms", 3)
+        self.add_rtc_rooms("meetings", 9)
+
+    def add_rtc_rooms(self, group, players):
+        streams = self.o.webrtc_publishers
+
+        def run(start, server):
+            def body():
+                with start() as running:
+                    if server == FLOOR:
+                        publish = play = f"udp://127.0.0.1:{running.rtc}/{{i}}"
+                    else:
+                        publish, play = (self.webrtc_url(running, server, kind, "p{i}") for kind in ("whip", "whep"))
+                    with self.load.publisher(publish, command="whip", count=streams, open_s=GOP_S):
+                        run = self.load.run("whep", play, "-n", streams * players, "--streams", streams, "--ramp", 100,
+                                            "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000,
+                                            "--server-pid", running.pid)  # fmt: skip
+                run["players_per_stream"] = players
+                return run
+            return body
+
+        seconds = START_S + GOP_S + PUBLISHER_S + streams * players / 100 + self.o.settle + self.o.seconds + 1
+        for server, start in {FLOOR: self.servers.floor_srtp_rooms, **self.webrtc_peers()}.items():
+            self.add(group, server, streams, seconds, run(start, server))
 
     # ---- RTSP
 

@@ -6,6 +6,7 @@ MEDIAN = ("server_cpu_ms_per_mbit", "server_kb_per_player", "server_cpu_percent"
 STARVED_PERCENT = 85  # of the median viewer's bytes
 PLAYERS = ("players", "lowlatency", "rate3m")
 ROOMS = ("rooms1", "rooms2", "rooms3")  # by players of each stream
+WEBRTC_ROOMS = {"rtcrooms": 3, "meetings": 9}  # players of each stream
 WEBRTC_PLAYERS = ("whep",)
 FLOOR, FLOOR_OF_WHIP, FLOOR_OF_UDP = "floor", "floor, from WHIP", "floor, UDP"
 
@@ -86,7 +87,7 @@ def of_delivery(runs):
     return {**out, "errors": sum(run["errors"] for run in runs)}
 
 
-SUMMARIES = {**dict.fromkeys(ROOMS, of_rooms), "publishers": of_publishers, "segments": of_publishers,
+SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), "publishers": of_publishers, "segments": of_publishers,
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
              "whip": of_webrtc_publishers, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
@@ -158,6 +159,7 @@ def check(groups, quick):
     check_recording(groups.get("recording", {}), v)
     check_waiting(groups, v)
     check_webrtc(groups, v)
+    check_webrtc_rooms(groups, v)
     check_rtsp(groups, v)
     check_delivery(groups.get("delivery", {}), v)
     return v.rows
@@ -237,6 +239,18 @@ def check_webrtc(groups, v):
     for server, by_count in groups.get("whip", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             v.at_most(f"whip: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)
+
+
+def check_webrtc_rooms(groups, v):
+    for group, players in WEBRTC_ROOMS.items():
+        for server, by_count in groups.get(group, {}).items():
+            for streams, run in by_count.items() if server.startswith("ours") else ():
+                what = f"{group}: {server}, {streams} streams with {players} players each"
+                bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
+                bad += run["slowest_viewer_percent"] < STARVED_PERCENT
+                v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+                if FLOOR in groups[group]:
+                    v.at_most(f"{what}: CPU to the floor's", to_floor(groups, group, server, streams, "server_cpu_percent"), 1.3)
 
 
 def check_rtsp(groups, v):

@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import time
 
-from .figures import PLAYERS, ROOMS, WEBRTC_PLAYERS, above_ingest, to_floor, to_nginx
+from .figures import PLAYERS, ROOMS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest, to_floor, to_nginx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -23,6 +23,8 @@ TITLES = {
     "start": "Start to the first accepted connection, and memory two seconds later",
     "whep": "Players of one 237 kbit/s stream by WebRTC (WHEP)",
     "whip": "Publishers by WebRTC (WHIP), 237 kbit/s each, without viewers",
+    "rtcrooms": "Publishers by WebRTC, 237 kbit/s each, with three players each",
+    "meetings": "Meetings of ten by WebRTC: publishers of 237 kbit/s with nine players each",
     "rtsp": "Players of one 237 kbit/s stream by RTSP, sent to every 350 ms",
     "rtsp_publish": "Publishers by RTSP, interleaved, 237 kbit/s each, without viewers",
     "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
@@ -160,7 +162,7 @@ def delivery_table(groups, group):
     return table(("server", "connections", "CPU us/request", "to nginx", "requests/s", "CPU %", "errors"), rows)
 
 
-TABLES = {**dict.fromkeys(ROOMS, rooms_table), "publishers": publishers_table, "segments": publishers_table,
+TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
           "whip": webrtc_publishers_table, "rtsp": rtsp_table, "rtsp_publish": publishers_table,
           "delivery": delivery_table}  # fmt: skip

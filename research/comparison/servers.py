@@ -197,6 +197,10 @@ class Servers:
     def floor_srtp(self, kbps, sound_ms):
         return self.process([self.objs / "floor", "--srtp", self.rtc_port, kbps, sound_ms], None)
 
+    def floor_srtp_rooms(self):
+        """For publishers and players by UDP."""
+        return self.process([self.objs / "floor", "--srtp-rooms", self.rtc_port], None)
+
     def floor_datagrams(self, kbps, interval_ms):
         return self.process([self.objs / "floor", "--datagrams", self.rtp_port, kbps, interval_ms], None)
 

@@ -14,6 +14,7 @@
 //                                 The same by io_uring: multishot receives, looked at once per tick.
 //   floor --srtp PORT KBPS [SOUND_MS]
 //                                 WebRTC players: see floor/srtp.h.
+//   floor --srtp-rooms PORT       Many WebRTC publishers with few players each: see floor/srtp_rooms.h.
 //   floor --rooms PORT KBPS INTERVAL_MS
 //                                 Many publishers with few players each: see floor/rooms.h.
 //   floor --datagrams PORT KBPS INTERVAL_MS
@@ -50,6 +51,7 @@
 #include "floor/interval_bytes.h"
 #include "floor/rooms.h"
 #include "floor/srtp.h"
+#include "floor/srtp_rooms.h"
 #include "floor/uring.h"
 
 namespace {
@@ -226,6 +228,7 @@ int usage() {
         "usage: floor PORT KBPS INTERVAL_MS\n       floor --publish PORT\n       floor --publish-turns PORT "
         "INTERVAL_MS\n"
         "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n"
+        "       floor --srtp-rooms PORT\n"
         "       floor --rooms PORT KBPS INTERVAL_MS\n       floor --datagrams PORT KBPS INTERVAL_MS\n",
         stderr);
     return 2;
@@ -248,6 +251,8 @@ int main(int argc, char** argv) {
             return usage();
         return run_srtp_floor(packets);
     }
+    if (arguments.size() == 2 && arguments[0] == "--srtp-rooms")
+        return run_srtp_rooms_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())));
     if (arguments.size() == 4 && arguments[0] == "--datagrams") {
         const int64_t kbps = std::atoll(arguments[2].c_str()), interval_ms = std::atoll(arguments[3].c_str());
         if (kbps < 100 || kbps > 100'000 || interval_ms < 20 || interval_ms > 1000) return usage();

@@ -1,24 +1,17 @@
-#define OPENSSL_SUPPRESS_DEPRECATED  // a cipher of one's own
-
 #include "floor/srtp.h"
 
-#include <netinet/in.h>
-#include <netinet/udp.h>
-#include <openssl/evp.h>
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 #include "floor/die.h"
+#include "floor/srtp_batch.h"
 
 namespace {
 
@@ -28,18 +21,6 @@ constexpr int kFramesPerGop = 50;     // two seconds
 constexpr size_t kKeyframeTimes = 8;  // larger than the other frames
 constexpr size_t kAudioBytes = 120;   // a tick: 48 kbit/s
 constexpr size_t kMaxPayload = 1160;
-constexpr size_t kHeader = 12, kTag = 16;
-constexpr size_t kMaxMessages = 512;  // a call
-constexpr size_t kArenaBytes = 1 << 20;
-
-// OpenSSL's faster way, as long as it has it (src/protocol/srtp/cipher.cpp).
-const EVP_CIPHER* aes_gcm() {
-#if OPENSSL_VERSION_MAJOR < 4 && !defined(OPENSSL_NO_DEPRECATED_3_0)
-    static const EVP_CIPHER* const own = EVP_CIPHER_meth_dup(EVP_aes_128_gcm());
-    if (own) return own;
-#endif
-    return EVP_aes_128_gcm();
-}
 
 void put16(uint8_t* p, uint32_t value) {
     p[0] = static_cast<uint8_t>(value >> 8);
@@ -53,7 +34,7 @@ void put32(uint8_t* p, uint32_t value) {
 
 struct Player {
     sockaddr_in address;
-    EVP_CIPHER_CTX* cipher;
+    CipherContext cipher;
     uint32_t sequence[2] = {0, 0};
 };
 
@@ -68,16 +49,13 @@ class SrtpFloor {
   public:
     explicit SrtpFloor(const SrtpPackets& packets)
         : audio_ticks_(static_cast<uint64_t>(packets.audio_ms / kTickMs)),
+          socket_(open_floor_socket(packets.port)),
           payload_(1 << 20, 0x5a),
-          arena_(kArenaBytes) {
+          batch_(socket_) {
         auto bytes_per_gop =
             static_cast<size_t>(packets.kbps * 1000 / 8 * kTickMs * kTicksPerFrame * kFramesPerGop / 1000);
         size_t audio = kAudioBytes * kTicksPerFrame * kFramesPerGop;
         frame_bytes_ = (bytes_per_gop - std::min(audio, bytes_per_gop / 2)) / (kFramesPerGop - 1 + kKeyframeTimes);
-        open_socket(packets.port);
-        headers_.resize(kMaxMessages);
-        parts_.resize(kMaxMessages);
-        controls_.resize(kMaxMessages);
     }
 
     int run() {
@@ -98,40 +76,20 @@ class SrtpFloor {
             if (watched[1].revents && ::read(timer, &expirations, sizeof expirations) < 0) expirations = 0;
             for (; expirations > 0; --expirations) tick();
         }
+        const auto& counts = batch_.counts();
         std::printf("players %zu, sent %llu packets, %llu bytes in %llu calls, refused %llu\n", players_.size(),
-                    static_cast<unsigned long long>(packets_), static_cast<unsigned long long>(bytes_),
-                    static_cast<unsigned long long>(calls_), static_cast<unsigned long long>(refused_));
+                    static_cast<unsigned long long>(counts.packets), static_cast<unsigned long long>(counts.bytes),
+                    static_cast<unsigned long long>(counts.calls), static_cast<unsigned long long>(counts.refused));
         return 0;
     }
 
   private:
-    struct Control {
-        alignas(cmsghdr) char bytes[CMSG_SPACE(sizeof(uint16_t))];
-    };
-
-    void open_socket(uint16_t port) {
-        socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-        int size = 8 << 20;
-        if (::setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) < 0) {
-            ::setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-        }
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0) die("bind");
-    }
-
     void take_players() {
         uint8_t buffer[2048];
         sockaddr_in from{};
         socklen_t length = sizeof from;
-        while (::recvfrom(socket_, buffer, sizeof buffer, 0, reinterpret_cast<sockaddr*>(&from), &length) >= 0) {
-            EVP_CIPHER_CTX* cipher = EVP_CIPHER_CTX_new();
-            uint8_t key[16];
-            for (uint8_t& byte : key) byte = static_cast<uint8_t>(players_.size() + 1);
-            if (!cipher || !EVP_EncryptInit_ex(cipher, aes_gcm(), nullptr, key, nullptr)) die("AES-GCM");
-            players_.push_back({from, cipher});
-        }
+        while (::recvfrom(socket_, buffer, sizeof buffer, 0, reinterpret_cast<sockaddr*>(&from), &length) >= 0)
+            players_.push_back({from, make_srtp_cipher(static_cast<uint8_t>(players_.size() + 1), false)});
     }
 
     void tick() {
@@ -149,87 +107,32 @@ class SrtpFloor {
         size_t count = (burst.bytes + kMaxPayload - 1) / kMaxPayload;
         size_t each = (burst.bytes + count - 1) / count;
         for (Player& player : players_) {
-            size_t room = count * (kHeader + each + kTag);
-            if (messages_ == kMaxMessages || used_ + room > arena_.size()) flush();
-            size_t begin = used_;
+            batch_.begin(player.address, player.cipher, count * (kSrtpHeader + each + kSrtpTag));
             for (size_t at = 0; at < burst.bytes; at += each) {
                 size_t size = std::min(each, burst.bytes - at);
-                protect(player, burst, at, size, at + size == burst.bytes);
+                add(player, burst, at, size, at + size == burst.bytes);
             }
-            add_message(player, begin, kHeader + each + kTag, count > 1);
         }
-        flush();
+        batch_.flush();
     }
 
-    void protect(Player& player, const Burst& burst, size_t at, size_t size, bool last) {
-        uint32_t sequence = player.sequence[burst.track]++;
-        uint8_t* out = &arena_[used_];
-        out[0] = 0x80;
-        out[1] = static_cast<uint8_t>((burst.track ? 96 : 111) | (last && burst.track ? 0x80 : 0));
-        put16(out + 2, sequence);
-        put32(out + 4, burst.timestamp);
-        put32(out + 8, static_cast<uint32_t>(burst.track + 1));
-        uint8_t nonce[12] = {0};
-        put32(nonce + 2, static_cast<uint32_t>(burst.track + 1));
-        put32(nonce + 6, sequence >> 16);
-        put16(nonce + 10, sequence);
-        int written = 0;
-        EVP_EncryptInit_ex(player.cipher, nullptr, nullptr, nullptr, nonce);
-        EVP_EncryptUpdate(player.cipher, nullptr, &written, out, kHeader);
-        EVP_EncryptUpdate(player.cipher, out + kHeader, &written, &payload_[at], static_cast<int>(size));
-        EVP_EncryptFinal_ex(player.cipher, out + kHeader + size, &written);
-        EVP_CIPHER_CTX_ctrl(player.cipher, EVP_CTRL_AEAD_GET_TAG, kTag, out + kHeader + size);
-        used_ += kHeader + size + kTag;
-        ++packets_;
-    }
-
-    void add_message(Player& player, size_t begin, size_t segment, bool several) {
-        iovec& part = parts_[messages_];
-        part = {&arena_[begin], used_ - begin};
-        msghdr& header = headers_[messages_].msg_hdr;
-        header = {};
-        header.msg_name = &player.address;
-        header.msg_namelen = sizeof player.address;
-        header.msg_iov = &part;
-        header.msg_iovlen = 1;
-        if (several) {
-            header.msg_control = controls_[messages_].bytes;
-            header.msg_controllen = sizeof controls_[messages_].bytes;
-            cmsghdr* control = CMSG_FIRSTHDR(&header);
-            control->cmsg_level = IPPROTO_UDP;
-            control->cmsg_type = UDP_SEGMENT;
-            control->cmsg_len = CMSG_LEN(sizeof(uint16_t));
-            auto size = static_cast<uint16_t>(segment);
-            std::memcpy(CMSG_DATA(control), &size, sizeof size);
-        }
-        ++messages_;
-    }
-
-    void flush() {
-        for (size_t first = 0; first < messages_;) {
-            int sent = ::sendmmsg(socket_, &headers_[first], static_cast<unsigned>(messages_ - first), 0);
-            ++calls_;
-            if (sent <= 0) {
-                ++refused_;
-                ++first;
-                continue;
-            }
-            for (int i = 0; i < sent; ++i) bytes_ += headers_[first + static_cast<size_t>(i)].msg_len;
-            first += static_cast<size_t>(sent);
-        }
-        messages_ = 0;
-        used_ = 0;
+    void add(Player& player, const Burst& burst, size_t at, size_t size, bool last) {
+        uint8_t header[kSrtpHeader];
+        header[0] = 0x80;
+        header[1] = static_cast<uint8_t>((burst.track ? 96 : 111) | (last && burst.track ? 0x80 : 0));
+        put16(header + 2, player.sequence[burst.track]++);
+        put32(header + 4, burst.timestamp);
+        put32(header + 8, static_cast<uint32_t>(burst.track + 1));
+        batch_.add(header, &payload_[at], size);
     }
 
     const uint64_t audio_ticks_;
-    int socket_ = -1;
+    const int socket_;
     std::vector<Player> players_;
-    std::vector<uint8_t> payload_, arena_;
-    size_t frame_bytes_ = 0, used_ = 0, messages_ = 0;
-    std::vector<mmsghdr> headers_;
-    std::vector<iovec> parts_;
-    std::vector<Control> controls_;
-    uint64_t ticks_ = 0, packets_ = 0, bytes_ = 0, calls_ = 0, refused_ = 0;
+    std::vector<uint8_t> payload_;
+    SrtpBatch batch_;
+    size_t frame_bytes_ = 0;
+    uint64_t ticks_ = 0;
 };
 
 }  // namespace

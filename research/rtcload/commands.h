@@ -6,7 +6,8 @@
 namespace rtcload {
 
 struct WhepOptions : load::CommonOptions {
-    bool nack = false;  // offer it, and ask for what is missing
+    uint32_t streams = 0;  // {i} of the URL counts up to here and begins again; 0: never
+    bool nack = false;     // offer it, and ask for what is missing
 };
 
 struct WhipOptions : load::CommonOptions {

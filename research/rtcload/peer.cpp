@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <charconv>
 #include <cstring>
 
 #include "load/target.h"
@@ -57,7 +58,18 @@ base::Result<void> Peer::connect_bare(runtime::Deadline deadline) {
     if (!ip || !ip->is_v4()) return base::fail(base::Code::kConfig, "a floor's address is IPv4");
     peer_ = {*ip, target.port};
     socket_ = TRY(runtime::bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 256 * 1024}));
-    const uint8_t hello[] = {0x80, 0};
+    uint32_t room = 0;
+    const std::string_view path = target.path;
+    std::from_chars(path.data() + 1, path.data() + path.size(), room);
+    const uint8_t hello[] = {static_cast<uint8_t>(offer_.publish ? 'p' : 'v'), static_cast<uint8_t>(room >> 16),
+                             static_cast<uint8_t>(room >> 8), static_cast<uint8_t>(room)};
+    if (offer_.publish) {
+        keys_ = std::make_unique<Keys>(srtp::KeyPair{});
+        answer_.audio_payload = kOpusPayload;
+        answer_.video_payload = kH264Payload;
+        offer_.audio_ssrc = 2 * room + 1;
+        offer_.video_ssrc = 2 * room + 2;
+    }
     auto to = to_kernel(peer_);
     return socket_->send_to(hello, to, sizeof(sockaddr_in), deadline);
 }
@@ -230,7 +242,7 @@ bool Peer::send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> pa
 
 void Peer::send_rtcp(std::span<const uint8_t> compound) {
     std::array<uint8_t, 1500> out;
-    if (!keys_ || compound.size() + srtp::kMaxOverhead > out.size()) return;
+    if (bare_ || !keys_ || compound.size() + srtp::kMaxOverhead > out.size()) return;
     if (size_t size = keys_->sender.protect_rtcp(compound, out.data())) send({out.data(), size}, peer_);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Peer: one WebRTC client of the load: its HTTP exchange, one UDP socket, ICE, DTLS, SRTP. open() is a coroutine's;
-// from then on a coroutine of its own receives. For udp://HOST:PORT (the floor) there is none of these: a datagram says
-// that it is there, and what comes is counted.
+// from then on a coroutine of its own receives. For udp://HOST:PORT/ROOM (the floors) there is none of these: a
+// datagram says that it is there, what comes is counted, and a publisher encrypts with a key that nobody has.
 
 #include <cstdint>
 #include <memory>

@@ -42,8 +42,9 @@ base::Result<int> run_whep(const WhepOptions& options) {
     SessionRoom room = TRY(SessionRoom::make(options.count));
     std::vector<std::unique_ptr<Player>> players;
     for (uint32_t i = 0; i < options.count; ++i) {
+        const uint32_t number = options.streams ? i % options.streams : i;
         players.push_back(
-            std::make_unique<Player>(load::number_url(options.url, i), options.nack, room.shared(run.ledger())));
+            std::make_unique<Player>(load::number_url(options.url, number), options.nack, room.shared(run.ledger())));
     }
     TRY(run.begin());
     run.open_each(options.count,
