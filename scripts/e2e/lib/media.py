@@ -139,6 +139,12 @@ def frequent_keyframes():
     return _made("frequent.flv", ffmpeg.command(*_source(10), *video_input, *_AAC, "-f", "flv", "OUT"))
 
 
+def intra_refresh():
+    """FLV, H.264 without an IDR after the first frame: a recovery point each second; 10 s."""
+    video_input = [*_H264, "-x264-params", "keyint=25:intra-refresh=1:bframes=0"]
+    return _made("intra-refresh.flv", ffmpeg.command(*_PICTURE, *video_input, "-f", "flv", "OUT"))
+
+
 def h264_mp3():
     """FLV, H.264 with B-frames and MP3."""
     return _made(

@@ -198,9 +198,12 @@ Result<Parsed> BodyParser::coded_video(Cursor& c, Frame& frame) {
     frame.payload = c.payload();
     if (frame.payload.empty()) return nothing("a video frame without payload");
     if (frame.codec == Codec::kH264 || frame.codec == Codec::kHevc) {
-        const Track& track = track_of(frame);
+        Track& track = track_of(frame);
         if (frame.codec != track.codec) return nothing("a video frame before its sequence header");
         TRY(media::check_length_prefixes(frame.payload, track.nalu_length_size), media::codec_info(frame.codec).name);
+        frame.keyframe = track.recovery_points.note(
+            frame.keyframe,
+            !frame.keyframe && media::has_recovery_point(frame.codec, frame.payload, track.nalu_length_size));
     }
     return published(std::move(frame));
 }

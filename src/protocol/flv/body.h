@@ -2,7 +2,8 @@
 // Parses the bodies of FLV tags, which are RTMP message payloads too, into frames: VIDEODATA and AUDIODATA (Adobe Flash
 // Video File Format 10.1, E.4.2 and E.4.3), HEVC by the unofficial codec id 12, Enhanced RTMP v1 and v2 (Veovera:
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
-// is copied. Access units are parsed no further than their length prefixes.
+// is copied. Access units are parsed no further than their length prefixes and the SEI before their slices: a recovery
+// point is a keyframe.
 
 #include <array>
 #include <bitset>
@@ -15,6 +16,7 @@
 #include "base/slice.h"
 #include "media/frame.h"
 #include "media/per_track.h"
+#include "media/recovery_point.h"
 #include "media/sample_clock.h"
 #include "protocol/flv/timestamps.h"
 
@@ -55,6 +57,7 @@ class BodyParser {
     struct Track {
         media::Codec codec = media::Codec::kNone;  // of the last sequence header (video), of the last frame (audio)
         int nalu_length_size = 0;                  // 0: no sequence header yet
+        media::RecoveryPoints recovery_points;     // of H.264 and HEVC
         media::SampleClock clock;                  // audio
         int sample_rate = 0;                       // Hz; 0: not known
         media::Time aac_duration{};                // of each frame; 0: not known

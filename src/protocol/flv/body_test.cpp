@@ -146,6 +146,22 @@ TEST(Body, AudioOfEveryForm) {
     }
 }
 
+TEST(Body, ARecoveryPointIsAKeyframe) {
+    BodyParser parser = after("17 00 000000 " + kAvcConfig);
+    const std::string sei = "00000005 060601c480", slice = "00000004 419a0102";
+    std::string keyframes;
+    for (int i = 0; i < 30; ++i) {
+        auto parsed =
+            parser.video(body("27 01 000000 " + (i % 12 == 3 ? sei : "") + slice), static_cast<uint32_t>(40 * i));
+        ASSERT_TRUE(parsed && parsed->frame) << i;
+        if (parsed->frame->keyframe) keyframes += std::to_string(i) + " ";
+        EXPECT_FALSE(parsed->frame->disposable);
+    }
+    EXPECT_EQ(keyframes, "3 15 27 ");
+    auto behind = parser.video(body("27 01 000000 " + slice + sei), 2000);
+    EXPECT_FALSE(behind->frame->keyframe) << "SEI behind the slice is of another frame";
+}
+
 TEST(Body, NothingToPublish) {
     struct NothingCase {
         uint8_t type;

@@ -36,7 +36,7 @@ void NaluDepacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>&
 void NaluDepacketizer::begin(uint32_t timestamp) {
     open_ = true;
     timestamp_ = timestamp;
-    damaged_ = has_slice_ = random_access_ = in_fragment_ = false;
+    damaged_ = has_slice_ = random_access_ = recovery_point_ = in_fragment_ = false;
     body_.clear();
     vps_.clear();
     sps_.clear();
@@ -109,6 +109,7 @@ bool NaluDepacketizer::take_nalu(Nalu nalu) {
     uint8_t type = format_.type(nalu);
     if (format_.is_needless(type)) return true;
     if (format_.is_parameter_set(type)) return note_parameter_set(type, nalu);
+    if (format_.is_sei(type)) recovery_point_ |= media::is_recovery_point(codec_, nalu);
     if (body_.size() + nalu.size() + 4 > kMaxUnit) return false;
     size_t at = body_.size();
     body_.resize(at + 4);
@@ -150,7 +151,8 @@ void NaluDepacketizer::emit(std::vector<Unit>& out) {
         return;
     }
     if (!has_slice_) return;
-    out.push_back(video_unit(codec_, copy_payload(), random_access_, timestamp_));
+    const bool keyframe = recovery_points_.note(random_access_, recovery_point_);
+    out.push_back(video_unit(codec_, copy_payload(), keyframe, timestamp_));
 }
 
 void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {

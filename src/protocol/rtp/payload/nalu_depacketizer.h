@@ -1,11 +1,12 @@
 #pragma once
 // Assembles H.264 and HEVC payloads into access units of length-prefixed NAL units (four bytes). An access unit ends
 // with the marker, or with the next timestamp when nothing was lost in between. Parameter sets go into the sequence
-// header, which is returned before the keyframe that changed it. Delimiters are dropped, and so are interleaved
-// payloads (STAP-B, MTAP, FU-B, PACI), which our SDP answers never allow.
+// header, which is returned before the keyframe that changed it. A recovery point is a keyframe too. Delimiters are
+// dropped, and so are interleaved payloads (STAP-B, MTAP, FU-B, PACI), which our SDP answers never allow.
 
 #include <utility>
 
+#include "media/recovery_point.h"
 #include "protocol/rtp/payload/depacketizer.h"
 #include "protocol/rtp/payload/nalu_format.h"
 
@@ -48,11 +49,14 @@ class NaluDepacketizer final : public Depacketizer {
     bool uncertain_ = false;  // packets were lost before it: its first slice must begin the picture
     bool has_slice_ = false;
     bool random_access_ = false;
+    bool recovery_point_ = false;
     Bytes body_;
     std::vector<Bytes> vps_, sps_, pps_;  // received in this unit
     bool in_fragment_ = false;
     size_t fragment_at_ = 0;  // position of the fragmented unit's length in body_
     uint8_t fragment_type_ = 0;
+
+    media::RecoveryPoints recovery_points_;
 
     // The parameter sets in use.
     Bytes config_vps_, config_sps_, config_pps_;

@@ -67,6 +67,20 @@ TEST_F(H264Payload, ParameterSetsThatWereToldOtherwiseHoldUntilOthersCome) {
     EXPECT_EQ(units[0].frame.payload, *media::make_avc_config(h264_sps(), other));
 }
 
+TEST_F(H264Payload, ARecoveryPointIsAKeyframe) {
+    depacketizer->know(std::vector<Bytes>{h264_sps(), h264_pps()});
+    const Bytes sei{0x06, 0x06, 0x01, 0xc4, 0x80};
+    std::string keyframes;
+    for (uint32_t i = 0; i < 40; ++i) {
+        std::vector<Unit> out;
+        if (i % 15 == 0) depacketizer->push({sei, 3000 * i, false, false}, out);
+        depacketizer->push({nalu({0x41}, 30), 3000 * i, true, false}, out);
+        ASSERT_FALSE(out.empty()) << i;
+        if (out.back().frame.keyframe) keyframes += std::to_string(i) + " ";
+    }
+    EXPECT_EQ(keyframes, "0 15 30 ");
+}
+
 TEST_F(H264Payload, AKeyframeBeginsWithItsParameterSets) {
     auto payloads = cut(video_frame(Codec::kH264, true, {nalu({0x65}, 990)}));
     ASSERT_EQ(payloads.size(), 2u);
