@@ -88,6 +88,7 @@ void RtpToFrames::take_tracks() {
 }
 
 void RtpToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
+    input.keeper.reset();
     input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
     if (input.depacketizer && !track.sprop.empty())
         input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
@@ -140,17 +141,26 @@ void RtpToFrames::drain(Input& input, int64_t now_us) {
         if (next->after_hole && input.kind == Kind::kVideo) wait_for_keyframe();
         const rtp::JitterPacket& packet = next->packet;
         units_.clear();
-        input.depacketizer->push({packet.payload, packet.timestamp, packet.marker, next->after_hole}, units_);
-        for (rtp::Unit& unit : units_) take_unit(input, unit);
+        const rtp::DepacketizerPacket payload{packet.payload, packet.timestamp, packet.marker, next->after_hole};
+        input.depacketizer->push(payload, units_);
+        keep(input, payload);
+        for (size_t i = 0; i < units_.size(); ++i) take_unit(input, units_[i], input.keeper ? &kept_[i] : nullptr);
     }
     counters_.given_up_packets += input.buffer.counters().given_up - input.given_up;
     input.given_up = input.buffer.counters().given_up;
 }
 
-void RtpToFrames::take_unit(Input& input, rtp::Unit& unit) {
+// Players by RTSP get the packets of a video frame as they are.
+void RtpToFrames::keep(Input& input, const rtp::DepacketizerPacket& packet) {
+    if (input.kind != Kind::kVideo || !stream_.packets_wanted()) return input.keeper.reset();
+    if (!input.keeper) input.keeper.emplace(input.codec);
+    input.keeper->note(packet, units_, kept_);
+}
+
+void RtpToFrames::take_unit(Input& input, rtp::Unit& unit, const media::SourcePackets* source) {
     int64_t time_us = time_of(input, unit.timestamp);
     if (input.kind == Kind::kVideo) {
-        take_video(std::move(unit.frame), time_us);
+        take_video(std::move(unit.frame), time_us, source);
     } else {
         take_audio(input, unit.frame, time_us);
     }
@@ -171,7 +181,7 @@ int64_t RtpToFrames::time_of(Input& input, uint32_t timestamp) {
     return moment - (clock.exact ? *exact_origin_us_ : *origin_us_);
 }
 
-void RtpToFrames::take_video(media::Frame frame, int64_t time_us) {
+void RtpToFrames::take_video(media::Frame frame, int64_t time_us, const media::SourcePackets* source) {
     if (!frame.sequence_header) {
         if (frame.keyframe) waits_for_keyframe_ = false;
         if (waits_for_keyframe_) {
@@ -180,7 +190,7 @@ void RtpToFrames::take_video(media::Frame frame, int64_t time_us) {
         }
         ++counters_.video_frames;
     }
-    publish(std::move(frame), media::from_us(time_us));
+    publish(std::move(frame), media::from_us(time_us), source);
 }
 
 void RtpToFrames::open_converter(const Input& input) {
@@ -224,9 +234,9 @@ void RtpToFrames::publish_audio(std::vector<EncodedAudio>& packets, const base::
     }
 }
 
-void RtpToFrames::publish(media::Frame frame, media::Time time) {
+void RtpToFrames::publish(media::Frame frame, media::Time time, const media::SourcePackets* source) {
     frame.dts = time;
-    publication_.publish(std::move(frame));
+    publication_.publish(std::move(frame), source);
 }
 
 }  // namespace convert

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "convert/audio/audio_converter.h"
+#include "convert/rtp/packet_keeper.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtp/jitter_buffer.h"
@@ -51,6 +52,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
         int channels = 0;
         uint32_t clock_rate = 0;
         std::unique_ptr<rtp::Depacketizer> depacketizer;  // null: not converted
+        std::optional<PacketKeeper> keeper;               // of video, while packets are wanted
         rtp::JitterBuffer buffer;
         uint64_t given_up = 0;  // of the buffer's count, added already
         live::RtpClock clock;   // as it was used last
@@ -66,13 +68,14 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     void make_depacketizer(Input& input, const live::RtpTrack& track);
     void stop();
     void drain(Input& input, int64_t now_us);
-    void take_unit(Input& input, rtp::Unit& unit);
-    void take_video(media::Frame frame, int64_t time_us);
+    void keep(Input& input, const rtp::DepacketizerPacket& packet);
+    void take_unit(Input& input, rtp::Unit& unit, const media::SourcePackets* source);
+    void take_video(media::Frame frame, int64_t time_us, const media::SourcePackets* source);
     void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
     void open_converter(const Input& input);
     void publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header);
     int64_t time_of(Input& input, uint32_t timestamp);
-    void publish(media::Frame frame, media::Time time);
+    void publish(media::Frame frame, media::Time time, const media::SourcePackets* source = nullptr);
     void wait_for_keyframe();
 
     live::Publication& publication_;
@@ -90,6 +93,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     std::unique_ptr<AudioConverter> converter_;
     bool audio_header_published_ = false;
     std::vector<rtp::Unit> units_;
+    std::vector<media::SourcePackets> kept_;
     RtpToFramesCounters counters_;
 };
 

@@ -31,23 +31,40 @@ Result<void> RtpWriter::set_header(const media::Frame& header) { return packetiz
 Result<void> RtpWriter::write(const media::Frame& frame, base::SliceBuilder& out, std::vector<WrittenPacket>& packets) {
     spans_.clear();
     TRY(packetizer_->write(frame, out, spans_));
-    const size_t headroom = rtp::kFixedHeaderSize + (options_.channel ? kInterleavedHeaderSize : 0);
     const uint32_t time = timestamp(frame.pts());
     bool keyframe = frame.keyframe;
     for (const rtp::PayloadSpan& span : spans_) {
-        uint8_t* header = out.data() + span.begin - rtp::kFixedHeaderSize;
-        rtp::write_header(
-            header, {span.marker, options_.payload_type, sequence_++, time + span.timestamp_offset, options_.ssrc});
-        if (options_.channel) {
-            header[-4] = '$';
-            header[-3] = *options_.channel;
-            base::put_u16(header - 2, static_cast<uint32_t>(span.end - span.begin + rtp::kFixedHeaderSize));
-        }
-        ++packets_;
-        octets_ += static_cast<uint32_t>(span.end - span.begin);
-        packets.push_back({span.begin - headroom, span.end, span.marker, std::exchange(keyframe, false)});
+        write_header(out.data() + span.begin - rtp::kFixedHeaderSize, span.end - span.begin, span.marker,
+                     time + span.timestamp_offset);
+        packets.push_back({span.begin - headroom(), span.end, span.marker, std::exchange(keyframe, false)});
     }
     return {};
+}
+
+void RtpWriter::forward(const media::Frame& frame, const media::SourcePackets& source, base::SliceBuilder& out,
+                        std::vector<WrittenPacket>& packets) {
+    const uint32_t time = timestamp(frame.pts());
+    bool keyframe = frame.keyframe;
+    size_t at = 0;
+    while (const auto packet = source.next(at)) {
+        const size_t begin = out.size();
+        uint8_t* header = out.extend(headroom()) + headroom() - rtp::kFixedHeaderSize;
+        write_header(header, packet->payload.size(), packet->marker, time);
+        out.append(packet->payload);
+        packets.push_back({begin, out.size(), packet->marker, std::exchange(keyframe, false)});
+    }
+}
+
+// The next packet's header, and that of its interleaved frame before it.
+void RtpWriter::write_header(uint8_t* header, size_t payload, bool marker, uint32_t timestamp) {
+    rtp::write_header(header, {marker, options_.payload_type, sequence_++, timestamp, options_.ssrc});
+    if (options_.channel) {
+        header[-4] = '$';
+        header[-3] = *options_.channel;
+        base::put_u16(header - 2, static_cast<uint32_t>(payload + rtp::kFixedHeaderSize));
+    }
+    ++packets_;
+    octets_ += static_cast<uint32_t>(payload);
 }
 
 uint32_t RtpWriter::timestamp(media::Time time) const {

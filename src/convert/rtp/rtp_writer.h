@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "media/source_packets.h"
 #include "media/track_set.h"
 #include "protocol/rtcp/packet.h"
 #include "protocol/rtp/payload/format.h"
@@ -49,6 +50,9 @@ class RtpWriter {
     // nothing to send. An error (a malformed frame, a missing sequence header, a NAL unit that does not fit) leaves
     // both unchanged.
     base::Result<void> write(const media::Frame& frame, base::SliceBuilder& out, std::vector<WrittenPacket>& packets);
+    // The same with the payloads and markers that the frame came in, which are known.
+    void forward(const media::Frame& frame, const media::SourcePackets& source, base::SliceBuilder& out,
+                 std::vector<WrittenPacket>& packets);
 
     // The timestamp of a presentation time, for RTP-Info.
     uint32_t timestamp(media::Time time) const;
@@ -58,6 +62,8 @@ class RtpWriter {
 
   private:
     RtpWriter(const RtpWriterOptions& options, std::unique_ptr<rtp::Packetizer> packetizer);
+    size_t headroom() const { return rtp::kFixedHeaderSize + (options_.channel ? kInterleavedHeaderSize : 0); }
+    void write_header(uint8_t* header, size_t payload, bool marker, uint32_t timestamp);
 
     RtpWriterOptions options_;
     std::unique_ptr<rtp::Packetizer> packetizer_;

@@ -47,8 +47,8 @@ Publication::~Publication() { end(); }
 
 bool Publication::in_force() const { return stream_ && stream_->owner_ == owner_; }
 
-void Publication::publish(media::Frame frame) {
-    if (in_force()) stream_->publish(std::move(frame));
+void Publication::publish(media::Frame frame, const media::SourcePackets* source) {
+    if (in_force()) stream_->publish(std::move(frame), source && !source->unknown() ? source : nullptr);
 }
 
 void Publication::has_absolute_times() {
@@ -153,7 +153,7 @@ void Stream::own(base::Slice& payload) {
     payload = builder.freeze();
 }
 
-void Stream::publish(media::Frame&& frame) {
+void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
     if (!overdrawn_.empty()) [[unlikely]]
         return;
     runtime::EventTime now;
@@ -172,8 +172,8 @@ void Stream::publish(media::Frame&& frame) {
         jumped_at_ms_ = now.ms();
     }
     if (!options_.mix_correct) {
-        deliver(frame, now);
-    } else {
+        deliver(frame, now, source);
+    } else {  // the packets are not kept
         mix_.push(std::move(frame), now.ms());
         for (media::Frame next; mix_.pop(next, now.ms());) deliver(next, now);
     }
@@ -181,7 +181,7 @@ void Stream::publish(media::Frame&& frame) {
         check_memory();
 }
 
-void Stream::deliver(const media::Frame& frame, runtime::EventTime& now) {
+void Stream::deliver(const media::Frame& frame, runtime::EventTime& now, const media::SourcePackets* source) {
     if (frame.sequence_header) {
         if (tracks_->is_news(frame))
             change_tracks(frame);
@@ -193,7 +193,7 @@ void Stream::deliver(const media::Frame& frame, runtime::EventTime& now) {
     counters_.payload_bytes += frame.payload.size();
     if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
     if (logs_.empty()) return;
-    for (auto& [key, log] : logs_) log->append(frame, tracks_, now.us());
+    for (auto& [key, log] : logs_) log->append(frame, tracks_, now.us(), source);
 }
 
 // Other holders rely on the old track set: a change makes a new one.
@@ -324,6 +324,10 @@ void Stream::drop_log(const LiveLog& log) {
 RtpLane& Stream::rtp_lane() {
     if (!rtp_) rtp_ = std::make_unique<RtpLane>(*this);
     return *rtp_;
+}
+
+bool Stream::packets_wanted() const {
+    return std::ranges::any_of(logs_, [](const auto& log) { return log.first.format->takes_packets; });
 }
 
 bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }

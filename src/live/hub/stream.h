@@ -77,7 +77,8 @@ class Publication {
 
     explicit operator bool() const { return static_cast<bool>(stream_); }
     // frame.dts is the publisher's time, which does not wrap. Dropped silently after the publication was revoked.
-    void publish(media::Frame frame);
+    // source: what it came in by RTP, where Stream::packets_wanted(); null or unknown: the frame alone.
+    void publish(media::Frame frame, const media::SourcePackets* source = nullptr);
     // The publisher has declared absolute times: they are kept from the next frame on where atc_auto allows it.
     void has_absolute_times();
     // Languages and labels, as far as the publisher states them.
@@ -217,6 +218,8 @@ class Stream : public base::RefCounted<Stream> {
     // Whether there are consumers of frames (viewers of a log, sinks), and whether there are players of RTP.
     bool frames_wanted() const { return !sinks_.empty() || !logs_.empty(); }
     bool rtp_wanted() const;
+    // Whether there are logs whose players could get the packets of a publisher by RTP unchanged.
+    bool packets_wanted() const;
     // The watcher must live until unwatch_demand(); it is called for changes only.
     void watch_demand(DemandWatcher& watcher) { demand_watchers_.push_back(&watcher); }
     void unwatch_demand(DemandWatcher& watcher) { std::erase(demand_watchers_, &watcher); }
@@ -233,8 +236,8 @@ class Stream : public base::RefCounted<Stream> {
     friend class RtpLane;
     void notify_demand();
     void leave_registry() { registry_ = nullptr; }
-    void publish(media::Frame&& frame);
-    void deliver(const media::Frame& frame, runtime::EventTime& now);
+    void publish(media::Frame&& frame, const media::SourcePackets* source);
+    void deliver(const media::Frame& frame, runtime::EventTime& now, const media::SourcePackets* source = nullptr);
     // For frames that are no repetition: the tracks become what the frame says.
     void change_tracks(const media::Frame& frame);
     void notify_tracks();

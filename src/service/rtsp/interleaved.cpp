@@ -28,7 +28,7 @@ std::unique_ptr<live::WireEncoder> make_interleaved(const live::LogKey& key) {
 }  // namespace
 
 const live::WireFormat* interleaved_format() {
-    static constexpr live::WireFormat kFormat{"rtsp", make_interleaved};
+    static constexpr live::WireFormat kFormat{"rtsp", make_interleaved, true};
     return &kFormat;
 }
 
@@ -87,21 +87,30 @@ uint32_t InterleavedEncoder::next_sequences() const {
 }
 
 size_t InterleavedEncoder::encoded_size(const media::Frame& frame) {
+    const media::SourcePackets* source = std::exchange(source_, nullptr);
     if (frame.sequence_header || frame.kind == media::Kind::kData) return 0;
     Slot* slot = slot_of(frame);
-    if (!slot || !slot->writer) return 0;
+    if (!slot || !slot->writer || (source && source->with_earlier_frame())) return 0;
     buffer_.clear();
     packets_.clear();
     newest_ = std::max(newest_, frame.dts);
     // The first report is in the prefix.
     if (slot->reported == media::kNoTime) slot->reported = frame.dts;
+    const media::Time reported = slot->reported;
     if (frame.dts - slot->reported >= kReportInterval) {
         slot->reported = frame.dts;
         append_report(*slot, frame.pts(), buffer_);
     }
     start_sequences_ = next_sequences();
-    if (!slot->writer->write(frame, buffer_, packets_) || packets_.empty()) return 0;
-    return buffer_.size();
+    write(*slot, frame, source);
+    if (!packets_.empty()) return buffer_.size();
+    slot->reported = reported;
+    return 0;
+}
+
+void InterleavedEncoder::write(Slot& slot, const media::Frame& frame, const media::SourcePackets* source) {
+    if (source) return slot.writer->forward(frame, *source, buffer_, packets_);
+    (void)slot.writer->write(frame, buffer_, packets_);  // a malformed one is skipped
 }
 
 void InterleavedEncoder::encode(const media::Frame&, uint8_t* out) { std::memcpy(out, buffer_.data(), buffer_.size()); }

@@ -1,7 +1,8 @@
 #pragma once
 // InterleavedEncoder: frames as RTP packets in interleaved frames (RFC 2326, 10.12), with sender reports: one when a
-// player begins, for each of its tracks, and one every kReportInterval. A track whose codec is no longer that of the
-// key is not sent: its players were told another one.
+// player begins, for each of its tracks, and one every kReportInterval. Of publishers by RTP the payloads are passed on
+// unchanged where they are known. A track whose codec is no longer that of the key is not sent: its players were told
+// another one.
 
 #include <array>
 #include <optional>
@@ -28,6 +29,7 @@ class InterleavedEncoder final : public live::WireEncoder {
     // the lower one. For RTP-Info (sequences_at()).
     uint32_t save_start_state() const override { return start_sequences_; }
     void set_tracks(const media::TrackSet& tracks) override;
+    void set_source(const media::SourcePackets& source) override { source_ = &source; }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override;
@@ -44,6 +46,7 @@ class InterleavedEncoder final : public live::WireEncoder {
         media::Time reported = media::kNoTime;
     };
     Slot* slot_of(const media::Frame& frame);
+    void write(Slot& slot, const media::Frame& frame, const media::SourcePackets* source);
     void make_writer(Slot& slot, const media::TrackSet& tracks, const media::Track& track);
     uint32_t next_sequences() const;
     void append_report(const Slot& slot, media::Time time, base::SliceBuilder& out);
@@ -54,6 +57,7 @@ class InterleavedEncoder final : public live::WireEncoder {
     int64_t clock_offset_us_ = 0;  // of the wall clock from the stream's times
     bool has_clock_ = false;
     media::Time newest_{};
+    const media::SourcePackets* source_ = nullptr;  // of the next frame
     // Of the frame in progress; members to reuse their memory.
     base::SliceBuilder buffer_;
     std::vector<convert::WrittenPacket> packets_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "protocol/rtp/packet.h"
@@ -103,6 +104,24 @@ TEST_F(RtspInterleaved, FramesOfAnotherCodecAreNotSent) {
     EXPECT_EQ(encoder_->encoded_size(other), 0u);
     EXPECT_TRUE(encoder_->carries(Kind::kAudio));
     EXPECT_FALSE(encoder_->carries(Kind::kVideo));
+}
+
+TEST_F(RtspInterleaved, PassesTheSourcesPacketsOn) {
+    media::SourcePackets source;
+    const std::vector<uint8_t> payload(160, 'p');
+    source.append(payload, true);
+    encoder_->set_source(source);
+    auto packets = frames_of(encoded(audio_frame(1'000, 320)))[8];
+    ASSERT_EQ(packets.size(), 1u);
+    const auto packet = rtp::PacketView::parse(packets[0]);
+    EXPECT_TRUE(std::ranges::equal(packet->payload(), payload));
+    EXPECT_TRUE(packet->marker());
+    EXPECT_EQ(packet->timestamp(), 8'000u);
+    encoder_->set_source(media::SourcePackets::of_earlier_frame());
+    EXPECT_EQ(encoder_->encoded_size(audio_frame(1'020)), 0u) << "it was in the packet before";
+    const auto next = rtp::PacketView::parse(frames_of(encoded(audio_frame(1'040, 77)))[8].at(0));
+    EXPECT_EQ(next->payload().size(), 77u) << "a frame without packets";
+    EXPECT_EQ(static_cast<uint16_t>(next->sequence() - packet->sequence()), 1u);
 }
 
 }  // namespace

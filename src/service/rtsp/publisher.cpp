@@ -77,7 +77,7 @@ void Publisher::on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t 
     if (!reorders_) {
         const bool hole = input.last && static_cast<uint16_t>(packet->sequence() - *input.last) != 1;
         input.last = packet->sequence();
-        reader_.push(track, packet->header(), packet->payload(), hole, now_us, frames_);
+        read(track, packet->header(), packet->payload(), hole, now_us);
         return publish_frames();
     }
     if (const auto newest = input.sequence.newest();
@@ -101,9 +101,17 @@ void Publisher::drain(size_t track, int64_t now_us) {
         header.sequence = static_cast<uint16_t>(next->packet.sequence);
         header.timestamp = next->packet.timestamp;
         header.ssrc = input.ssrc;
-        reader_.push(track, header, next->packet.payload, next->after_hole, next->packet.came_us, frames_);
+        read(track, header, next->packet.payload, next->after_hole, next->packet.came_us);
     }
     publish_frames();
+}
+
+// Players by RTSP get the packets of a frame as they are.
+void Publisher::read(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
+                     int64_t now_us) {
+    const live::Stream* stream = publication_.stream();
+    const bool wanted = stream && stream->packets_wanted();
+    reader_.push(track, header, payload, after_hole, now_us, frames_, wanted ? &packets_ : nullptr);
 }
 
 // G.711 says nothing of its channels, and RTMP's players are told 2 unless the frame says 1.
@@ -117,11 +125,12 @@ void Publisher::note_channels(media::Frame& frame) const {
 
 void Publisher::publish_frames() {
     // One may end the publication.
-    for (media::Frame& frame : frames_) {
-        note_channels(frame);
-        publication_.publish(std::move(frame));
+    for (size_t i = 0; i < frames_.size(); ++i) {
+        note_channels(frames_[i]);
+        publication_.publish(std::move(frames_[i]), i < packets_.size() ? &packets_[i] : nullptr);
     }
     frames_.clear();
+    packets_.clear();
 }
 
 void Publisher::on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t now_us) {

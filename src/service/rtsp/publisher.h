@@ -85,6 +85,8 @@ class Publisher final : public live::PublicationOwner {
     };
     void begin(Input& input, const rtp::PacketView& packet);
     void drain(size_t track, int64_t now_us);
+    void read(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
+              int64_t now_us);
     void note_channels(media::Frame& frame) const;
     void publish_frames();
 
@@ -100,6 +102,7 @@ class Publisher final : public live::PublicationOwner {
     convert::RtpReader reader_;
     std::vector<Input> inputs_;
     std::vector<media::Frame> frames_;  // kept to reuse its memory
+    std::vector<media::SourcePackets> packets_;
     live::Publication publication_;
 };
 

@@ -1,0 +1,138 @@
+"""Packets of publishers by RTSP at players by RTSP: the payloads and markers that were sent, in order, with the times between
+them; numbers and SSRC are the server's."""
+
+import struct
+import time
+
+import pytest
+
+from lib import api, flv, media, publishing, rtmp, rtsp
+from test_rtsp import API, UDP, make, port_pair
+
+
+@pytest.fixture
+def server(servers):
+    rtp, _ = port_pair()
+    return make(servers, UDP.replace("UDP_PORT", str(rtp)), top=API)
+
+
+class Publisher(rtsp.Publisher):
+    """Fragments of 700 bytes, keyframes with their parameter sets, three AAC frames in a packet: other packets than the
+    server would make. What it sends is in `sent`, by channel."""
+
+    def __init__(self, server):
+        super().__init__(server.rtc_port)
+        self.sent = {0: [], 2: []}
+        self.sets = []
+        self.waiting = []  # audio
+
+    def announce(self, url, tags, **fields):
+        video = next(tag.body[5:] for tag in tags if tag.type == flv.VIDEO and flv.is_sequence_header(tag))
+        size = struct.unpack_from("!H", video, 6)[0]
+        sps, rest = video[8 : 8 + size], video[8 + size :]
+        self.sets = [sps, rest[3 : 3 + struct.unpack_from("!H", rest, 1)[0]]]
+        return super().announce(url, tags, **fields)
+
+    def packets(self, tag):
+        if not flv.is_frame(tag):
+            return []
+        if tag.type == flv.AUDIO:
+            self.waiting.append(tag)
+            if len(self.waiting) < 3:
+                return []
+            first, units, self.waiting = self.waiting[0], [one.body[2:] for one in self.waiting], []
+            heads = b"".join(struct.pack("!H", len(unit) << 3) for unit in units)
+            return self._packets(2, 97, round(first.timestamp * 44.1), [struct.pack("!H", 16 * len(units)) + heads + b"".join(units)])
+        payloads, rest = list(self.sets) if flv.is_keyframe(tag) else [], tag.body[5:]
+        while rest:
+            size = struct.unpack_from("!I", rest)[0]
+            unit, rest = rest[4 : 4 + size], rest[4 + size :]
+            if len(unit) <= 700:
+                payloads.append(unit)
+                continue
+            parts = [unit[at : at + 700] for at in range(1, len(unit), 700)]
+            for index, part in enumerate(parts):
+                flags = (0x80 if index == 0 else 0) | (0x40 if index == len(parts) - 1 else 0)
+                payloads.append(bytes([unit[0] & 0xE0 | 28, flags | unit[0] & 31]) + part)
+        cts = int.from_bytes(tag.body[2:5], "big", signed=True)
+        return self._packets(0, 96, (tag.timestamp + cts) * 90, payloads)
+
+    def send_packet(self, channel, data):
+        if channel in self.sent:
+            self.sent[channel].append(rtsp.rtp(data))
+        super().send_packet(channel, data)
+
+
+def assert_unchanged(sent, frames, channel, who, begins_with=None, lost=()):
+    """The player's packets of the channel are a run of those sent. begins_with: the first payload; nothing: the packets of
+    the frames that a new log begins with are the server's."""
+    got = rtsp.packets(frames, channel)
+    want = [one for one in sent if one not in lost]
+    run, at = 0, 0  # the longest run that ends with the last packet
+    for end in (i for i, one in enumerate(want) if (one.marker, one.payload) == (got[-1].marker, got[-1].payload)):
+        same = next((n for n in range(min(len(got), end + 1)) if not is_same(got[-1 - n], want[end - n])), min(len(got), end + 1))
+        run, at = max((run, at), (same, end + 1 - same))
+    least = max(40, len(got) if begins_with else len(got) // 2)
+    assert run >= least, f"{who}: at least {least} of {len(got)} packets of channel {channel} should be as they were sent, the last {run} are"
+    if begins_with:
+        assert got[0].payload == begins_with, f"{who}: channel {channel} should begin with a keyframe's parameter sets, with {got[0]}"
+    shifts = {one.timestamp - other.timestamp & 0xFFFFFFFF for one, other in zip(got[-run:], want[at:])}
+    # RTSP's times are exact, but the server's first time of a track is in the ticks of its own timeline.
+    assert max(shifts) - min(shifts) <= 1, f"{who}: timestamps of channel {channel} should be shifted by one constant, not by {shifts}"
+    assert len({one.ssrc for one in got}) == 1 and got[0].ssrc != want[0].ssrc, f"{who}: the SSRC should be one of the server's"
+
+
+def is_same(one, other):
+    return (one.marker, one.payload) == (other.marker, other.payload)
+
+
+@pytest.mark.valgrind
+@pytest.mark.parametrize("udp", [False, True], ids=["from-tcp", "from-udp"])
+def test_packets_come_unchanged(server, udp):
+    """Players by TCP and by UDP, the first and a later one, which begins at a keyframe."""
+    tags, url = media.tags(media.with_b_frames()), rtsp.url(server, "live/s")
+    with Publisher(server) as client, rtsp.client(server) as first, rtsp.client(server) as later, rtsp.client(server) as by_udp:
+        client.record(url, tags, udp)
+        with publishing.Steady(client, tags, speed=2):
+            api.wait_stream(server, "s", lambda stream: stream["frames"] > 40)
+            first.play(url)
+            by_udp.play_udp(url)
+            first.read_frames(20, lambda got: len([1 for channel, _ in got if channel == 2]) > 60)
+            by_udp.read_datagrams(0.5)
+            later.play(url)
+            later.read_frames(20, lambda got: len([1 for channel, _ in got if channel == 2]) > 60)
+    for channel in (0, 2):
+        assert_unchanged(client.sent[channel], first.frames, channel, "first player")
+        assert_unchanged(client.sent[channel], by_udp.frames, channel, "player by UDP")
+        assert_unchanged(client.sent[channel], later.frames, channel, "later player", client.sets[0] if channel == 0 else None)
+
+
+def test_lost_and_reordered_packets(server):
+    """By UDP, every third pair of packets swapped, one packet of a video frame lost: players get the order that was sent, and
+    of video nothing from the frame with the gap up to the next keyframe."""
+    tags, url = media.tags(media.with_b_frames()), rtsp.url(server, "live/s")
+    frames = [tag for tag in tags if flv.is_frame(tag)]
+    video = [tag for tag in frames if tag.type == flv.VIDEO]
+    keyframes = [index for index, tag in enumerate(video) if flv.is_keyframe(tag)]
+    dropped = video[keyframes[2] - 5 : keyframes[2]]
+    with Publisher(server) as client, rtsp.client(server) as player:
+        client.record(url, tags, True)
+        begin, kept, count, lost = time.monotonic(), [], 0, []
+        for tag in frames:
+            time.sleep(max(0.0, (tag.timestamp - frames[0].timestamp) / 2000 - (time.monotonic() - begin)))
+            made = client.packets(tag)
+            if tag in dropped:
+                lost += [rtsp.rtp(data) for _, data in made]
+            kept += made[1:] if tag is dropped[0] else made
+            while len(kept) >= 2:
+                count += 1
+                for channel, data in reversed(kept[:2]) if count % 3 == 0 else kept[:2]:
+                    client.send_packet(channel, data)
+                kept = kept[2:]
+            if tag is video[keyframes[1]]:
+                player.play(url)
+        player.read_frames(2)
+    for channel in (0, 2):
+        sent = sorted(client.sent[channel], key=lambda one: (one.sequence - client.sent[channel][0].sequence + 32768) & 0xFFFF)
+        assert_unchanged(sent, player.frames, channel, "lost and reordered", None, lost)
+
