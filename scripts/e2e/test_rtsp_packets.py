@@ -1,5 +1,5 @@
 """Packets of publishers by RTSP at players by RTSP: the payloads and markers that were sent, in order, with the times between
-them; numbers and SSRC are the server's."""
+them; numbers and SSRC are the server's. Several AAC frames in a packet."""
 
 import struct
 import time
@@ -136,3 +136,19 @@ def test_lost_and_reordered_packets(server):
         sent = sorted(client.sent[channel], key=lambda one: (one.sequence - client.sent[channel][0].sequence + 32768) & 0xFFFF)
         assert_unchanged(sent, player.frames, channel, "lost and reordered", None, lost)
 
+
+# --- several AAC frames in a packet
+
+
+def test_aac_frames_share_packets_where_players_are_sent_to_at_intervals(servers):
+    server = make(servers, top=API, play="mw_latency 300;")
+    tags = media.tags(media.with_b_frames())
+    with rtmp.publisher(server, "live", "s") as client, publishing.Steady(client, tags):
+        api.wait_stream(server, "s", lambda stream: stream["frames"] > 40)
+        with rtsp.client(server) as player:
+            player.play(rtsp.url(server, "live/s"))
+            frames = player.read_frames(6.5)
+    rtsp.assert_same(tags, frames, 44_100, "RTSP at intervals", slack=1.6)  # the times of RTMP are whole milliseconds
+    counts = [struct.unpack_from("!H", one.payload)[0] // 16 for one in rtsp.packets(frames, 2)]
+    assert set(counts[1:-1]) <= {4, 5}, f"a packet should have the AAC frames of 100 ms, four or five, not {counts}"
+    assert len(rtsp.reports(frames, 3)) >= 2, "sender reports of audio should come at first and each 5 s"

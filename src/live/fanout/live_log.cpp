@@ -21,6 +21,8 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>
                      const media::SourcePackets* source) {
     if (tracks != encoder_tracks_) {
         encoder_tracks_ = tracks;
+        const LiveOptions& options = stream_.options();
+        encoder_->set_interval(std::max(options.merge_ms, options.send_min_interval_ms));
         encoder_->set_tracks(*tracks);
     }
     if (source) [[unlikely]]

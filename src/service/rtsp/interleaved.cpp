@@ -20,6 +20,8 @@ constexpr std::string_view kCname = "stream";
 constexpr size_t kReportBytes = 64;
 // Players have buffers for packets of UDP's size.
 constexpr size_t kPacketBytes = 1400;
+// AAC frames wait for others for this part of the interval at which players are sent what is new.
+constexpr int kJoinedShare = 3;
 
 std::unique_ptr<live::WireEncoder> make_interleaved(const live::LogKey& key) {
     return std::make_unique<InterleavedEncoder>(PlayKey(key));
@@ -57,6 +59,14 @@ void InterleavedEncoder::make_writer(Slot& slot, const media::TrackSet& tracks, 
     options.max_packet = kPacketBytes;
     options.channel = slot.track.channel;
     if (auto writer = convert::RtpWriter::make(track, options)) slot.writer = *std::move(writer);
+    make_joiner(slot, track);
+}
+
+// Players of audio alone begin at any packet.
+void InterleavedEncoder::make_joiner(Slot& slot, const media::Track& track) const {
+    slot.joiner.reset();
+    if (track.codec != media::Codec::kAac || !track.config() || !carries(media::Kind::kVideo)) return;
+    slot.joiner = convert::AacJoiner::make(track.config()->payload, kPacketBytes - rtp::kFixedHeaderSize);
 }
 
 void InterleavedEncoder::set_tracks(const media::TrackSet& tracks) {
@@ -68,6 +78,7 @@ void InterleavedEncoder::set_tracks(const media::TrackSet& tracks) {
             make_writer(slot, tracks, *track);
         } else if (const media::Frame* config = track->config()) {
             (void)slot.writer->set_header(*config);  // malformed: the old one stays
+            make_joiner(slot, *track);
         }
     }
 }
@@ -109,8 +120,23 @@ size_t InterleavedEncoder::encoded_size(const media::Frame& frame) {
 }
 
 void InterleavedEncoder::write(Slot& slot, const media::Frame& frame, const media::SourcePackets* source) {
+    if (slot.joiner && write_joined(slot, frame, source)) return;
     if (source) return slot.writer->forward(frame, *source, buffer_, packets_);
     (void)slot.writer->write(frame, buffer_, packets_);  // a malformed one is skipped
+}
+
+// What waits goes first. False: the frame is to be sent alone behind it.
+bool InterleavedEncoder::write_joined(Slot& slot, const media::Frame& frame, const media::SourcePackets* source) {
+    joined_.clear();
+    const bool joins = !source && interval_ > media::Time(0) && slot.joiner->fits(frame);
+    if (joins) {
+        slot.joiner->push(frame, interval_ / kJoinedShare, joined_);
+    } else {
+        slot.joiner->flush(joined_);
+    }
+    for (const convert::JoinedAac& joined : joined_)
+        slot.writer->forward(joined.first, joined.packets, buffer_, packets_);
+    return joins;
 }
 
 void InterleavedEncoder::encode(const media::Frame&, uint8_t* out) { std::memcpy(out, buffer_.data(), buffer_.size()); }

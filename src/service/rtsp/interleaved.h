@@ -1,7 +1,8 @@
 #pragma once
 // InterleavedEncoder: frames as RTP packets in interleaved frames (RFC 2326, 10.12), with sender reports: one when a
 // player begins, for each of its tracks, and one every kReportInterval. Of publishers by RTP the payloads are passed on
-// unchanged where they are known. A track whose codec is no longer that of the key is not sent: its players were told
+// unchanged where they are known. Where players are sent what is new at intervals, a packet has the AAC frames of up to
+// a third of one, beside video. A track whose codec is no longer that of the key is not sent: its players were told
 // another one.
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/slice.h"
+#include "convert/rtp/aac_joiner.h"
 #include "convert/rtp/rtp_writer.h"
 #include "live/fanout/wire_encoder.h"
 #include "media/time.h"
@@ -29,6 +31,7 @@ class InterleavedEncoder final : public live::WireEncoder {
     // the lower one. For RTP-Info (sequences_at()).
     uint32_t save_start_state() const override { return start_sequences_; }
     void set_tracks(const media::TrackSet& tracks) override;
+    void set_interval(int64_t ms) override { interval_ = media::from_ms(ms); }
     void set_source(const media::SourcePackets& source) override { source_ = &source; }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
@@ -43,11 +46,14 @@ class InterleavedEncoder final : public live::WireEncoder {
         uint32_t ssrc = 0;
         uint32_t revision = 0;  // of media::Track, of the writer's header
         std::optional<convert::RtpWriter> writer{};
+        std::optional<convert::AacJoiner> joiner{};
         media::Time reported = media::kNoTime;
     };
     Slot* slot_of(const media::Frame& frame);
     void write(Slot& slot, const media::Frame& frame, const media::SourcePackets* source);
+    bool write_joined(Slot& slot, const media::Frame& frame, const media::SourcePackets* source);
     void make_writer(Slot& slot, const media::TrackSet& tracks, const media::Track& track);
+    void make_joiner(Slot& slot, const media::Track& track) const;
     uint32_t next_sequences() const;
     void append_report(const Slot& slot, media::Time time, base::SliceBuilder& out);
 
@@ -57,10 +63,12 @@ class InterleavedEncoder final : public live::WireEncoder {
     int64_t clock_offset_us_ = 0;  // of the wall clock from the stream's times
     bool has_clock_ = false;
     media::Time newest_{};
+    media::Time interval_{};
     const media::SourcePackets* source_ = nullptr;  // of the next frame
     // Of the frame in progress; members to reuse their memory.
     base::SliceBuilder buffer_;
     std::vector<convert::WrittenPacket> packets_;
+    std::vector<convert::JoinedAac> joined_;
 };
 
 // The sequence number of a track's first packet from a start on; nothing: it is not kept, for the third track and

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "media/aac.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/rtsp/reader.h"
 
@@ -122,6 +123,66 @@ TEST_F(RtspInterleaved, PassesTheSourcesPacketsOn) {
     const auto next = rtp::PacketView::parse(frames_of(encoded(audio_frame(1'040, 77)))[8].at(0));
     EXPECT_EQ(next->payload().size(), 77u) << "a frame without packets";
     EXPECT_EQ(static_cast<uint16_t>(next->sequence() - packet->sequence()), 1u);
+}
+
+// Video and AAC.
+class RtspInterleavedAac : public testing::Test {
+  protected:
+    RtspInterleavedAac() {
+        PlayKey key;
+        key.add({Kind::kVideo, 0, Codec::kH264, 96, 0});
+        key.add({Kind::kAudio, 0, Codec::kAac, 97, 2});
+        encoder_ = interleaved_format()->make_encoder(key.log_key());
+        Frame header = aac_frame(0);
+        header.sequence_header = true;
+        header.payload = media::make_aac_config(2, 48'000, 2);
+        tracks_.note(header);
+    }
+    static Frame aac_frame(int64_t index) {
+        Frame frame;
+        frame.kind = Kind::kAudio;
+        frame.codec = Codec::kAac;
+        frame.dts = media::from_ticks(1024 * index, 48'000);
+        frame.payload = base::Slice::copy(std::string(100, 'a'));
+        return frame;
+    }
+    // Access units of each packet that comes for so many frames.
+    std::string counts(int frames, const media::SourcePackets* source = nullptr) {
+        std::string text;
+        for (; frames > 0; --frames) {
+            const Frame frame = aac_frame(next_++);
+            if (source) encoder_->set_source(*source);
+            std::vector<uint8_t> bytes(encoder_->encoded_size(frame));
+            if (bytes.empty()) continue;
+            encoder_->encode(frame, bytes.data());
+            auto channels = frames_of(bytes);
+            reports_ += channels[3].size();
+            for (const auto& data : channels[2])
+                text += std::to_string(rtp::get_u16(rtp::PacketView::parse(data)->payload().data()) / 16) + " ";
+        }
+        return text;
+    }
+    media::TrackSet tracks_;
+    std::unique_ptr<live::WireEncoder> encoder_;
+    int64_t next_ = 0;
+    size_t reports_ = 0;
+};
+
+TEST_F(RtspInterleavedAac, FramesShareAPacketAtIntervals) {
+    encoder_->set_interval(300);
+    encoder_->set_tracks(tracks_);
+    EXPECT_EQ(counts(12), "5 5 ");
+    media::SourcePackets source;
+    source.append(std::vector<uint8_t>{0, 16, 0, 8, 'x'}, true);
+    EXPECT_EQ(counts(1, &source), "2 1 ") << "what waits goes first";
+    (void)counts(700);
+    EXPECT_EQ(reports_, 3u) << "in 15 s, though most frames write nothing";
+}
+
+TEST_F(RtspInterleavedAac, EachFrameHasItsPacketWhereItIsSentAtOnce) {
+    encoder_->set_interval(0);
+    encoder_->set_tracks(tracks_);
+    EXPECT_EQ(counts(3), "1 1 1 ");
 }
 
 }  // namespace
