@@ -77,6 +77,7 @@ Message ClientSession::make_request(Method method) {
     if (method == Method::kPlay || method == Method::kRecord) request.headers.add("Range", "npt=0.000-");
     if (method == Method::kAnnounce) {
         request.headers.add("Content-Type", "application/sdp");
+        if (!options_.via.empty()) request.headers.add("Via", options_.via);
         request.body = options_.description;
     }
     if (method == Method::kSetup) {

@@ -26,6 +26,7 @@ struct ClientOptions {
     Credentials credentials{};
     std::string cnonce;       // random, hexadecimal
     std::string description;  // SDP to announce; empty: to play
+    std::string via{};        // the header field of ANNOUNCE; empty: none
     std::string user_agent = "srs";
     int64_t answer_ms = 10'000;  // an answer that takes longer ends the session
 };

@@ -265,10 +265,12 @@ TEST(RtspClient, KeepsASessionAliveAtHalfItsTimeout) {
 TEST(RtspClient, PushesByAnnounceAndRecord) {
     auto push = options();
     push.description = "v=0\r\n";
+    push.via = "RTSP/1.0 one";
     Conversation c(push);
     c.sent();
     EXPECT_EQ(c.answer(404), "none");  // OPTIONS of a stream that is not there yet
     EXPECT_EQ(c.sent(), "ANNOUNCE rtsp://cam/stream");
+    EXPECT_EQ(c.field("Via"), "RTSP/1.0 one");
     EXPECT_EQ(c.request.body, "v=0\r\n");
     EXPECT_EQ(c.field("Content-Type"), "application/sdp");
     EXPECT_EQ(c.answer(200, {{"Session", "5"}}), "described");

@@ -83,6 +83,8 @@ std::string_view reason_phrase(int status) {
             return "Service Unavailable";
         case 505:
             return "RTSP Version Not Supported";
+        case 508:
+            return "Loop Detected";
         case 551:
             return "Option Not Supported";
         default:

@@ -6,10 +6,7 @@
 
 #include "base/text.h"
 #include "config/row_builder.h"
-#include "protocol/http/headers.h"
-#include "protocol/http/url.h"
 #include "protocol/rtmp/url.h"
-#include "protocol/rtsp/text.h"
 #include "protocol/sdp/session/control.h"
 
 namespace service::rtsp {
@@ -19,48 +16,6 @@ using base::fail;
 using base::Result;
 
 namespace {
-
-bool is_rtsp(std::string_view url) {
-    const std::string_view scheme = url.substr(0, url.find("://"));
-    return scheme.size() < url.size() &&
-           (http::equal_ignoring_case(scheme, "rtsp") || http::equal_ignoring_case(scheme, "rtsps"));
-}
-
-// Bytes that would end a line of a request.
-bool has_control_bytes(std::string_view text) {
-    for (const char c : text)
-        if (static_cast<unsigned char>(c) <= ' ' || c == 127) return true;
-    return false;
-}
-
-Result<void> set_authority(PullSource& source, std::string_view authority) {
-    if (const size_t at = authority.rfind('@'); at != authority.npos) {
-        const std::string_view user = authority.substr(0, at);
-        const size_t colon = std::min(user.find(':'), user.size());
-        auto name = http::percent_decode(user.substr(0, colon));
-        auto password = http::percent_decode(colon < user.size() ? user.substr(colon + 1) : std::string_view());
-        if (!name || !password) return fail(Code::kConfig, "user or password is not percent-encoded as it has to be");
-        source.credentials = {*std::move(name), *std::move(password)};
-        authority.remove_prefix(at + 1);
-    }
-    std::string_view port;
-    if (authority.starts_with('[')) {
-        const size_t end = authority.find(']');
-        if (end == authority.npos) return fail(Code::kConfig, "the host has a [ without a ]");
-        source.host = authority.substr(1, end - 1);
-        port = authority.substr(end + 1);
-    } else {
-        const size_t colon = std::min(authority.find(':'), authority.size());
-        source.host = authority.substr(0, colon);
-        port = authority.substr(colon);
-    }
-    if (source.host.empty()) return fail(Code::kConfig, "the URL has no host");
-    if (port.empty()) return {};
-    const auto number = ::rtsp::number<uint16_t>(port.substr(1));
-    if (port.front() != ':' || !number || *number == 0) return fail(Code::kConfig, "the port is not a number");
-    source.port = *number;
-    return {};
-}
 
 // APP/STREAM, from the directive, from an engine's output, or live/NAME.
 Result<base::StreamKey> stream_of(const Ingest& ingest, const std::string& vhost) {
@@ -103,19 +58,11 @@ std::string text_of(const config::Vhost& vhost) {
 }  // namespace
 
 Result<PullSource> parse_source(std::string_view url) {
-    if (!is_rtsp(url)) return fail(Code::kConfig, "the URL does not begin with rtsp:// or rtsps://");
-    if (has_control_bytes(url)) return fail(Code::kConfig, "the URL has spaces or control bytes");
-    PullSource source;
-    source.tls = url[4] == 's' || url[4] == 'S';
-    source.port = source.tls ? 322 : 554;
-    const std::string_view rest = url.substr(url.find("://") + 3);
-    TRY(set_authority(source, rest.substr(0, rest.find_first_of("/?"))));
-    source.url = sdp::without_credentials(url);
-    return source;
+    return PullSource{TRY(::rtsp::parse_url(url)), PullSource::Transport::kTcpThenUdp};
 }
 
 bool is_pulled(const Ingest& ingest) {
-    return ingest.type == "rtsp" || (ingest.type == "stream" && is_rtsp(ingest.url));
+    return ingest.type == "rtsp" || (ingest.type == "stream" && ::rtsp::is_rtsp_url(ingest.url));
 }
 
 Result<PullTask> make_task(const Ingest& ingest, const std::string& vhost) {

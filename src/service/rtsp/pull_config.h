@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/stream_key.h"
 #include "config/section.h"
-#include "protocol/rtsp/auth.h"
+#include "protocol/rtsp/url.h"
 
 namespace service::rtsp {
 
@@ -32,14 +32,9 @@ struct VhostIngests {
 };
 
 // Where media is pulled from.
-struct PullSource {
+struct PullSource : ::rtsp::Url {
     enum class Transport : uint8_t { kTcpThenUdp, kTcp, kUdpThenTcp };
 
-    bool tls = false;
-    std::string host{};  // without brackets
-    uint16_t port = 554;
-    std::string url{};  // without user and password: it may be shown
-    ::rtsp::Credentials credentials{};
     Transport transport = Transport::kTcpThenUdp;
 };
 // kConfig: it is no URL of RTSP with a host; the text has no password. User and password are percent-decoded.

@@ -23,33 +23,6 @@ config::Loaded load(const std::string& vhost) {
 
 std::string problems(const std::string& vhost) { return config::described(load(vhost).problems); }
 
-std::string source_text(std::string_view url) {
-    auto source = parse_source(url);
-    if (!source) return source.error().text();
-    return fmt::format("{} {} {} {} [{}] [{}]", source->tls ? "tls" : "plain", source->host, source->port, source->url,
-                       source->credentials.user, source->credentials.password);
-}
-
-TEST(PullConfig, Sources) {
-    EXPECT_EQ(source_text("rtsp://cam/s"), "plain cam 554 rtsp://cam/s [] []");
-    EXPECT_EQ(source_text("rtsps://cam:8322/s?x=1"), "tls cam 8322 rtsps://cam:8322/s?x=1 [] []");
-    EXPECT_EQ(source_text("RTSP://u:p%40%3a@[::1]:8554/a"), "plain ::1 8554 RTSP://[::1]:8554/a [u] [p@:]");
-    EXPECT_EQ(source_text("rtsp://u@cam/s"), "plain cam 554 rtsp://cam/s [u] []");
-    EXPECT_EQ(source_text("rtsp://u:a@b@cam/s"), "plain cam 554 rtsp://cam/s [u] [a@b]");
-}
-
-TEST(PullConfig, BadSourcesAreRefusedWithoutTheirPassword) {
-    for (const char* url :
-         {"http://u:secret@h/s", "rtsp://u:secret@/s", "rtsp://u:secret@h:0/s", "rtsp://u:secret@h:x/s",
-          "rtsp://u:secret@h:65536/s", "rtsp://u:secret@[::1/s", "rtsp://u:secret%@h/s", "rtsp://u:secret@h/a\r\nX: y",
-          "rtsp://u:secret@h/a b", "", "rtsp", "://h/s"}) {
-        auto source = parse_source(url);
-        ASSERT_FALSE(source) << url;
-        EXPECT_EQ(source.error().code(), base::Code::kConfig) << url;
-        EXPECT_EQ(source.error().text().find("secret"), std::string::npos) << source.error().text();
-    }
-}
-
 TEST(PullConfig, BlocksOfSeveralNamesAreKeptApart) {
     const auto loaded = load(
         "ingest a { enabled on; input { type rtsp; url rtsp://h/a; transport udp; on_demand on; } }"

@@ -72,14 +72,8 @@ std::string via_of_path(std::string_view path) {
 }
 
 Result<PullSource> redirected(const PullSource& from, const std::string& location) {
-    PullSource to = TRY(parse_source(location));
-    to.transport = to.tls ? PullSource::Transport::kTcp : from.transport;
-    const bool is_less_secure = from.tls && !to.tls;
-    if (http::equal_ignoring_case(from.host, to.host) && !is_less_secure) {
-        to.credentials = from.credentials;
-    } else {
-        to.credentials = {};
-    }
+    PullSource to{TRY(::rtsp::redirected(from, location)), from.transport};
+    if (to.tls) to.transport = PullSource::Transport::kTcp;
     return to;
 }
 
