@@ -11,9 +11,9 @@
 namespace config {
 
 struct Change {
-    std::string vhost;  // empty outside vhosts
-    const Row* row;     // null: the vhost itself was added or removed
-    std::string before;
+    std::string vhost;   // empty outside vhosts
+    const Row* row;      // null: the vhost itself was added or removed
+    std::string before;  // without user and password of URLs, as for the log
     std::string after;
 
     bool live() const { return row == nullptr || row->apply == Apply::kLive; }

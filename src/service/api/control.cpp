@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "config/listing.h"
+#include "config/value.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/api/listing.h"
 
@@ -44,7 +45,7 @@ Json directive_json(const config::Listed& listed) {
     const bool hidden = is_secret(row) && !listed.value.empty();
     return {{"vhost", listed.vhost},
             {"name", row.path()},
-            {"value", hidden ? kHidden : std::string_view(listed.value)},
+            {"value", hidden ? std::string(kHidden) : config::hide_credentials(listed.value)},
             {"initial", row.initial},
             {"origin", listed.origin},
             {"apply", row.apply == config::Apply::kLive ? "live" : "restart"}};
