@@ -19,6 +19,7 @@
 #include "net/sessions/session.h"
 #include "protocol/prometheus/text.h"
 #include "service/identity.h"
+#include "service/push_link.h"
 #include "service/recorder.h"
 
 namespace service {
@@ -38,6 +39,7 @@ struct SegmentOffer {
 struct Offers {
     Recorder* recorder = nullptr;
     std::vector<SegmentOffer> segments{};
+    std::vector<PushOffer> pushes{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.

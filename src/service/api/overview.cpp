@@ -35,8 +35,8 @@ void put_counts(JsonText& out, std::string_view name, const std::map<std::string
 }  // namespace
 
 std::string_view protocol_of(net::SessionType type) {
-    if (type == net::SessionType::kRtmpForward) return "forward";
     const std::string_view name = net::session_type_name(type);
+    if (name.ends_with("-forward")) return "forward";
     const std::string_view protocol = name.substr(0, name.find('-'));
     if (protocol == "fmle" || protocol == "flash" || protocol == "haivision") return "rtmp";
     return protocol == "rtc" ? "webrtc" : protocol;

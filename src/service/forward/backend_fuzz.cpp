@@ -14,7 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(urls->size() <= kMaxDestinations);
     for (const std::string& url : *urls) {
         auto target = make_target(url, {"a.com", "live", "s"}, "?k=v");
-        if (target) CHECK(!target->url.host.empty() && !target->url.app.empty() && !target->shown.empty());
+        if (!target) continue;
+        CHECK(!target->shown.empty() && !target->text.empty());
+        if (target->rtmp) CHECK(!target->rtmp->host.empty() && !target->rtmp->app.empty());
     }
     return 0;
 }

@@ -12,7 +12,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         return client.post_json(url, body, deadline);
     };
     return module_of("forward", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, std::move(post),
-                                                          parts.identity.service));
+                                                          parts.identity.service, parts.offers.pushes));
 }
 
 }  // namespace

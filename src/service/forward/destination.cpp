@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/value.h"
+#include "protocol/rtsp/url.h"
 
 namespace service::forward {
 
@@ -18,7 +19,7 @@ Result<void> check_authority(std::string_view text, std::string_view authority) 
     auto bad = [&](std::string_view why) {
         return fail(Code::kConfig, fmt::format("'{}' {}: write HOST, HOST:PORT, rtmp://HOST:PORT or "
                                                "rtmps://HOST:PORT/APP/STREAM",
-                                               text, why));
+                                               config::hide_credentials(text), why));
     };
     if (authority.empty() || authority.starts_with(':')) return bad("names no host");
     if (authority.find_first_of("@?#[]") != authority.npos && !authority.starts_with('[')) return bad("is no address");
@@ -32,16 +33,35 @@ Result<void> check_authority(std::string_view text, std::string_view authority) 
     return {};
 }
 
+// The URL of an RTSP server, whose paths have any form.
+Result<Destination> parse_rtsp(std::string_view text) {
+    const ::rtsp::Url url = TRY(::rtsp::parse_url(text), config::hide_credentials(text));
+    Destination destination;
+    destination.scheme = url.tls ? "rtsps" : "rtsp";
+    std::string_view rest = text.substr(text.find("://") + 3);
+    const size_t end = std::min(rest.find_first_of("/?"), rest.size());
+    const std::string_view authority = rest.substr(0, end);
+    const size_t host = authority.rfind('@') + 1;  // without an @ the beginning
+    destination.credentials = authority.substr(0, host);
+    destination.authority = authority.substr(host);
+    rest.remove_prefix(end);
+    if (rest.starts_with('?')) return fail(Code::kConfig, config::hide_credentials(text) + " has no path before its ?");
+    if (!rest.empty()) destination.path = rest.substr(1);
+    return destination;
+}
+
 }  // namespace
 
 Result<Destination> parse_destination(std::string_view text) {
+    if (::rtsp::is_rtsp_url(text)) return parse_rtsp(text);
     Destination destination;
     std::string_view rest = text;
     if (size_t scheme = rest.find("://"); scheme != rest.npos) {
         std::string_view name = rest.substr(0, scheme);
         if (name != "rtmp" && name != "rtmps")
-            return fail(Code::kConfig, fmt::format("'{}' is neither rtmp:// nor rtmps://", text));
-        destination.tls = name == "rtmps";
+            return fail(Code::kConfig, fmt::format("'{}' is none of rtmp://, rtmps://, rtsp:// and rtsps://",
+                                                   config::hide_credentials(text)));
+        destination.scheme = name;
         rest.remove_prefix(scheme + 3);
     }
     bool odd = std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; });

@@ -8,7 +8,7 @@ namespace {
 std::string parsed(std::string_view text) {
     auto d = parse_destination(text);
     if (!d) return "error";
-    return std::string(d->tls ? "tls " : "") + d->authority + "|" + d->path;
+    return (d->scheme == "rtmp" ? "" : d->scheme + " ") + d->credentials + d->authority + "|" + d->path;
 }
 
 TEST(Destination, Forms) {
@@ -18,9 +18,13 @@ TEST(Destination, Forms) {
     EXPECT_EQ(parsed("[::1]"), "[::1]|");
     EXPECT_EQ(parsed("rtmp://h:1"), "h:1|");
     EXPECT_EQ(parsed("rtmp://h/"), "h|");
-    EXPECT_EQ(parsed("rtmps://h/live2/key-1"), "tls h|live2/key-1");
+    EXPECT_EQ(parsed("rtmps://h/live2/key-1"), "rtmps h|live2/key-1");
     EXPECT_EQ(parsed("rtmp://h/a/b/[stream]?k=a/b"), "h|a/b/[stream]?k=a/b");
     EXPECT_EQ(parsed("h:1/live/[vhost]-[stream]"), "h:1|live/[vhost]-[stream]");
+    EXPECT_EQ(parsed("rtsp://h:8554"), "rtsp h:8554|");
+    EXPECT_EQ(parsed("RTSPS://u:p@ss@[::1]/"), "rtsps u:p@ss@[::1]|");
+    EXPECT_EQ(parsed("rtsp://u@h/one"), "rtsp u@h|one");
+    EXPECT_EQ(parsed("rtsp://h/a/b/[stream]?k=a/b@c"), "rtsp h|a/b/[stream]?k=a/b@c");
 }
 
 TEST(Destination, WhatItIsNot) {
@@ -28,6 +32,16 @@ TEST(Destination, WhatItIsNot) {
                             "rtmpt://h", "rtmp://", "rtmp:///a/b", "h/a", "h/a/",  "h//b",    "h b", "[::1",
                             "[]:1",      "[::1]1",  "u:p@h",       "::1", "h?x=1", "h:1\x01"})
         EXPECT_EQ(parsed(bad), "error") << bad;
+}
+
+TEST(Destination, AnErrorHasNoPassword) {
+    for (const char* bad :
+         {"rtsp://u:secret@/s", "rtsp://u:secret@h:x/s", "rtsp://u:secret%@h/s", "rtsp://u:secret@h?x",
+          "rtmp://u:secret@h/a/b", "http://u:secret@h/a/b", "rtsp://u:secret@h/a b"}) {
+        auto d = parse_destination(bad);
+        ASSERT_FALSE(d) << bad;
+        EXPECT_EQ(d.error().text().find("secret"), std::string::npos) << d.error().text();
+    }
 }
 
 }  // namespace

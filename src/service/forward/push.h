@@ -1,8 +1,8 @@
 #pragma once
-// Push: forwards one stream to one destination. A coroutine connects, does the handshake and publishes. From then on
-// the connection is a viewer of the stream's live log, like a player, so that it adds no cost per frame, and a slow
-// destination continues at a later keyframe. After a failure it retries at growing intervals, as long as the stream is
-// published. Changes of state are logged, not attempts.
+// Push: forwards one stream to one destination. A coroutine has a link of the destination's protocol connect and
+// publish (service/push_link.h). From then on the connection is a viewer of the stream's live log, like a player, so
+// that it adds no cost per frame, and a slow destination continues at a later keyframe. After a failure it retries at
+// growing intervals, as long as the stream is published. Changes of state are logged, not attempts.
 
 #include <cstdint>
 #include <memory>
@@ -17,12 +17,10 @@
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
 #include "net/sessions/session.h"
-#include "protocol/rtmp/client_session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
-#include "runtime/socket/byte_stream.h"
-#include "runtime/socket/tls.h"
 #include "service/forward/target.h"
+#include "service/push_link.h"
 
 namespace service::forward {
 
@@ -32,14 +30,14 @@ class PushOwner {
   public:
     // It is over; the last call of its coroutine. The owner destroys it.
     virtual void push_ended(Push& push) = 0;
-    // The context for rtmps://, created when it is first needed. Yields.
-    virtual base::Result<std::shared_ptr<runtime::TlsContext>> tls() = 0;
+    // For the next attempt.
+    virtual base::Result<std::unique_ptr<PushLink>> make_link(const Push& push) = 0;
 
   protected:
     ~PushOwner() = default;
 };
 
-class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
+class Push final : private live::ViewerHandler {
   public:
     enum class State : uint8_t { kConnecting, kPublishing, kWaiting, kLoop, kEnding };
 
@@ -57,7 +55,9 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     void stop();
 
     const live::StreamKey& key() const { return stream_->key(); }
+    const base::Ref<live::Stream>& stream() const { return stream_; }
     const Target& target() const { return target_; }
+    const std::string& path() const { return path_; }
     bool ending() const { return ending_; }
     State state() const { return state_; }
     const std::string& problem() const { return last_error_; }  // the current error; empty: it works
@@ -68,26 +68,20 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
 
     void run();
     base::Result<void> attempt();
-    base::Result<std::unique_ptr<runtime::ByteStream>> connect(runtime::Deadline limit);
-    base::Result<void> handshake(runtime::ByteStream& socket, runtime::Deadline limit);
-    base::Result<void> begin_publishing(runtime::ByteStream& socket, runtime::Deadline limit);
-    base::Result<void> publish(std::unique_ptr<runtime::ByteStream> socket);
+    base::Result<void> publish(PushLink::Ready ready);
     base::Result<void> until_over();
     void note_ready();
     void note_failure(const base::Error& error);
     void note_steady();
     base::Result<void> pause();
     void kick(std::string_view why);
+    void tick();
     void send_output();
 
     // ViewerHandler
     void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
     void on_stream_end(live::Viewer& viewer) override;
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
-    // ClientHandler
-    void on_ready() override {}
-    base::Result<void> on_media(::rtmp::Message&) override { return {}; }
-    void on_status(std::string_view code, std::string_view description) override;
 
     PushOwner& owner_;
     net::SessionTable& sessions_;
@@ -105,7 +99,9 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     int64_t ready_ms_ = 0;  // monotonic: when publishing began; 0: not yet
     runtime::Deadline drained_by_ = runtime::Deadline::never();
     std::string over_why_;
-    std::unique_ptr<::rtmp::ClientSession> session_;
+    std::unique_ptr<PushLink> link_;
+    PushLink::Refusal refusal_ = PushLink::Refusal::kNone;  // of the last attempt
+    std::string detail_;                                    // of the connection, for the log
     std::unique_ptr<Published> published_;
     std::optional<live::Viewer> viewer_;
     runtime::Event wake_{"a forwarded stream to end"};

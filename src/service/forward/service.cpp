@@ -6,6 +6,7 @@
 #include "protocol/rtmp/server_session.h"
 #include "runtime/threads/workers.h"
 #include "service/forward/config.h"
+#include "service/forward/rtmp_link.h"
 
 namespace service::forward {
 
@@ -20,12 +21,13 @@ constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post,
-                 std::string service_id)
+                 std::string service_id, const std::vector<PushOffer>& links)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       followed_(registry, *this),
-      service_id_(std::move(service_id)) {
+      service_id_(std::move(service_id)),
+      links_(links) {
     query_limiter_.post = std::move(post);
 }
 
@@ -140,6 +142,16 @@ void Service::push_ended(Push& push) {
     std::unique_ptr<Push> ended = std::move(*found);
     pushes_.erase(found);
     if (pushes_.empty()) empty_.pulse();
+}
+
+Result<std::unique_ptr<PushLink>> Service::make_link(const Push& push) {
+    const Target& target = push.target();
+    PushRequest request{push.stream(), target.text, push.path(), [this] { return tls(); }};
+    if (target.rtmp) return std::make_unique<RtmpLink>(std::move(request), *target.rtmp);
+    const std::string_view scheme = std::string_view(target.text).substr(0, target.text.find(':'));
+    for (const PushOffer& offer : links_)
+        if (std::ranges::find(offer.schemes, scheme) != offer.schemes.end()) return offer.make(std::move(request));
+    return base::fail(base::Code::kOther, fmt::format("this server does not publish by {}", scheme));
 }
 
 Result<std::shared_ptr<runtime::TlsContext>> Service::tls() {

@@ -1,6 +1,6 @@
 #pragma once
-// Forwarding: sends each published stream of a vhost to other servers by RTMP, as configured by the vhost's forward
-// block or decided by its backend. See doc/forward.md.
+// Forwarding: sends each published stream of a vhost to other servers, as configured by the vhost's forward block or
+// decided by its backend. RTMP is here, other protocols are those of other services' offers. See doc/forward.md.
 
 #include <memory>
 #include <string>
@@ -18,9 +18,9 @@ namespace service::forward {
 
 class Service final : private live::StreamFollower, private PushOwner, private BackendUser {
   public:
-    // service_id: of this run. The references must outlive it.
+    // service_id: of this run. links: of other protocols than RTMP. The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post,
-            std::string service_id);
+            std::string service_id, const std::vector<PushOffer>& links);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -41,9 +41,11 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     void keep(live::Stream& stream, const config::Vhost& vhost) override;
     void leave(live::Stream& stream) override;
     void push_ended(Push& push) override;
-    base::Result<std::shared_ptr<runtime::TlsContext>> tls() override;
+    base::Result<std::unique_ptr<PushLink>> make_link(const Push& push) override;
     void backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) override;
 
+    // The context for TLS, created when it is first needed. Yields.
+    base::Result<std::shared_ptr<runtime::TlsContext>> tls();
     void send_to(live::Stream& stream, const std::vector<std::string>& destinations);
     void ask(live::Stream& stream, const std::string& url);
     BackendQuery* asking_of(const live::Stream& stream) const;
@@ -54,6 +56,7 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     live::Registry& registry_;
     live::FollowedStreams followed_;
     const std::string service_id_;
+    const std::vector<PushOffer>& links_;
     BackendQuery::Limiter query_limiter_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::vector<std::unique_ptr<Push>> pushes_;

@@ -59,7 +59,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
             if (answer_.empty()) return base::fail(base::Code::kClosed, "connection refused");
             return answer_;
         };
-        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, post, "run");
+        service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, post, "run", links_);
         ASSERT_TRUE(ok(service_->start()));
     }
     void reload(std::vector<std::string> destinations, bool enabled = true) {
@@ -98,6 +98,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
     base::Ref<live::Stream> stream_;
     live::Publication publication_;
     std::string asked_, body_, answer_;
+    std::vector<PushOffer> links_;
 };
 
 constexpr std::string_view kStart = "9@0:6;8@0:3;9@0:6;8@10:3;";

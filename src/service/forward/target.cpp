@@ -2,6 +2,7 @@
 
 #include "config/path_variables.h"
 #include "config/snapshot.h"
+#include "protocol/rtsp/url.h"
 #include "service/forward/destination.h"
 
 namespace service::forward {
@@ -22,17 +23,25 @@ std::string own_path(const live::StreamKey& key, std::string_view params) {
 Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params) {
     auto parsed = TRY(parse_destination(destination));
     Target target;
-    std::string server = (parsed.tls ? "rtmps://" : "rtmp://") + parsed.authority + "/";
+    const std::string scheme = parsed.scheme + "://", server = scheme + parsed.authority + "/";
+    target.text = scheme + parsed.credentials + parsed.authority + "/";
     if (parsed.path.empty()) {
-        target.text = server + own_path(key, params);
+        target.text += own_path(key, params);
         target.shown = server + key.app + "/" + key.name;
     } else {
         config::PathVariables variables;
         variables.set("vhost", key.vhost).set("app", key.app).set("stream", key.name);
-        target.text = server + variables.expand(parsed.path);
+        const std::string path = variables.expand(parsed.path);
+        target.text += path;
+        const std::string_view names = std::string_view(path).substr(0, path.find('?'));
+        const size_t app = names.rfind('/');
+        target.shown = server + (app == names.npos ? "" : path.substr(0, app) + "/") + "...";
     }
-    target.url = TRY(::rtmp::parse_url(target.text));
-    if (target.shown.empty()) target.shown = server + target.url.app.substr(0, target.url.app.find('?')) + "/...";
+    if (parsed.is_rtsp()) {
+        TRY(::rtsp::parse_url(target.text));
+    } else {
+        target.rtmp = TRY(::rtmp::parse_url(target.text));
+    }
     return target;
 }
 

@@ -2,6 +2,7 @@
 // The target of a forwarded stream: the address that a destination, from the configuration or a backend's answer,
 // stands for. Pure text; it opens nothing.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,10 @@
 namespace service::forward {
 
 struct Target {
-    ::rtmp::Url url;
-    std::string text;  // the complete address: equal texts are the same target
-    std::string
-        shown;  // for logs and lists: without what may be a secret, parameters and names that are not the stream's
+    std::optional<::rtmp::Url> rtmp;  // nothing: another protocol
+    std::string text;                 // the complete address, with user and password: equal texts are the same target
+    // For logs and lists: without what may be a secret, credentials, parameters and names that are not the stream's.
+    std::string shown;
 };
 
 // destination: see service/forward/destination.h. Without a path, the stream keeps its app, name and parameters, and

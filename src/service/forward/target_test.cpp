@@ -30,11 +30,25 @@ TEST(ForwardTarget, Addresses) {
     for (const Row& row : rows) {
         auto target = make_target(row.destination, row.key, row.params);
         ASSERT_TRUE(target) << row.destination << ": " << target.error().text();
-        EXPECT_EQ(target->url.tc_url(), row.tc_url);
-        EXPECT_EQ(target->url.stream, row.stream) << row.destination;
+        EXPECT_EQ(target->rtmp->tc_url(), row.tc_url);
+        EXPECT_EQ(target->rtmp->stream, row.stream) << row.destination;
         EXPECT_EQ(target->shown, row.shown);
-        EXPECT_EQ(target->url.tls, std::string_view(row.destination).starts_with("rtmps"));
+        EXPECT_EQ(target->rtmp->tls, std::string_view(row.destination).starts_with("rtmps"));
     }
+}
+
+TEST(ForwardTarget, RtspAddresses) {
+    const live::StreamKey plain{"__defaultVhost__", "live", "s"}, hosted{"a.com", "x/y", "s"};
+    const auto text = [](const char* destination, const live::StreamKey& key, const char* params) {
+        auto target = make_target(destination, key, params);
+        if (!target) return "error: " + target.error().text();
+        EXPECT_FALSE(target->rtmp) << destination;
+        return target->text + " " + target->shown;
+    };
+    EXPECT_EQ(text("rtsp://h:8554", plain, "?k=v"), "rtsp://h:8554/live/s?k=v rtsp://h:8554/live/s");
+    EXPECT_EQ(text("rtsps://u:p@h", hosted, ""), "rtsps://u:p@h/x/y/s?vhost=a.com rtsps://h/x/y/s");
+    EXPECT_EQ(text("rtsp://u:p@h/in/[app]-[stream]?t=1", plain, "?k=v"), "rtsp://u:p@h/in/live-s?t=1 rtsp://h/in/...");
+    EXPECT_EQ(text("rtsp://h/secret", plain, ""), "rtsp://h/secret rtsp://h/...");
 }
 
 // The address is resolved as the next server would.
@@ -43,7 +57,7 @@ TEST(ForwardTarget, TheNextServerFindsTheSameStream) {
         for (const char* vhost : {"__defaultVhost__", "a.com"}) {
             auto target = make_target("10.0.0.1:1936", {vhost, "a/b", "s"}, params);
             ASSERT_TRUE(target);
-            auto there = ::rtmp::resolve_stream(target->url.tc_url(), target->url.app, target->url.stream);
+            auto there = ::rtmp::resolve_stream(target->rtmp->tc_url(), target->rtmp->app, target->rtmp->stream);
             ASSERT_TRUE(there);
             EXPECT_EQ(there->vhost, std::string_view(vhost) == "a.com" ? "a.com" : "10.0.0.1");
             EXPECT_EQ(there->app, "a/b");
