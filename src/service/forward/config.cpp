@@ -11,11 +11,13 @@ void add_rows(std::vector<config::Row>& rows) {
     const Scope scope{"vhost/forward",
                       [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
     using F = VhostConfig;
-    rows.push_back(row(scope, "enabled", &F::enabled, none(), kLive,
-                       "Every published stream is also published to other servers, by RTMP; see doc/forward.md."));
+    rows.push_back(
+        row(scope, "enabled", &F::enabled, none(), kLive,
+            "Every published stream is also published to other servers, by RTMP or RTSP; see doc/forward.md."));
     rows.push_back(row(scope, "destination", &F::destination, none(), kLive,
                        "The other servers: HOST, HOST:PORT, rtmps://HOST:PORT; or rtmp://HOST:PORT/APP/STREAM, "
-                       "where [vhost], [app] and [stream] are replaced.",
+                       "where [vhost], [app] and [stream] are replaced; the same with rtsp:// and rtsps://, there "
+                       "with rtsp://USER:PASSWORD@HOST.",
                        "127.0.0.1:1936 127.0.0.1:1937"));
     rows.push_back(row(scope, "backend", &F::backend, http_url(), kLive,
                        "URL that is queried for the destinations of each published stream, instead of "

@@ -90,6 +90,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         config::SnapshotPtr snapshot;
         const config::Vhost* vhost = nullptr;
         int64_t report_us = 0;  // by the loop's clock: when receiver reports are due
+        std::string path;       // the servers that it passed, as ANNOUNCE's Via states them
     };
     // The stream that a URL names.
     struct Place {

@@ -33,9 +33,14 @@ bool DatagramStream::may_send() {
         window_ms_ = now_ms;
         in_window_ = 0;
     }
-    if (in_window_ < kBurstBytes && !ports_.is_full()) return true;
+    if (in_window_ < kBurstBytes && !is_full()) return true;
     ports_.wake_later(*this);
     return false;
+}
+
+bool DatagramStream::is_full() const {
+    return ports_.is_full() ||
+           std::ranges::any_of(targets_, [](const Target& target) { return target.ports && target.ports->is_full(); });
 }
 
 base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
@@ -73,11 +78,12 @@ void DatagramStream::send_frames(std::span<const std::span<const uint8_t>> frame
     for (const auto& frame : frames) tracks |= uint32_t{1} << std::min(frame[1] / 2, 31);
     for (size_t track = 0; track < targets_.size(); ++track) {
         if (!(tracks >> track & 1)) continue;
+        UdpPorts& ports = targets_[track].ports ? *targets_[track].ports : ports_;
         for (const auto& frame : frames) {
             if (frame[1] / size_t{2} != track) continue;
             const bool rtcp = frame[1] % 2 == 1;
-            ports_.send(rtcp, rtcp ? targets_[track].rtcp : targets_[track].rtp,
-                        frame.subspan(::rtsp::kFrameHeaderSize));
+            ports.send(rtcp, rtcp ? targets_[track].rtcp : targets_[track].rtp,
+                       frame.subspan(::rtsp::kFrameHeaderSize));
         }
     }
 }

@@ -27,10 +27,11 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     struct Target {
         runtime::UdpAddress rtp{};
         runtime::UdpAddress rtcp{};
+        UdpPorts* ports = nullptr;  // where they are sent from; null: the stream's
     };
     using Targets = std::array<Target, kMaxPlayTracks>;
 
-    // ports must outlive it.
+    // All ports must outlive it. ports: of the server, or of a client's first track; they have the pace.
     DatagramStream(std::unique_ptr<runtime::ByteStream> control, UdpPorts& ports, const Targets& targets);
     ~DatagramStream() override;
 
@@ -66,6 +67,7 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     void on_hangup() override { handler_->on_hangup(); }
     void on_pace() override;
     bool may_send();
+    bool is_full() const;
     void send_frames(std::span<const std::span<const uint8_t>> frames);
     base::Result<void> write_control(std::span<const uint8_t> bytes);
 

@@ -1,6 +1,7 @@
 #include "service/description.h"
 
 #include "service/rtsp/config.h"
+#include "service/rtsp/record_link.h"
 #include "service/rtsp/service.h"
 
 namespace service::rtsp {
@@ -13,6 +14,7 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    parts.offers.pushes.push_back(push_offer());
     return module_of("rtsp", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate,
                                                        parts.identity.signature));
 }

@@ -9,6 +9,7 @@
 #include "service/rtsp/address.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
+#include "service/rtsp/pull_connection.h"
 #include "service/rtsp/service.h"
 
 namespace service::rtsp {
@@ -16,6 +17,12 @@ namespace service::rtsp {
 using base::CloseReason;
 using base::Code;
 using base::Result;
+
+namespace {
+
+constexpr std::string_view kCameBack = "the stream was forwarded by this server and has come back to it";
+
+}  // namespace
 
 net::SessionType rtsp_publish_type() {
     static const net::SessionType kType = net::SessionType::add("rtsp-publish", true);
@@ -62,11 +69,17 @@ Connection::Message Connection::announce(const Message& request) {
     if (!type.empty() && type.find("application/sdp") == std::string_view::npos) return response_to(request, 415);
     if (session_.state() != ::rtsp::ServerSession::State::kInit)
         return response_to(request, 455, "the session has begun");
+    std::string path = path_of_via(request.headers.get("Via"));
+    if (path.find(service_.registry().instance()) != std::string::npos) {
+        runtime::warn_some(service_.refusal_log(), "RTSP publish refused: {}", kCameBack);
+        return response_to(request, 508, kCameBack);
+    }
     const TrackUrl url = split_track(request.url);
     if (auto opened = open_publication(url.base, request.body); !opened) {
         if (opened.error().code() == Code::kProtocol) return response_to(request, 400, opened.error().text());
         return refusal(request, "publish", opened.error());
     }
+    work_->path = std::move(path);
     return response_to(request);
 }
 
@@ -158,7 +171,8 @@ void Connection::on_revoked(std::string_view why, CloseReason reason) {
 bool Connection::peer_alive() const { return work_ && work_->socket && !work_->socket->peer_gone(); }
 
 live::PublisherFacts Connection::publisher_facts() const {
-    return {.session_id = id(), .ip = ip(), .tc_url = url_, .params = params_};
+    return {
+        .session_id = id(), .ip = ip(), .tc_url = url_, .params = params_, .forward_path = work_ ? work_->path : ""};
 }
 
 }  // namespace service::rtsp

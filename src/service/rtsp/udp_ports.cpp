@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kBufferBytes = 4 * 1024 * 1024;
 
+constexpr int kPairTries = 40;  // until two ports that follow each other are free
 }  // namespace
 
 base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddress& address) {
@@ -19,18 +20,39 @@ base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddr
     runtime::SocketAddress next = address;
     next.port = static_cast<uint16_t>(ports->sides_[0].socket->port() + 1);
     TRY(ports->open_side(true, next));
-    ports->pacer_ = runtime::spawn("rtsp-pace", [self = ports.get()] { self->pace(); });
-    if (!ports->pacer_) return base::fail(base::Code::kSystem, "no coroutine for UDP");
+    TRY(ports->start());
     return ports;
 }
 
 base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
     Side& side = sides_[rtcp];
+base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any() {
+    for (int i = 0; i < kPairTries; ++i) {
+        std::unique_ptr<UdpPorts> ports(new UdpPorts);
+        TRY(ports->open_side(false, {"", 0}));
+        // RTP has the even port (RFC 3550, 11).
+        const uint16_t port = ports->sides_[0].socket->port();
+        if (port % 2 == 1 || !ports->open_side(true, {"", static_cast<uint16_t>(port + 1)})) continue;
+        TRY(ports->start());
+        return ports;
+    }
+    return base::fail(base::Code::kSystem, "no two UDP ports are free");
+}
+
+// The coroutines.
+base::Result<void> UdpPorts::start() {
+    for (const bool rtcp : {false, true}) {
+        sides_[rtcp].receiver = runtime::spawn(rtcp ? "rtsp-rtcp" : "rtsp-rtp", [this, rtcp] { receive(rtcp); });
+        if (!sides_[rtcp].receiver) return base::fail(base::Code::kSystem, "no coroutine for UDP");
+    }
+    pacer_ = runtime::spawn("rtsp-pace", [this] { pace(); });
+    if (!pacer_) return base::fail(base::Code::kSystem, "no coroutine for UDP");
+    return {};
+}
+
     side.socket =
         TRY(runtime::bind_udp(address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}));
     side.batch = std::make_unique<runtime::UdpBatch>(*side.socket);
-    side.receiver = runtime::spawn(rtcp ? "rtsp-rtcp" : "rtsp-rtp", [this, rtcp] { receive(rtcp); });
-    if (!side.receiver) return base::fail(base::Code::kSystem, "no coroutine for UDP");
     return {};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// UdpPorts: the two UDP sockets of the server, for RTP and for RTCP, which all sessions share. A session claims the
-// addresses of its client at SETUP; datagrams of others are dropped. Datagrams are sent in batches
+// UdpPorts: two UDP sockets, for RTP and for RTCP: those of the server, which all sessions share, or of a client. A
+// session claims the addresses of its client at SETUP; datagrams of others are dropped. Datagrams are sent in batches
 // (runtime/udp_batch.h). Streams that have sent their share of a moment are called again soon, in one pass.
 
 #include <array>
@@ -47,6 +47,8 @@ class UdpPorts {
 
     // address: of RTP; RTCP has the next port. kSystem: one of them is in use.
     static base::Result<std::unique_ptr<UdpPorts>> open(const runtime::SocketAddress& address);
+    // Two ports of the system's choice, an even one and the next. kSystem: no two were free.
+    static base::Result<std::unique_ptr<UdpPorts>> open_any();
     ~UdpPorts();  // yields
 
     ::rtsp::Ports ports() const { return {sides_[0].socket->port(), sides_[1].socket->port()}; }
@@ -85,6 +87,7 @@ class UdpPorts {
     UdpPorts() = default;
     base::Result<void> open_side(bool rtcp, const runtime::SocketAddress& address);
     void receive(bool rtcp);
+    base::Result<void> start();
     void pace();
 
     std::array<Side, 2> sides_;  // of RTP, of RTCP

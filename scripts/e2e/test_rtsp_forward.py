@@ -1,0 +1,278 @@
+"""Streams that are forwarded by RTSP (ANNOUNCE, RECORD): to a second server, and to simulated receivers with the habits
+that such servers have. What arrives there is what was published here."""
+
+import contextlib
+import re
+import signal
+import time
+
+import pytest
+
+from lib import api, flv, media, publishing, rtmp, rtsp
+from lib.recorder import Recorder
+from lib.server import default_vhost, run_once
+from lib.timing import wait_until
+from test_rtsp import API, UDP, make, port_pair
+
+
+def forwarding(servers, *destinations, vhost="", play="mw_latency 0;", top=API, **options):
+    words = f"forward {{ enabled on; destination {' '.join(destinations)}; }}"
+    return servers(top=top, vhosts=default_vhost(vhost=words + vhost, play=play), **options)
+
+
+def with_credentials(url, credentials):
+    return url.replace("//", f"//{credentials}@")
+
+
+def tags_of():
+    return media.tags(media.with_b_frames())
+
+
+@contextlib.contextmanager
+def publish(server, tags=None, name="s"):
+    with rtmp.publisher(server, "live", name) as client, publishing.Steady(client, tags or tags_of()) as steady:
+        yield steady
+
+
+def wait_frames(recorder, count=250, seconds=15):
+    wait_until(lambda: len(recorder.frames) >= count, seconds, lambda: f"{count} packets should arrive: {len(recorder.frames)} came")
+
+
+def forwards(server):
+    return [one for one in api.clients(server) if one["type"] == "rtsp-forward"]
+
+
+HABITS = {
+    "tcp": {},
+    "udp": {"transports": ("udp",)},
+    "udp-by-answer": {"transports": ("udp",), "answers_other": True},
+    "other-channels": {"channel": 6},
+    "session-from-announce": {"session_at": "ANNOUNCE"},
+    "no-cseq": {"cseq": False},
+    "digest": {"user": "u ser", "password": "s:e@c/ret", "schemes": ("digest",)},
+    "basic": {"user": "u ser", "password": "s:e@c/ret", "schemes": ("basic",)},
+    "digest-and-basic": {"user": "u ser", "password": "s:e@c/ret", "schemes": ("basic", "digest")},
+}
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_the_published_frames_arrive(servers, name):
+    """Byte for byte, in step, with a sender report first; and credentials are in no log and no answer of the API."""
+    tags = tags_of()
+    with Recorder(**HABITS[name]) as recorder:
+        url = with_credentials(recorder.url("in/one"), "u%20ser:s%3Ae%40c%2Fret") if "user" in HABITS[name] else recorder.url("in/one")
+        server = forwarding(servers, url)
+        with publish(server, tags):
+            wait_frames(recorder)
+            shown = str(api.clients(server)) + str(api.streams(server)) + str(api.ask(server, "/api/v1/config?set=true&count=1000"))
+            listed = forwards(server)
+        rtsp.assert_same(tags, list(recorder.frames), 44_100, name)
+        kinds = {channel: data[1] for channel, data in reversed(recorder.frames)}
+        assert kinds[1] == kinds[3] == 200, f"a sender report of each track should come: {kinds}"
+        assert len(listed) == 1 and listed[0]["ip"] == "127.0.0.1" and not listed[0]["publish"], f"one client rtsp-forward: {listed}"
+        kind = "UDP" if "udp" in name else "interleaved"
+        server.wait_log(rf"forward: .*live/s goes to rtsp://127.0.0.1:{recorder.port}/in/\.\.\., {kind}")
+        for secret in ("s%3Ae", "s:e@c", "ret@", "u%20ser"):
+            assert secret not in shown + server.log(), f"{secret} should not be shown"
+        if "user" in HABITS[name]:
+            sent = [one[3] for one in recorder.requests if "Authorization: " in one[3]]
+            used = {"Digest" if "Authorization: Digest" in head else "Basic" for head in sent}
+            assert used == {"Digest" if "digest" in name else "Basic"}, f"Digest should be used where it is offered: {used}"
+        ends = 2 if name == "udp-by-answer" else 1  # of the session in which TCP was asked for
+        wait_until(lambda: recorder.count("TEARDOWN") == ends, 8, lambda: "the receiver should be told of the end by TEARDOWN")
+        assert recorder.strangers == 0, f"datagrams should come from the named ports: {recorder.strangers} did not"
+
+
+@pytest.mark.parametrize("udp", [False, True], ids=["tcp", "udp"])
+def test_a_second_server_gets_the_same(servers, udp):
+    """By the name and with the parameters that the stream has here; with Digest."""
+    tags = tags_of()
+    rtp, _ = port_pair()
+    auth = "auth { enabled on; username u; password secret; methods digest; }"
+    second = make(servers, (UDP.replace("UDP_PORT", str(rtp)) if udp else "") + auth, top=API)
+    first = forwarding(servers, with_credentials(rtsp.url(second, "")[:-1], "u:secret"))
+    with publish(first, tags, "s?token=1"):
+        api.wait_stream(second, "s", lambda stream: stream["frames"] > 40, seconds=15)
+        with rtsp.client(second) as player:
+            address = rtsp.url(second, "live/s")
+            refused = player.request("DESCRIBE", address)
+            player.play(address, Authorization=rtsp.digest(refused, "u", "secret", "DESCRIBE", address))
+            frames = player.read_frames(10, lambda got: len(got) > 250)
+        found = [one for one in api.clients(second) if one["type"] == "rtsp-publish"]
+    rtsp.assert_same(tags, frames, 44_100, "a player of the second server")
+    assert len(found) == 1, f"one publisher should be there: {found}"
+    assert "secret" not in first.log() + second.log(), "a password should not be logged"
+
+
+def test_a_receiver_that_goes_away_and_comes_back(servers):
+    """It is tried again at growing intervals, and logged when its state changes; another destination is not disturbed."""
+    tags = tags_of()
+    with Recorder() as good, Recorder() as bad:
+        server = forwarding(servers, good.url(), bad.url())
+        with publish(server, tags):
+            wait_frames(bad, 60)
+            time.sleep(5.5)  # it counts as working then
+            bad.stop()
+            server.wait_log(rf"forward: .*:{bad.port}/\.\.\.: .*; it is tried again")
+            time.sleep(3)
+            assert server.log_count("connecting to") == 1, "attempts should not be logged, changes of state should"
+            with Recorder(port=bad.port) as again:
+                wait_frames(again, 250)
+                server.wait_log(rf"goes to rtsp://127.0.0.1:{bad.port}/\.\.\. again, after \d+ attempts")
+                rtsp.assert_same(tags, list(again.frames), 44_100, "the receiver that came back")
+            assert good.count("ANNOUNCE") == 1, "the other destination should not be disturbed"
+
+
+@pytest.mark.parametrize("teardown", [False, True], ids=["closes", "teardown"])
+def test_a_receiver_that_ends_the_recording(servers, teardown):
+    with Recorder(life=1, teardown=teardown) as recorder:
+        server = forwarding(servers, recorder.url())
+        with publish(server):
+            wait_until(lambda: recorder.count("RECORD") >= 4, 20, lambda: f"it should be asked again: {recorder.count('RECORD')}")
+        times = recorder.times("RECORD")
+        gaps = [after - before for before, after in zip(times, times[1:])]
+        assert gaps[2] > gaps[0], f"the pauses should grow: {gaps}"
+        why = "the destination ended the session" if teardown else "closed by the peer"
+        assert server.log_count(f"{why}; it is tried again") == 1, "only changes of state should be logged"
+
+
+def test_wrong_credentials_are_not_tried_often(servers):
+    with Recorder(user="u", password="right") as recorder, Recorder(user="u", password="x") as other:
+        server = forwarding(servers, with_credentials(recorder.url(), "u:wrong"), other.url())
+        with publish(server):
+            server.wait_log("ANNOUNCE: 401 Unauthorized: wrong user or password; it is tried again")
+            server.wait_log("ANNOUNCE: 401 Unauthorized, and there are no credentials; it is tried again")
+            time.sleep(8)
+        assert recorder.count("ANNOUNCE") == 2, f"one attempt of two requests should be made in 8 s: {recorder.count('ANNOUNCE')}"
+        assert "wrong@" not in server.log(), "the password should not be logged"
+
+
+def test_a_refusal_is_logged_with_its_reason(servers):
+    with Recorder(refuse="403 Forbidden", warning='199 - "go away"') as recorder:
+        server = forwarding(servers, recorder.url())
+        with publish(server):
+            server.wait_log(r"ANNOUNCE: 403 Forbidden \(199 - .*go away.*\); it is tried again")
+            wait_until(lambda: recorder.count("ANNOUNCE") >= 3, 10, lambda: "three attempts should be made")
+
+
+BAD = {
+    "no-transport": ({"transports": ()}, "no transport that is possible here"),
+    "no-server-port": ({"transports": ("udp",), "server_port": False}, "the answer has no server_port"),
+    "endless-redirects": ({"redirect": "self"}, "more than 3 redirects"),
+    "loop": ({"refuse": "508 Loop Detected"}, "is a loop, and is not tried again"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_receivers_that_cannot_be_used(servers, name):
+    options, why = BAD[name]
+    with Recorder(**options) as recorder:
+        if recorder.redirect:
+            recorder.redirect = recorder.url()
+        server = forwarding(servers, recorder.url())
+        with publish(server) as publisher:
+            server.wait_log(f"forward: .*{why}")
+            assert publisher.error is None, f"the publisher was disturbed: {publisher.error}"
+
+
+def test_a_redirect_is_followed(servers):
+    """The credentials go to the first host alone."""
+    with Recorder() as recorder, Recorder(redirect=recorder.url().replace("127.0.0.1", "localhost")) as first:
+        server = forwarding(servers, with_credentials(first.url(), "u:secret"))
+        with publish(server):
+            wait_frames(recorder, 60)
+        assert not any("Authorization" in one[3] for one in recorder.requests), "another host should not get the credentials"
+
+
+@pytest.mark.parametrize("get_parameter", [True, False], ids=["get-parameter", "options"])
+def test_it_keeps_the_session_alive(servers, get_parameter):
+    """By half of the timeout: 10 s are the least that is believed."""
+    with Recorder(keep_alive=1, get_parameter=get_parameter) as recorder:
+        server = forwarding(servers, recorder.url())
+        with publish(server):
+            wait_frames(recorder, 60)
+
+            def kept():
+                return recorder.count("GET_PARAMETER") + recorder.count("OPTIONS") - 1
+
+            wait_until(lambda: kept() >= 2, 15, lambda: f"two keep-alives should come within 15 s: {kept()}")
+        assert recorder.count("RECORD") == 1, "the recording should go on"
+
+
+def test_no_loop(servers):
+    """By way of a second server, which forwards back by RTSP: the header field Via says it, once."""
+    conf = "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }" + API
+    rows = "rtsp { enabled on; } "
+    first = servers.make(top=conf, vhosts="")
+    second = servers.make(top=conf, vhosts="")
+    for one, other in ((first, second), (second, first)):
+        words = f"forward {{ enabled on; destination {rtsp.url(other, '')[:-1]}; }}"
+        one.conf_path.write_text(one.conf_path.read_text() + default_vhost(vhost=rows + words, publish="takeover on;"))
+        one.start()
+    with publish(first) as publisher:
+        api.wait_stream(second, "s", lambda stream: stream["frames"] > 40, seconds=15)
+        line = second.wait_log(r"\[error\].*is a loop, and is not tried again", 10)
+        assert "508 Loop Detected" in line and "has come back" in line, f"the reason should be there: {line}"
+        time.sleep(1.5)
+        assert publisher.error is None, f"the publisher was disturbed: {publisher.error}"
+        assert second.log_count("is a loop") == 1, "a loop should be logged once, and not tried again"
+
+
+def test_reload_adds_and_removes(servers):
+    def reload(old, new):
+        text = server.conf_path.read_text()
+        assert old in text, f"{old} should be in the configuration: {text}"
+        server.conf_path.write_text(text.replace(old, new, 1))
+        mark = server.log_mark()
+        server.signal(signal.SIGHUP)
+        return server.wait_log("reload: .*vhost/forward/destination: .*", 5, mark)
+
+    with Recorder() as one, Recorder(user="u", password="secret") as two:
+        server = forwarding(servers, one.url())
+        with publish(server):
+            wait_frames(one, 40)
+            both = f"{one.url()} {with_credentials(two.url(), 'u:secret')}"
+            line = reload(one.url(), both)
+            assert "//***@127.0.0.1" in line, f"the change should be shown without the password: {line}"
+            wait_frames(two, 40)
+            assert one.count("ANNOUNCE") == 1, "a destination that stays should not be disturbed"
+            reload(both, with_credentials(two.url(), "u:secret"))
+            wait_until(lambda: one.count("TEARDOWN") == 1, 8, lambda: "a removed destination should be told of the end")
+            count = len(two.frames)
+            wait_frames(two, count + 40)
+            assert two.count("RECORD") == 1, "a destination that stays should not be disturbed"
+        assert "secret" not in server.log(), "the password should not be logged"
+
+
+def test_a_kicked_one_comes_back(servers):
+    with Recorder() as recorder:
+        server = forwarding(servers, recorder.url())
+        with publish(server):
+            wait_frames(recorder, 40)
+            api.ask(server, f"/api/v1/clients/{forwards(server)[0]['id']}", "DELETE")
+            wait_until(lambda: recorder.count("RECORD") == 2, 10, lambda: "a kicked destination should be connected again")
+
+
+def test_a_track_that_begins_later_is_announced(servers):
+    """The receiver is told of all tracks anew."""
+    tags = media.from_keyframe(media.with_b_frames())
+    first = [tag for tag in tags if tag.type == flv.VIDEO and tag.timestamp < 2500]
+    with Recorder() as recorder:
+        server = forwarding(servers, recorder.url())
+        with rtmp.publisher(server, "live", "s") as client:
+            publishing.send_all(client, first, 1)
+            wait_frames(recorder, 20)
+            now = first[-1].timestamp
+            audio = [tag._replace(timestamp=now) for tag in tags if tag.type == flv.AUDIO and not flv.is_frame(tag)]
+            publishing.send_all(client, audio + [tag for tag in flv.frames(tags) if tag.timestamp > now], 1)
+            wait_until(lambda: len(recorder.recordings) >= 2, 10, lambda: f"it should be announced again: {recorder.descriptions}")
+        counts = [len(re.findall(r"^m=", text, re.M)) for text in recorder.descriptions]
+        assert counts == [1, 2], f"one track should be announced, then two: {counts}"
+        server.wait_log("the stream's tracks have changed; it is tried again")
+
+
+def test_bad_destinations_are_refused(servers):
+    """Without the password in the message."""
+    server = servers.make(top=API, vhosts=default_vhost(vhost="forward { enabled on; destination rtsp://u:secret@h:x/s; }"))
+    code, text = run_once("-t", "-c", str(server.conf_path), directory=server.dir)
+    assert code != 0 and "destination: " in text and "secret" not in text, f"an error without the password: {text}"
