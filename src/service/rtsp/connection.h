@@ -5,6 +5,7 @@
 //
 // Owned by the Service. Size matters: there may be 10,000 players.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "runtime/socket/byte_stream.h"
 #include "runtime/socket/tls.h"
 #include "service/rtsp/publisher.h"
+#include "service/rtsp/stats.h"
 #include "service/rtsp/track_watch.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
@@ -89,8 +91,8 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         sdp::ReadSession announced;
         config::SnapshotPtr snapshot;
         const config::Vhost* vhost = nullptr;
-        int64_t report_us = 0;  // by the loop's clock: when receiver reports are due
         std::string path;       // the servers that it passed, as ANNOUNCE's Via states them
+        int64_t report_us = 0;  // by the loop's clock: when receiver reports are due
     };
     // The stream that a URL names.
     struct Place {
@@ -156,6 +158,8 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     void on_request(const Message& request);
     void on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) override;
     std::unique_ptr<runtime::ByteStream> stream_of_datagrams();
+    void on_player_report(size_t track, std::span<const uint8_t> bytes);
+    Carrier carrier() const;
 
     Service& service_;
     std::unique_ptr<Work> work_;  // null while it is parked
@@ -168,9 +172,12 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     base::Ref<live::Stream> stream_;
     std::unique_ptr<Publisher> publisher_;
     std::optional<live::Viewer> viewer_;
+    // Of a player by UDP: the packets of each track that its reports count as lost. Others have none.
+    std::unique_ptr<std::array<uint32_t, kMaxPlayTracks>> lost_;
     uint64_t received_bytes_ = 0;  // without the viewer's
     uint64_t sent_bytes_ = 0;
     int session_timeout_s_ = 0;
+    CountedSession counted_;
     uint8_t claimed_ = 0;   // bits: the tracks whose client ports are claimed
     int64_t heard_ms_ = 0;  // by the loop's clock: the last request or report of a player
 };

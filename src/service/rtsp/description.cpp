@@ -1,6 +1,7 @@
 #include "service/description.h"
 
 #include "service/rtsp/config.h"
+#include "service/rtsp/metrics.h"
 #include "service/rtsp/record_link.h"
 #include "service/rtsp/service.h"
 
@@ -15,8 +16,11 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.pushes.push_back(push_offer());
-    return module_of("rtsp", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate,
-                                                       parts.identity.signature));
+    auto service =
+        std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, parts.identity.signature);
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    return module_of("rtsp", std::move(service));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // A Connection that plays: parked, without a coroutine. Nothing here yields.
 
+#include <algorithm>
+
 #include "base/log.h"
+#include "protocol/rtcp/parser.h"
 #include "runtime/loop/clock.h"
 #include "service/rtsp/connection.h"
 #include "service/rtsp/datagram_stream.h"
@@ -10,6 +13,20 @@ namespace service::rtsp {
 
 using base::CloseReason;
 
+namespace {
+
+class ReportedLoss final : public rtcp::Visitor {
+  public:
+    uint32_t packets = 0;
+
+  private:
+    void on_report_block(uint32_t, const rtcp::ReportBlock& block) override {
+        packets = static_cast<uint32_t>(std::max<int64_t>(block.cumulative_lost, 0));
+    }
+};
+
+}  // namespace
+
 // response: of PLAY, which is sent before the stream.
 void Connection::park(const Message& response) {
     const live::LogKey key = play_key().log_key();
@@ -17,6 +34,8 @@ void Connection::park(const Message& response) {
     enter_stream(stream_->key(), false);
     base::log::trace("RTSP play: {}, {}, from {}", stream_text(), claimed_ ? "UDP" : "interleaved", ip());
     heard_ms_ = runtime::now_ms();
+    counted_.begin(SessionKind::kPlay, carrier());
+    if (claimed_) lost_ = std::make_unique<std::array<uint32_t, kMaxPlayTracks>>();
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
     viewer_->join(key, claimed_ ? stream_of_datagrams() : std::move(work_->socket),
                   base::Slice::copy(::rtsp::write(response)));
@@ -36,10 +55,27 @@ std::unique_ptr<runtime::ByteStream> Connection::stream_of_datagrams() {
 
 void Connection::on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
     if (rtcp) heard_ms_ = now_us / 1000;
+    if (rtcp && viewer_ && lost_) on_player_report(track, bytes);
     if (!publisher_ || session_.state() != ::rtsp::ServerSession::State::kRecording) return;
     runtime::ContextScope scope(id());
     received_bytes_ += bytes.size();
     on_media(track, rtcp, bytes, now_us);
+}
+
+// A count that goes back adds nothing, so that a player can state each lost packet once.
+void Connection::on_player_report(size_t track, std::span<const uint8_t> bytes) {
+    ReportedLoss loss;
+    (void)rtcp::parse(bytes, loss);
+    if (track >= lost_->size()) return;
+    uint32_t& counted = (*lost_)[track];
+    if (loss.packets <= counted) return;
+    rtsp_stats().player_lost += loss.packets - counted;
+    counted = loss.packets;
+}
+
+Carrier Connection::carrier() const {
+    if (claimed_) return Carrier::kUdp;
+    return work_->tunnelled ? Carrier::kTunnel : Carrier::kTcp;
 }
 
 void Connection::check_timeout(int64_t now_ms) {

@@ -7,6 +7,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
 #include "service/rtsp/random.h"
+#include "service/rtsp/stats.h"
 
 namespace service::rtsp {
 
@@ -80,6 +81,8 @@ Result<PullSource> redirected(const PullSource& from, const std::string& locatio
 // The connection as a session, from its first packet on.
 class PullConnection::Published final : public net::Session {
   public:
+    CountedSession counted;
+
     explicit Published(PullConnection& connection)
         : net::Session(connection.owner_.sessions(), connection.id_, connection.socket_->peer_ip(),
                        Past{base::wall_ms()}),
@@ -289,6 +292,7 @@ bool PullConnection::acquire() {
         return false;
     }
     published_ = std::make_unique<Published>(*this);
+    published_->counted.begin(SessionKind::kPull, tcp_ ? Carrier::kTcp : Carrier::kUdp);
     pull_.note_streaming(socket_->peer_ip(), tcp_);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "runtime/loop/clock.h"
+#include "service/rtsp/stats.h"
 
 namespace service::rtsp {
 
@@ -68,7 +69,10 @@ void PullPorts::receive(bool rtcp) {
         }
         const int64_t now_us = runtime::now_us();
         for (const runtime::UdpPacket& packet : *packets) {
-            if (packet.from.ip != camera_) continue;
+            if (packet.from.ip != camera_) {
+                ++rtsp_stats().refused_pull;
+                continue;
+            }
             side.peer_port = packet.from.port;
             receiver_.on_datagram(track_, rtcp, packet.bytes, now_us);
         }

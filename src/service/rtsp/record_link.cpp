@@ -203,6 +203,7 @@ Result<PushLink::Ready> RecordLink::ready() {
     } else {
         ready.socket = std::make_unique<DatagramStream>(std::move(socket_), *ports_.front(), TRY(targets()));
     }
+    counted_.begin(SessionKind::kForward, tcp_ ? Carrier::kTcp : Carrier::kUdp);
     return ready;
 }
 

@@ -17,6 +17,7 @@
 #include "protocol/sdp/session/write.h"
 #include "service/push_link.h"
 #include "service/rtsp/datagram_stream.h"
+#include "service/rtsp/stats.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
 
@@ -65,6 +66,7 @@ class RecordLink final : public PushLink {
     std::string location_;  // not empty: it was redirected
     Refusal refusal_ = Refusal::kNone;
     bool tcp_ = true;
+    CountedSession counted_;
 };
 
 // For Offers::pushes.

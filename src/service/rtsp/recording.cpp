@@ -94,6 +94,7 @@ Connection::Message Connection::record(const Message& request) {
         return refusal(request, "publish", acquired.error());
     }
     publisher_ = std::move(publisher);
+    counted_.begin(SessionKind::kPublish, carrier());
     work_->newcomer.leave_list();
     set_type(rtsp_publish_type());
     enter_stream(stream_->key(), true);

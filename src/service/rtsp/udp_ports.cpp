@@ -4,18 +4,20 @@
 
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
+#include "service/rtsp/stats.h"
 
 namespace service::rtsp {
 
 namespace {
 
 constexpr int kBufferBytes = 4 * 1024 * 1024;
-
 constexpr int kPairTries = 40;  // until two ports that follow each other are free
+
 }  // namespace
 
 base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddress& address) {
     std::unique_ptr<UdpPorts> ports(new UdpPorts);
+    ports->is_servers_ = true;
     TRY(ports->open_side(false, address));
     runtime::SocketAddress next = address;
     next.port = static_cast<uint16_t>(ports->sides_[0].socket->port() + 1);
@@ -24,8 +26,6 @@ base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddr
     return ports;
 }
 
-base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
-    Side& side = sides_[rtcp];
 base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any() {
     for (int i = 0; i < kPairTries; ++i) {
         std::unique_ptr<UdpPorts> ports(new UdpPorts);
@@ -50,6 +50,8 @@ base::Result<void> UdpPorts::start() {
     return {};
 }
 
+base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
+    Side& side = sides_[rtcp];
     side.socket =
         TRY(runtime::bind_udp(address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}));
     side.batch = std::make_unique<runtime::UdpBatch>(*side.socket);
@@ -82,6 +84,11 @@ void UdpPorts::send(bool rtcp, const runtime::UdpAddress& to, std::span<const ui
     batch.commit(bytes.size(), to);
 }
 
+runtime::UdpStats UdpPorts::stats() {
+    runtime::UdpStats sum = sides_[0].socket->stats();
+    return sum += sides_[1].socket->stats();
+}
+
 void UdpPorts::receive(bool rtcp) {
     Side& side = sides_[rtcp];
     runtime::LogCondition failing;
@@ -97,7 +104,10 @@ void UdpPorts::receive(bool rtcp) {
         const int64_t now_us = runtime::now_us();
         for (const runtime::UdpPacket& packet : *packets) {
             const auto claim = side.claims.find({packet.from.ip, packet.from.port});
-            if (claim == side.claims.end()) continue;
+            if (claim == side.claims.end()) {
+                rtsp_stats().refused_unknown += is_servers_;
+                continue;
+            }
             const Claim of = claim->second;
             of.receiver->on_datagram(of.track, rtcp, packet.bytes, now_us);
         }

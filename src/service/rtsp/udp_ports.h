@@ -61,6 +61,7 @@ class UdpPorts {
     void send(bool rtcp, const runtime::UdpAddress& to, std::span<const uint8_t> bytes);
     // RTP messages that the kernel took so far; it makes several datagrams of one where it can.
     uint64_t messages() const { return sides_[0].batch->counters().messages; }
+    runtime::UdpStats stats();  // of both sockets; makes system calls
     bool can_segment() const { return sides_[0].batch->uses_gso(); }
     // The sockets take nothing at the moment.
     bool is_full() const { return sides_[0].batch->full() || sides_[1].batch->full(); }
@@ -86,11 +87,12 @@ class UdpPorts {
     };
     UdpPorts() = default;
     base::Result<void> open_side(bool rtcp, const runtime::SocketAddress& address);
-    void receive(bool rtcp);
     base::Result<void> start();
+    void receive(bool rtcp);
     void pace();
 
     std::array<Side, 2> sides_;  // of RTP, of RTCP
+    bool is_servers_ = false;
     std::vector<PacedStream*> waiting_, waking_;
     std::vector<std::span<const uint8_t>> frames_;
     runtime::Event wake_{"a paced stream"};
