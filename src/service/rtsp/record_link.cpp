@@ -13,6 +13,7 @@
 
 namespace service::rtsp {
 
+using base::CloseReason;
 using base::Code;
 using base::fail;
 using base::Result;
@@ -22,6 +23,8 @@ namespace {
 
 constexpr int kMaxRecordRedirects = 3;
 constexpr ::rtsp::Limits kAnswerLimits{};
+// To what arrived at once: several such wait for a server that does not read.
+constexpr size_t kMaxAnswerBytes = 16 * 1024;
 
 std::vector<sdp::SessionTrack> tracks_to_send(const media::TrackSet& set) {
     std::vector<sdp::SessionTrack> tracks = sdp::session_tracks(set);
@@ -128,6 +131,7 @@ Result<void> RecordLink::take(std::span<const uint8_t> bytes) {
 Result<void> RecordLink::on_message(const ::rtsp::Message& message) {
     if (message.is_request) {
         output_ += ::rtsp::write(client_->on_request(message));
+        if (output_.size() > kMaxAnswerBytes) return fail(CloseReason::kFlood, "a flood of requests");
         return {};
     }
     if (message.status == 508) refusal_ = Refusal::kLoop;
