@@ -547,6 +547,7 @@ def test_a_slow_reader_does_not_disturb_others(stream, server):
 
 REFUSED = {
     "channel 255": ("SETUP", "trackID=0", {"Transport": rtsp.TCP.format(255, 256)}, 400),
+    "channel 65535": ("SETUP", "trackID=0", {"Transport": rtsp.TCP.format(65535, 65536)}, 400),
     "channels far apart": ("SETUP", "trackID=0", {"Transport": rtsp.TCP.format(0, 5)}, 461),
     "port 0": ("SETUP", "trackID=0", {"Transport": "RTP/AVP;unicast;client_port=0-1"}, 400),
     "multicast": ("SETUP", "trackID=0", {"Transport": "RTP/AVP;multicast"}, 461),
@@ -642,6 +643,14 @@ def test_requests_while_playing(stream, server):
             assert response.status == status, f"{method} {fields} while playing: {status} was expected, {response} came"
         player.frames.clear()
         assert len(player.read_frames(3, lambda got: len(got) > 20)) > 20, "the player should go on"
+
+
+def test_the_last_channels(stream, server):
+    """252 to 255 are channels, and frames on them are those of the tracks."""
+    with rtsp.client(server) as player:
+        player.play(rtsp.url(server, "live/s"), channels=[252, 254])
+        frames = player.read_frames(10, lambda got: len(got) > 250)
+    rtsp.assert_same(stream.tags, frames, 44_100, "channels 252 to 255", 252, 254)
 
 
 GARBAGE = {

@@ -4,6 +4,7 @@ that such servers have. What arrives there is what was published here."""
 import contextlib
 import re
 import signal
+import socket
 import time
 
 import pytest
@@ -269,6 +270,53 @@ def test_a_track_that_begins_later_is_announced(servers):
         counts = [len(re.findall(r"^m=", text, re.M)) for text in recorder.descriptions]
         assert counts == [1, 2], f"one track should be announced, then two: {counts}"
         server.wait_log("the stream's tracks have changed; it is tried again")
+
+
+def test_udp_goes_to_the_receiver_alone(servers):
+    """Whatever source its answer names."""
+    with Recorder(transports=("udp",), source="127.0.0.2") as recorder, contextlib.ExitStack() as stack:
+        server = forwarding(servers, recorder.url())
+        with publish(server):
+            wait_frames(recorder, 60)
+            victims = []
+            for port in recorder.server_ports:
+                victims.append(stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)))
+                victims[-1].bind(("127.0.0.2", port))
+            wait_frames(recorder, len(recorder.frames) + 60)
+        for victim in victims:
+            victim.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                victim.recv(2048)
+
+
+NOISE = {
+    "frames": b"$\x00\x00\x00" + b"$\xff\x00\x00" + b"$\x09\xff\xff" + bytes(65535),
+    "answers": b"RTSP/1.0 200 OK\r\nCSeq: 99\r\n\r\n" * 100,
+    "requests": b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n" * 20,
+}
+ENDS = {
+    "garbage": b"\x00\x01\x02\xff" * 50,
+    "long header": b"RTSP/1.0 200 OK\r\nX: " + b"x" * 20_000,
+    "flood": b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n" * 20_000,
+}
+
+
+@pytest.mark.parametrize("name", [*NOISE, *ENDS])
+def test_what_a_receiver_says_while_it_records(servers, name):
+    """Frames and messages of odd kinds do no harm; what is none ends the connection, which is tried again."""
+    with Recorder() as recorder:
+        server = forwarding(servers, recorder.url())
+        with publish(server) as publisher:
+            wait_frames(recorder, 60)
+            with contextlib.suppress(OSError):
+                recorder.sockets[-1].sendall({**NOISE, **ENDS}[name])
+            if name in ENDS:
+                server.wait_log("forward: .*; it is tried again", 10)
+                wait_until(lambda: recorder.count("RECORD") >= 2, 10, lambda: "it should be connected again")
+            else:
+                wait_frames(recorder, len(recorder.frames) + 60)
+                assert recorder.count("RECORD") == 1, "the recording should go on"
+            assert publisher.error is None, f"the publisher was disturbed: {publisher.error}"
 
 
 def test_bad_destinations_are_refused(servers):

@@ -9,7 +9,7 @@ import pytest
 
 from lib import api, ffmpeg, flv, hooks, http, media, publishing, rtmp, rtsp
 from lib.server import default_vhost
-from lib.timing import wait_until
+from lib.timing import SLOW, wait_until
 from test_rtsp import API, UDP, make, port_pair
 
 
@@ -269,19 +269,36 @@ def test_requests_in_a_wrong_order(server):
         assert client.announce(address, tags).status == 455, "ANNOUNCE after SETUP"
 
 
-def test_bad_packets_do_not_end_a_stream(server):
+@pytest.mark.parametrize("udp", [False, True], ids=["tcp", "udp"])
+def test_bad_packets_do_not_end_a_stream(server, udp):
     """RTP of length 0, of another version, truncated, on a channel that nobody set up; RTCP that is none."""
     tags = media.from_keyframe(media.plain())[:150]
 
     def send(client):
         bad = [(0, b""), (0, b"\x00" * 12), (0, b"\x80\x60"), (0, b"\x9f" + b"\xff" * 20), (2, b"\xbf" + b"\x01" * 40)]
-        bad += [(1, b""), (3, b"\x80\xc8\xff\xff"), (1, b"\x01" * 100), (77, b"x" * 1000), (255, b"")]
+        bad += [(1, b""), (3, b"\x80\xc8\xff\xff"), (1, b"\x01" * 100)]
+        bad += [] if udp else [(77, b"x" * 1000), (255, b"")]
         for tag in tags:
             client.send_tag(tag)
             client.send_packet(*bad[len(tag.body) % len(bad)])
 
-    received = published(server, tags, "s", False, send)
+    received = published(server, tags, "s", udp, send)
     rtsp.assert_arrived(tags, received, "beside bad packets")
+
+
+def test_setup_of_ten_thousand_tracks(server):
+    """Of a publisher: those that it announced are set up, others are refused, and it publishes."""
+    tags, address = media.tags(media.plain()), rtsp.url(server, "live/s")
+    before = server.rss_kb()
+    with publisher(server) as client:
+        assert client.announce(address, tags).status == 200
+        for track in range(10_000):
+            response = client.request("SETUP", f"{address}/streamid={track}", Transport=rtsp.TCP.format(2 * track % 200, 2 * track % 200 + 1))
+            want = (200,) if track < 2 else (404, 459)
+            assert response.status in want, f"track {track}: {want} was expected, {response} came"
+        assert client.request("RECORD", address).status == 200, "it should be able to publish then"
+    grown = server.rss_kb() - before
+    assert SLOW > 1 or grown < 8_000, f"10,000 SETUPs should not need memory, {grown} kB were added"
 
 
 def test_changes_while_recording(server):

@@ -3,6 +3,7 @@ what was sent comes, reconnecting, on demand, reload, credentials, loops."""
 
 import contextlib
 import signal
+import socket
 import time
 
 import pytest
@@ -154,15 +155,16 @@ def test_from_a_second_server(servers, transport):
 
 
 @pytest.mark.long
-def test_a_camera_that_reboots(servers):
-    """Every 2 s: it is asked again after some seconds each time, and players go on."""
-    with Camera(tags_of(), life=2) as camera:
+@pytest.mark.parametrize("life, plays", [(2, 4), (10, 3)], ids=["every-2s", "every-10s"])
+def test_a_camera_that_reboots(servers, life, plays):
+    """It is asked again after some seconds each time, and players go on."""
+    with Camera(tags_of(), life=life) as camera:
         server = puller(servers, ingest(camera.url()), rejoin=20_000)
         player = publishing.Collector(http.Live(server.http_port, "/live/cam.flv", wait=False))
-        wait_until(lambda: camera.count("PLAY") >= 4, 40, lambda: f"it should be asked 4 times: {camera.count('PLAY')}")
+        wait_until(lambda: camera.count("PLAY") >= plays, 45, lambda: f"it should be asked {plays} times: {camera.count('PLAY')}")
         times = camera.times("PLAY")
         gaps = [round(after - before, 1) for before, after in zip(times, times[1:])]
-        assert all(2 + 2.2 <= gap < 2 + 5 + (5 if SLOW else 0) for gap in gaps), f"a pause of 2.25 to 3.75 s should be before each: {gaps}"
+        assert all(life + 2.2 <= gap < life + 5 + (5 if SLOW else 0) for gap in gaps), f"a pause of 2.25 to 3.75 s should be before each: {gaps}"
         count = len(player.tags)
         wait_until(lambda: len(player.tags) > count + 20, 10, lambda: f"a player should go on: {len(player.tags)} tags")
 
@@ -264,15 +266,97 @@ def test_reload(servers):
         assert one.count("PLAY") == 1, f"an ingest that is the same should go on: {one.count('PLAY')} plays"
 
 
-def test_twenty_cameras(servers):
-    tags = tags_of()
+def test_a_hundred_cameras(servers):
+    """At once, half of them by UDP. Then all reboot at the same moment: each comes back, not all in the same second, and
+    none holds up the server."""
+    tags = media.from_keyframe(media.plain())[:300]
     with contextlib.ExitStack() as stack:
-        cameras = [stack.enter_context(Camera(tags, transports=("tcp",) if index % 2 else ("udp",))) for index in range(20)]
-        server = puller(servers, *[ingest(camera.url(), f"cam{index}") for index, camera in enumerate(cameras)])
+        cameras = [
+            stack.enter_context(Camera(tags, transports=("tcp",) if index % 2 else ("udp",), speed=0.2)) for index in range(100)
+        ]
+        server = puller(servers, *[ingest(camera.url(), f"cam{index}") for index, camera in enumerate(cameras)], rejoin=20_000)
 
         def flowing():
-            found = api.streams(server)
-            return [name for name, stream in found.items() if stream["frames"] > 100]
+            return [name for name, stream in api.streams(server).items() if stream["publish"]["active"] and stream["frames"] > 20]
 
-        wait_until(lambda: len(flowing()) == 20, 30, lambda: f"all of 20 should flow: {flowing()}")
-        assert len([one for one in api.clients(server) if one["type"] == "rtsp-pull"]) == 20, "each should be listed"
+        wait_until(lambda: len(flowing()) == 100, 40, lambda: f"all of 100 should flow, {len(flowing())} do")
+        assert len([one for one in api.clients(server) if one["type"] == "rtsp-pull"]) == 100, "each should be listed"
+        before = server.rss_kb()
+        for camera in cameras:
+            camera.drop()
+        asked = time.monotonic()
+        wait_until(lambda: all(camera.count("PLAY") == 2 for camera in cameras), 20, lambda: "each should be asked once more")
+        again = sorted(camera.times("PLAY")[1] - asked for camera in cameras)
+        assert again[0] > 2 and again[90] - again[10] > 0.6, f"they should be asked after 2.25 to 3.75 s, by chance: {again[::10]}"
+        wait_until(lambda: len(flowing()) == 100, 20, lambda: f"all of 100 should flow again, {len(flowing())} do")
+        grown = server.rss_kb() - before
+        assert SLOW > 1 or grown < 20_000, f"a second connection should not need more memory, {grown} kB were added"
+
+
+# --- bad input
+
+NOISE = [(0, b""), (0, b"\x00" * 12), (0, b"\x80\x60"), (2, b"\x9f" + b"\xff" * 20), (1, b""), (3, b"\x80\xc8\xff\xff"), (1, b"\x01" * 100)]
+
+
+@pytest.mark.parametrize("udp", [False, True], ids=["tcp", "udp"])
+def test_bad_packets_of_a_camera(servers, udp):
+    """RTP of length 0, of another version, truncated; RTCP that is none; interleaved on channels up to 255 that nobody set
+    up: the frames between them come."""
+    tags = tags_of()
+    noise = NOISE + ([] if udp else [(77, b"x" * 1000), (255, b""), (255, b"\x80" * 60_000)])
+    with Camera(tags, plays=1, speed=4, noise=noise, transports=("udp",) if udp else ("tcp",)) as camera:
+        received = pulled(puller(servers, on_demand(camera)))
+    rtsp.assert_arrived(tags, received, "beside bad packets")
+
+
+def test_the_last_channels(servers):
+    """A camera that chooses 252 to 255; and one that chooses what is no channel."""
+    tags = tags_of()
+    with Camera(tags, plays=1, speed=4, channel=252) as camera, Camera(tags, channel=254) as beyond:
+        server = puller(servers, on_demand(camera), ingest(beyond.url(), "b"))
+        rtsp.assert_arrived(tags, pulled(server), "channels 252 to 255")
+        server.wait_log("ingest b: .*SETUP: Transport: .*; it is tried again")
+
+
+NO_MEDIA = "v=0\r\no=- 0 0 IN IP4 0.0.0.0\r\ns=x\r\nt=0 0\r\n"
+DESCRIPTIONS = {
+    "no-media": (NO_MEDIA, "description: no media"),
+    "empty": ("", "description: "),
+    "garbage": ("\x01\x02=\n" * 50, "description: "),
+    "unknown-codec": (NO_MEDIA + "m=video 0 RTP/AVP 96\r\na=rtpmap:96 NOSUCH/90000\r\n", "NOSUCH"),
+    "700-tracks": (NO_MEDIA + "m=audio 0 RTP/AVP 0\r\n" * 700, "more than 64 m= lines"),
+    "too-long": (NO_MEDIA + "a=x\r\n" * 10_000, "body"),
+}
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_bad_descriptions_of_a_camera(servers, name):
+    text, why = DESCRIPTIONS[name]
+    with Camera(tags_of(), change=lambda _: text) as camera:
+        server = puller(servers, ingest(camera.url()))
+        server.wait_log(f"ingest cam: .*{why}.*; it is tried again")
+        assert "cam" not in api.streams(server) or not api.streams(server)["cam"]["publish"]["active"], "nothing should be published"
+
+
+def test_a_camera_with_sixty_tracks(servers):
+    """The first are set up, as many as a session has."""
+    with Camera(tags_of(), change=lambda text: text + "m=audio 0 RTP/AVP 0\r\na=control:x=3\r\n" * 58) as camera:
+        server = puller(servers, ingest(camera.url()))
+        api.wait_stream(server, "cam", lambda stream: stream["frames"] > 20, seconds=10)
+        assert camera.count("SETUP") <= 16, f"at most 16 tracks should be set up: {camera.count('SETUP')}"
+
+
+def test_udp_goes_to_the_camera_alone(servers):
+    """Whatever source the camera's answer names: receiver reports go to the address of the connection."""
+    with Camera(tags_of(), transports=("udp",), source="127.0.0.2") as camera, contextlib.ExitStack() as stack:
+        server = puller(servers, ingest(camera.url()))
+        api.wait_stream(server, "cam", lambda stream: stream["frames"] > 20, seconds=10)
+        victims = []
+        for port in camera.server_ports:
+            victims.append(stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)))
+            victims[-1].bind(("127.0.0.2", port))
+        time.sleep(6)  # reports are sent each 5 s
+        for victim in victims:
+            victim.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                victim.recv(2048)

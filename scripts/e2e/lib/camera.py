@@ -31,19 +31,23 @@ class Camera:
     parameter sets; otherwise they are in the stream alone. early: RTP comes before PLAY's answer. transports: those that
     are accepted; others get 461. back_channel: an audio track for the way back, before the others. redirect: where to.
     plays: so many plays; then the camera closes the connection when the tags are over. life: seconds after which a play
-    breaks off, as when the camera reboots. speed: times real time; paced by the tags' times."""
+    breaks off, as when the camera reboots. speed: times real time; paced by the tags' times. change: a function of the
+    description's text. channel: added to the interleaved channels that are asked for. source: in the answers to SETUP by
+    UDP. noise: (channel, bytes) that are sent between frames."""
 
     def __init__(
         self, tags, port=0, user="", password="", schemes=("digest", "basic"), content_base=True, control="trackID={}",
         sprop=True, early=False, transports=("tcp", "udp"), back_channel=False, redirect="", plays=0, life=0, speed=1,
-        cseq=True, silent=False,
+        cseq=True, silent=False, change=lambda text: text, channel=0, source="", noise=(),
     ):  # fmt: skip
         self.tags, self.user, self.password, self.schemes = tags, user, password, schemes
         self.content_base, self.control, self.sprop, self.early = content_base, control, sprop, early
         self.transports, self.back_channel, self.redirect = transports, back_channel, redirect
         self.plays, self.life, self.speed, self.cseq, self.silent = plays, life, speed, cseq, silent
+        self.change, self.channel, self.source, self.noise = change, channel, source, noise
         self.requests = []  # (time, method, URL, head)
         self.reports = 0  # RTCP that came
+        self.server_ports = []  # of UDP
         self.sockets = []
         self.stopping = threading.Event()
         self.listener = socket.create_server(("127.0.0.1", port))
@@ -58,6 +62,8 @@ class Camera:
 
     def stop(self):
         self.stopping.set()
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)  # its accept() would take one more connection
         self.listener.close()
         self.drop()
 
@@ -191,15 +197,16 @@ class _Session:
             text = re.sub(r"; sprop-parameter-sets=\S+", "", text)
         if self.camera.back_channel:
             text += "m=audio 0 RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\na=control:back\r\na=sendonly\r\n"
-        return text
+        return self.camera.change(text)
 
     def _set_up(self, head, url):
         channel = 2 * int(url[-1])
         if found := re.search(r"interleaved=(\d+)-(\d+)", head):
             if "tcp" not in self.camera.transports:
                 return self._respond(head, "461 Unsupported Transport")
-            self.transport[channel] = (int(found[1]),)
-            return self._respond(head, Session="77;timeout=60", Transport=f"RTP/AVP/TCP;unicast;interleaved={found[1]}-{found[2]}")
+            first = int(found[1]) + self.camera.channel
+            self.transport[channel] = (first,)
+            return self._respond(head, Session="77;timeout=60", Transport=f"RTP/AVP/TCP;unicast;interleaved={first}-{first + 1}")
         if "udp" not in self.camera.transports:
             return self._respond(head, "461 Unsupported Transport")
         ports = re.search(r"client_port=(\d+)-(\d+)", head)
@@ -207,8 +214,11 @@ class _Session:
         for one in ends:
             one.bind(("127.0.0.1", 0))
         self.transport[channel] = (*ends, int(ports[1]), int(ports[2]))
+        self.camera.server_ports += [one.getsockname()[1] for one in ends]
         server_port = "-".join(str(one.getsockname()[1]) for one in ends)
-        self._respond(head, Session="77;timeout=60", Transport=f"RTP/AVP;unicast;client_port={ports[1]}-{ports[2]};server_port={server_port}")
+        source = f";source={self.camera.source}" if self.camera.source else ""
+        transport = f"RTP/AVP;unicast{source};client_port={ports[1]}-{ports[2]};server_port={server_port}"
+        self._respond(head, Session="77;timeout=60", Transport=transport)
 
     def _play(self, head):
         camera = self.camera
@@ -267,10 +277,14 @@ class _Session:
                 self._send_packet(channel, data[:1] + bytes([data[1] & 127]) + data[2:])
         for channel, data in self.packets(tag):
             self._send_packet(channel, data)
+        for channel, data in self.camera.noise:
+            self._send_packet(channel, data)
 
     def _send_packet(self, channel, data):
-        way = self.transport[channel & ~1]
-        if len(way) == 1:
+        way = self.transport.get(channel & ~1)
+        if not way:  # noise on a channel that nobody set up
+            self._send(struct.pack("!BBH", 36, channel, len(data)) + data)
+        elif len(way) == 1:
             self._send(struct.pack("!BBH", 36, way[0] + channel % 2, len(data)) + data)
         else:
             way[channel % 2].sendto(data, ("127.0.0.1", way[2 + channel % 2]))

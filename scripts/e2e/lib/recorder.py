@@ -136,8 +136,10 @@ class _Session(camera._Session):
         ports = re.search(r"client_port=(\d+)-(\d+)", head) or ["", 0, 0]  # a request of TCP has none
         for index, one in enumerate(ends):
             threading.Thread(target=self._receive, args=(one, 2 * track + index, int(ports[1 + index])), daemon=True).start()
+        recorder.server_ports += [one.getsockname()[1] for one in ends]
         server = ";server_port=" + "-".join(str(one.getsockname()[1]) for one in ends) if recorder.server_port else ""
         client = ports[0] and f";{ports[0]}"
+        client += f";source={recorder.source}" if recorder.source else ""
         self._respond(head, **self._session("SETUP"), Transport=f"RTP/AVP;unicast{client}{server};mode=record")
 
     def _receive(self, ends, channel, port):
