@@ -32,15 +32,10 @@ Result<base::Slice> read_aac_config(BitReader& b) {
     return base::Slice::copy(bytes);
 }
 
-}  // namespace
-
-Result<StreamMuxConfig> parse_stream_mux_config(std::span<const uint8_t> config) {
-    BitReader b(config);
-    return parse_stream_mux_config(b);
-}
+constexpr uint32_t kSyncExtension = 0x2b7;  // 11 bits
 
 // 1.7.3.1, table 1.42.
-Result<StreamMuxConfig> parse_stream_mux_config(BitReader& b) {
+Result<StreamMuxConfig> parse_config(BitReader& b, bool of_description) {
     StreamMuxConfig config;
     if (b.bit()) return fail(Code::kProtocol, "StreamMuxConfig: audioMuxVersion 1 is not supported");
     if (!b.bit()) return fail(Code::kProtocol, "StreamMuxConfig: streams of different framing are not supported");
@@ -48,9 +43,10 @@ Result<StreamMuxConfig> parse_stream_mux_config(BitReader& b) {
     if (b.bits(4) != 0 || b.bits(3) != 0)
         return fail(Code::kProtocol, "StreamMuxConfig: several programs or layers are not supported");
     config.aac_config = TRY(read_aac_config(b), "StreamMuxConfig");
-    // GStreamer's ends here.
+    // GStreamer's ends here, or has an extension of the AudioSpecificConfig (SBR), whose place is not here.
     constexpr size_t kRest = 3 + 8 + 1 + 1;
     if (b.bits_left() < kRest) return config;
+    if (BitReader ahead = b; of_description && ahead.bits(11) == kSyncExtension) return config;
     if (b.bits(3) != 0) return fail(Code::kProtocol, "StreamMuxConfig: frames of fixed length are not supported");
     b.skip(8);  // latmBufferFullness
     if (b.bit()) {
@@ -65,6 +61,15 @@ Result<StreamMuxConfig> parse_stream_mux_config(BitReader& b) {
     if (!b.ok()) return fail(Code::kProtocol, "StreamMuxConfig: too short");
     return config;
 }
+
+}  // namespace
+
+Result<StreamMuxConfig> parse_stream_mux_config(std::span<const uint8_t> config) {
+    BitReader b(config);
+    return parse_config(b, true);
+}
+
+Result<StreamMuxConfig> parse_stream_mux_config(BitReader& b) { return parse_config(b, false); }
 
 LatmDepacketizer::LatmDepacketizer(const PayloadFormat& format)
     : in_band_(format.latm_config_in_band), units_(format.clock_rate) {

@@ -51,6 +51,8 @@ TEST(LatmPayload, RefusesOtherKindsWithAReason) {
     EXPECT_EQ(reason("4000"), "StreamMuxConfig: AAC configuration of 1 bytes");
     EXPECT_EQ(reason("400023203fe0"), "StreamMuxConfig: too short");  // other data, whose length is missing
     EXPECT_EQ(reason("40002320"), "accepted");                        // as GStreamer writes it
+    EXPECT_EQ(reason("40002420adca00"), "accepted");                  // the same, of 1210 and 56e500
+    EXPECT_EQ(reason("40002420400000"), "StreamMuxConfig: frames of fixed length are not supported");
 }
 
 TEST(LatmPayload, AnElementIsAFrame) {
