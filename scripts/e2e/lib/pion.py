@@ -1,14 +1,10 @@
 """pion/webrtc as publisher and player (scripts/e2e/pion), built by the first test that needs it, and what it publishes."""
 
-import fcntl
 import json
-import os
-import re
-import shutil
 import subprocess
 from pathlib import Path
 
-from . import ffmpeg, media
+from . import ffmpeg, golang, media
 from .server import OBJS
 from .timing import scaled
 
@@ -28,43 +24,12 @@ ENCODERS = {
 }  # fmt: skip
 
 
-# Debian's Go is older than pion's sources need; the module proxy has newer ones. Go checks what it gets there.
-TOOLCHAIN = "golang.org/toolchain@v0.0.1-go1.22.12.linux-amd64"
-
-
-def is_there():
-    return bool(shutil.which("go"))
-
-
-def _go():
-    """The program, of 1.20 or later."""
-    version = subprocess.run(["go", "version"], capture_output=True, text=True, check=True).stdout
-    if int(re.search(r"go1\.(\d+)", version)[1]) >= 20:
-        return "go"
-    got = subprocess.run(["go", "mod", "download", "-json", TOOLCHAIN], cwd=PROGRAM.parent, capture_output=True, text=True, check=False)
-    assert got.returncode == 0, f"{version} is too old, and there is no {TOOLCHAIN}: {got.stdout}{got.stderr}"
-    root = PROGRAM.parent / "go"
-    shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(json.loads(got.stdout)["Dir"], root, copy_function=shutil.copyfile)
-    for folder, _, files in os.walk(root):
-        os.chmod(folder, 0o755)
-        if folder.startswith((str(root / "bin"), str(root / "pkg/tool"))):
-            for name in files:
-                os.chmod(os.path.join(folder, name), 0o755)
-    return str(root / "bin/go")
+is_there = golang.is_there
 
 
 def build():
     """The program, newer than its sources."""
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    with (PROGRAM.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        newest = max(path.stat().st_mtime for path in SOURCE.iterdir())
-        if not PROGRAM.exists() or PROGRAM.stat().st_mtime < newest:
-            environment = {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOROOT": ""}
-            done = subprocess.run([_go(), "build", "-o", PROGRAM, "."], cwd=SOURCE, env=environment, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"go build in {SOURCE}: {done.stderr[-3000:]}"
-    return PROGRAM
+    return golang.build(SOURCE, PROGRAM)
 
 
 def video(codec):
