@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bluenviron/gortsplib/v4"
-	"github.com/bluenviron/gortsplib/v4/pkg/base"
-	"github.com/bluenviron/gortsplib/v4/pkg/description"
-	"github.com/bluenviron/gortsplib/v4/pkg/format"
+	"github.com/bluenviron/gortsplib/v5"
+	"github.com/bluenviron/gortsplib/v5/pkg/base"
+	"github.com/bluenviron/gortsplib/v5/pkg/description"
+	"github.com/bluenviron/gortsplib/v5/pkg/format"
 	"github.com/pion/rtp"
 )
 
@@ -28,11 +28,11 @@ func check(what string, err error) {
 	}
 }
 
-func transport(name string) *gortsplib.Transport {
-	kinds := map[string]gortsplib.Transport{"tcp": gortsplib.TransportTCP, "udp": gortsplib.TransportUDP}
+func protocol(name string) *gortsplib.Protocol {
+	kinds := map[string]gortsplib.Protocol{"tcp": gortsplib.ProtocolTCP, "udp": gortsplib.ProtocolUDP}
 	kind, known := kinds[name]
 	if !known {
-		fail("transport", fmt.Errorf("%q is neither tcp nor udp", name))
+		fail("protocol", fmt.Errorf("%q is neither tcp nor udp", name))
 	}
 	return &kind
 }
@@ -47,8 +47,8 @@ func main() {
 
 	url, err := base.ParseURL(*from)
 	check("URL", err)
-	player := gortsplib.Client{Transport: transport(*play)}
-	check("connecting", player.Start(url.Scheme, url.Host))
+	player := gortsplib.Client{Scheme: url.Scheme, Host: url.Host, Protocol: protocol(*play)}
+	check("connecting", player.Start())
 	defer player.Close()
 	session, _, err := player.Describe(url)
 	check("DESCRIBE", err)
@@ -61,7 +61,7 @@ func main() {
 		same[media] = &description.Media{Type: media.Type, Formats: media.Formats}
 		announced.Medias = append(announced.Medias, same[media])
 	}
-	publisher := gortsplib.Client{Transport: transport(*record)}
+	publisher := gortsplib.Client{Protocol: protocol(*record)}
 	check("publishing", publisher.StartRecording(*to, announced))
 	defer publisher.Close()
 

@@ -11,7 +11,7 @@ from .server import OBJS
 
 # Debian's Go is older than the sources need; the module proxy has newer ones. Go checks what it gets there.
 TOOLCHAIN_COPY = OBJS / "pion" / "go"
-TOOLCHAIN = "golang.org/toolchain@v0.0.1-go1.22.12.linux-amd64"
+TOOLCHAIN = "golang.org/toolchain@v0.0.1-go1.25.5.linux-amd64"
 
 
 def is_there():
@@ -19,9 +19,9 @@ def is_there():
 
 
 def _go():
-    """The program, of 1.20 or later."""
+    """The program, of 1.21 or later: these fetch a newer toolchain themselves where a module needs one."""
     version = subprocess.run(["go", "version"], capture_output=True, text=True, check=True).stdout
-    if int(re.search(r"go1\.(\d+)", version)[1]) >= 20:
+    if int(re.search(r"go1\.(\d+)", version)[1]) >= 21:
         return "go"
     got = subprocess.run(["go", "mod", "download", "-json", TOOLCHAIN], cwd=OBJS, capture_output=True, text=True, check=False)
     assert got.returncode == 0, f"{version} is too old, and there is no {TOOLCHAIN}: {got.stdout}{got.stderr}"
