@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -205,6 +206,55 @@ TEST_F(ProcessTest, OutputIsAppendedAndDescriptorsStayHere) {
     all << file.rdbuf();
     EXPECT_EQ(all.str(), "out\nerr\n0 1 2 3 \nout\nerr\n0 1 2 3 \n");  // 3 was opened by ls itself
     unlink(path);
+}
+
+TEST_F(ProcessTest, ErrorsInAnotherFileWithoutSecrets) {
+    char out[] = "/tmp/process_test.XXXXXX", err[] = "/tmp/process_test.XXXXXX";
+    ::close(mkstemp(out));
+    ::close(mkstemp(err));
+    setenv("SECRET_OF_TEST", "1", 1);
+    setenv("OTHER_OF_TEST", "2", 1);
+    auto process = start_process(
+        {{"sh", "-c", "echo err >&2; env | grep OF_TEST; read line && echo input; echo $$"}, out, err, {"SECRET_"}});
+    ASSERT_TRUE(ok(process));
+    ASSERT_TRUE(ok((*process)->wait(soon())));
+    std::stringstream written, errors;
+    written << std::ifstream(out).rdbuf();
+    errors << std::ifstream(err).rdbuf();
+    EXPECT_EQ(written.str(), fmt::format("OTHER_OF_TEST=2\n{}\n", (*process)->pid()));
+    EXPECT_EQ(errors.str(), "err\n");
+    unlink(out);
+    unlink(err);
+    EXPECT_FALSE(start_process({{"true"}, "/nonexistent/log"}));
+}
+
+TEST_F(ProcessTest, ProcessorTimeIsCounted) {
+    auto process = start_process({{"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"}, ""});
+    ASSERT_TRUE(ok(process));
+    auto exit = (*process)->wait(soon());
+    ASSERT_TRUE(ok(exit));
+    EXPECT_GT(exit->cpu_us, 1'000);
+}
+
+// What a child has started is not left behind when the child ends.
+TEST_F(ProcessTest, TheGroupEndsWithItsLeader) {
+    char out[] = "/tmp/process_test.XXXXXX";
+    ::close(mkstemp(out));
+    auto process = start_process({{"sh", "-c", "sleep 100 & echo $!"}, out});
+    ASSERT_TRUE(ok(process));
+    ASSERT_TRUE(ok((*process)->wait(soon())));
+    pid_t left = 0;
+    std::ifstream(out) >> left;
+    ASSERT_GT(left, 0);
+    // Where nobody reaps orphans it is a zombie afterwards.
+    const auto lives = [&] {
+        std::ifstream stat(fmt::format("/proc/{}/stat", left));
+        std::string id, name, state;
+        return stat >> id >> name >> state && state != "Z";
+    };
+    for (int i = 0; i < 100 && lives(); ++i) ASSERT_TRUE(ok(sleep_ms(10)));
+    EXPECT_FALSE(lives()) << "process " << left << " should be gone";
+    unlink(out);
 }
 
 TEST_F(ProcessTest, CancelledWhileWaiting) {

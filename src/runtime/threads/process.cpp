@@ -1,7 +1,10 @@
 #include "runtime/threads/process.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,9 +39,8 @@ class Child final : public ParkedHandler {
     void signal(int number) {
         if (!reaped_) kill(-pid_, number);
     }
-    void wait_for_end() {  // of a killed process; blocks
-        siginfo_t info{};
-        if (!reaped_) waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED);
+    void wait_for_end() {  // of a process that is killed, or whose program was not loaded; blocks
+        if (!reaped_ && pid_ > 0) waitpid(pid_, nullptr, 0);
         reaped_ = true;
     }
 
@@ -62,49 +64,109 @@ class Child final : public ParkedHandler {
 Immortal<std::vector<std::unique_ptr<Child>>> immortal_dying;
 auto& dying = immortal_dying.value;
 
-struct SpawnAttributes {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    SpawnAttributes() {
-        posix_spawn_file_actions_init(&files);
-        posix_spawnattr_init(&attributes);
-    }
-    SpawnAttributes(const SpawnAttributes&) = delete;
-    ~SpawnAttributes() {
-        posix_spawn_file_actions_destroy(&files);
-        posix_spawnattr_destroy(&attributes);
-    }
+// All that the new process needs, prepared before it exists: it shares our memory until it has loaded its program, and
+// may only make system calls.
+struct Launch {
+    char** arguments;
+    char** environment;
+    const char* output;
+    const char* error;
+    pid_t parent;
+    int report;  // errno of a failure is written there; closed by execvpe
 };
 
-// The child gets none of our descriptors, default signals, and a process group of its own: a Ctrl-C at our terminal
+[[noreturn]] void give_up(const Launch& launch) {
+    const int error = errno;
+    (void)!write(launch.report, &error, sizeof error);
+    _exit(127);
+}
+
+void become_standard(const Launch& launch, const char* path, int flags, int target) {
+    const int fd = open(path, flags, 0644);
+    if (fd < 0 || (fd != target && dup2(fd, target) < 0)) give_up(launch);
+}
+
+// Our own descriptors are close-on-exec; those of libraries need not be.
+void close_others_on_exec(const Launch& launch) {
+    constexpr int kFirst = 3, kMost = 4096;
+    if (syscall(SYS_close_range, kFirst, ~0u, CLOSE_RANGE_CLOEXEC) == 0) return;
+    for (int fd = kFirst; fd < kMost; ++fd)  // a kernel before 5.11, or valgrind
+        if (fd != launch.report) close(fd);
+}
+
+// In the new process: no descriptors of ours, default signals, and a process group of its own: a Ctrl-C at our terminal
 // reaches only us, and a kill reaches the child's children too.
-void prepare(SpawnAttributes& spawn, const ProcessOptions& options) {
-    const bool to_file = !options.output_file.empty();
-    const char* output = to_file ? options.output_file.c_str() : "/dev/null";
-    posix_spawn_file_actions_addopen(&spawn.files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&spawn.files, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0644);
-    posix_spawn_file_actions_adddup2(&spawn.files, 1, 2);
-    posix_spawn_file_actions_addclosefrom_np(&spawn.files, 3);
-    sigset_t signals;
-    sigemptyset(&signals);
-    posix_spawnattr_setsigmask(&spawn.attributes, &signals);
-    sigfillset(&signals);
-    posix_spawnattr_setsigdefault(&spawn.attributes, &signals);
-    posix_spawnattr_setpgroup(&spawn.attributes, 0);
-    posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+[[noreturn]] void run_child(const Launch& launch) {
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) sigaction(number, &by_default, nullptr);
+    setpgid(0, 0);
+    // Its parent is the thread, not the process: the loop's, which lives as long as the process. If that has ended
+    // already, no signal will come.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(launch);
+    if (getppid() != launch.parent) _exit(127);
+    become_standard(launch, "/dev/null", O_RDONLY, 0);
+    become_standard(launch, launch.output, O_WRONLY | O_CREAT | O_APPEND, 1);
+    if (launch.error)
+        become_standard(launch, launch.error, O_WRONLY | O_CREAT | O_APPEND, 2);
+    else if (dup2(1, 2) < 0)
+        give_up(launch);
+    close_others_on_exec(launch);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execvpe(launch.arguments[0], launch.arguments, launch.environment);
+    give_up(launch);
+}
+
+// posix_spawn has no attribute for PR_SET_PDEATHSIG, so this is what it does inside, with that. A signal handler must
+// not run in the child, which has our memory: all signals are blocked until it has its own.
+[[gnu::noinline]] pid_t launch_child(const Launch& launch) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = vfork();
+    if (pid == 0) run_child(launch);
+    const int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+    return pid;
+}
+
+std::vector<char*> passed_environment(const std::vector<std::string>& hidden) {
+    std::vector<char*> passed;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string_view text = *entry;
+        if (std::ranges::none_of(hidden, [&](const std::string& prefix) { return text.starts_with(prefix); }))
+            passed.push_back(*entry);
+    }
+    passed.push_back(nullptr);
+    return passed;
 }
 
 base::Result<void> Child::start(const ProcessOptions& options) {
     if (options.arguments.empty()) return base::fail(base::Code::kConfig, "no program to start");
+    const std::string what = fmt::format("starting {}", options.arguments[0]);
     std::vector<char*> arguments;
     for (const auto& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
-    SpawnAttributes spawn;
-    prepare(spawn, options);
-    const int error = posix_spawnp(&pid_, arguments[0], &spawn.files, &spawn.attributes, arguments.data(), environ);
+    std::vector<char*> environment = passed_environment(options.hidden_environment);
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return base::fail_errno(what, errno);
+    const Launch launch{arguments.data(),
+                        environment.data(),
+                        options.output_file.empty() ? "/dev/null" : options.output_file.c_str(),
+                        options.error_file.empty() ? nullptr : options.error_file.c_str(),
+                        getpid(),
+                        report[1]};
+    pid_ = launch_child(launch);
+    int error = pid_ < 0 ? errno : 0;
+    close(report[1]);
+    if (pid_ > 0 && read(report[0], &error, sizeof error) != sizeof error) error = 0;
+    close(report[0]);
     if (error) {
-        reaped_ = true;
-        return base::fail_errno(fmt::format("starting {}", options.arguments[0]), error);
+        wait_for_end();
+        return base::fail_errno(what, error);
     }
     return watch_end();
 }
@@ -147,10 +209,17 @@ void Child::die() {
 bool Child::reap() {
     if (reaped_) return true;
     siginfo_t info{};
-    const int result = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG);
-    if (result < 0 ? errno != ECHILD : info.si_pid == 0) return false;
+    const int found = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (found < 0 ? errno != ECHILD : info.si_pid == 0) return false;
     reaped_ = true;
-    (info.si_code == CLD_EXITED ? exit_.code : exit_.signal) = info.si_status;
+    // While it is not reaped its number is its own: what is left of its group is meant by it.
+    kill(-pid_, SIGKILL);
+    int status = 0;
+    rusage usage{};
+    if (wait4(pid_, &status, 0, &usage) != pid_) return true;
+    if (WIFSIGNALED(status)) exit_.signal = WTERMSIG(status);
+    if (WIFEXITED(status)) exit_.code = WEXITSTATUS(status);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) exit_.cpu_us += time.tv_sec * 1'000'000 + time.tv_usec;
     return true;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
-// Child processes: started without copying this process (no plain fork); their exit is awaited through a pidfd, never
-// by a blocking wait.
+// Child processes: started without a shell and without copying this process (vfork); their exit is awaited through a
+// pidfd, never by a blocking wait. The kernel kills a child when this process ends, also by SIGKILL. What a child
+// starts itself is in its process group: it is signalled and killed with it, but outlives a SIGKILL of this process.
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,16 +21,22 @@ class Process {
     struct Exit {
         int code = 0;  // when signal is 0
         int signal = 0;
+        int64_t cpu_us = 0;  // processor time, of it and of the children that it waited for
     };
     virtual pid_t pid() const = 0;
     virtual base::Result<Exit> wait(Deadline deadline) = 0;
-    virtual void send_signal(int signal) = 0;
+    virtual void send_signal(int signal) = 0;  // to its process group
 };
 
 struct ProcessOptions {
     std::vector<std::string> arguments;  // arguments[0] is the program, looked up in PATH
     std::string output_file;             // stdout and stderr go there, appended; empty: /dev/null
+    std::string error_file{};            // stderr, if it has another file
+    // Variables of the environment whose names begin so are not passed on: they may hold secrets.
+    std::vector<std::string> hidden_environment{};
 };
+// Only on the loop's thread, whose end would kill the child. kSystem with the errno of what failed, ENOENT without the
+// program. Does not yield; the thread is suspended until the program is loaded, about a millisecond.
 base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& options);
 
 }  // namespace runtime
