@@ -35,6 +35,7 @@ void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vecto
 void compare_named_blocks(const Vhost& before, const Vhost& after, std::vector<Change>& changes) {
     for (const Section& section : sections()) {
         for (const NamedBlock& block : section.named_blocks) {
+            if (!block.text || find_named_block(block.path) != &block) continue;
             Change change{after.name, find_row(std::string(block.path) + "/enabled"), block.text(before),
                           block.text(after)};
             if (change.before != change.after) changes.push_back(std::move(change));

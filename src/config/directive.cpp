@@ -104,7 +104,8 @@ std::vector<Block> make_blocks(const std::vector<Row>& rows_of_sections) {
         };
         const auto around = std::ranges::find(blocks, block.path.substr(0, block.path.rfind('/')), &Block::path);
         const bool is_part = around != blocks.end() && around->path != "vhost" && !around->missing;
-        if (has(block.path + "/enabled", &Row::path) || (is_part && has(block.path, &Row::scope)))
+        if (has(block.path + "/enabled", &Row::path) || (is_part && has(block.path, &Row::scope)) ||
+            find_free_block(block.path))
             block.missing = nullptr;
         else if (block.missing->state == features::kNotBuiltIn)
             block.free_form = true;
@@ -138,15 +139,19 @@ constexpr Alias kAliases[] = {
 };
 
 // The rows of each section's own blocks, which are those that it can switch on, come before rows in blocks of others.
+// Of a row that several sections have, the first.
 std::vector<Row> rows_of_sections() {
     std::vector<Row> rows, in_other_blocks;
+    std::set<std::string> paths;
     for (const Section& section : sections()) {
         std::vector<Row> added;
         section.add_rows(added);
         std::set<std::string> own{""};
         for (const Row& row : added)
             if (row.name == "enabled") own.insert(row.scope);
-        for (Row& row : added) (own.contains(row.scope) ? rows : in_other_blocks).push_back(std::move(row));
+        for (Row& row : added)
+            if (paths.insert(row.path()).second)
+                (own.contains(row.scope) ? rows : in_other_blocks).push_back(std::move(row));
     }
     std::ranges::move(in_other_blocks, std::back_inserter(rows));
     return rows;

@@ -1,5 +1,7 @@
 #include "config/section.h"
 
+#include <fmt/format.h>
+
 #include "config/sections.h"
 
 namespace config {
@@ -26,6 +28,25 @@ const NamedBlock* find_named_block(std::string_view path) {
         for (const NamedBlock& block : section.named_blocks)
             if (block.path == path) return &block;
     return nullptr;
+}
+
+const FreeBlock* find_free_block(std::string_view path) {
+    for (const Section& section : sections())
+        for (const FreeBlock& block : section.free_blocks)
+            if (block.path == path) return &block;
+    return nullptr;
+}
+
+std::string draft_text(std::string_view path, const Vhost& vhost, std::string (*shown)(std::string_view value)) {
+    const std::string inside = std::string(path) + "/";
+    std::string text;
+    for (const Row& row : rows()) {
+        const bool is_own = row.scope == path || (row.scope.starts_with(inside) && !find_named_block(row.scope));
+        if (!is_own || !row.supported()) continue;
+        const std::string value = row.binding.get({nullptr, &vhost});
+        if (value != row.initial) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, shown(value));
+    }
+    return text;
 }
 
 bool Checks::was_set(const Vhost& vhost, std::string_view path) const {

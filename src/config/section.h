@@ -45,14 +45,27 @@ class Checks {
 };
 
 // A block of a vhost that may be given several times, each time with another name: ingest NAME { }. Its rows, and those
-// of blocks inside it, are bound to one struct, the draft, which has its defaults when a block begins.
+// of blocks inside it, are bound to one struct, the draft, which has its defaults when a block begins. A block inside
+// it may be one, too. Several sections may have the same block: it is that of the first.
 struct NamedBlock {
     std::string_view path;  // "vhost/ingest"
     // At the end of a block: adds the draft to the vhost's list. name: may be empty. location: of the block.
     void (*keep)(Vhost& vhost, const std::string& name, const Location& location);
-    // The whole list as one line, for the differences of a reload and for the log: without passwords.
-    std::string (*text)(const Vhost& vhost);
+    // The whole list as one line, for the differences of a reload and for the log: without passwords. Null: the block
+    // is inside another one, whose text has it.
+    std::string (*text)(const Vhost& vhost) = nullptr;
 };
+
+// A block whose directives are free (Block::free_form): options that are passed on.
+struct FreeBlock {
+    std::string_view path;  // "vhost/transcode/engine/vparams"
+    void (*add)(Vhost& vhost, const std::string& name, Words words);
+};
+
+// The directives in a named block's draft that have other values than by default: "vbitrate 800, vcodec libx264". For
+// NamedBlock::keep. Does not have those of free blocks and of named blocks inside it. shown: makes of a value what may
+// be logged.
+std::string draft_text(std::string_view path, const Vhost& vhost, std::string (*shown)(std::string_view value));
 
 struct Section {
     std::string_view service;
@@ -61,16 +74,18 @@ struct Section {
     std::vector<Block> blocks{};
     std::vector<Listener> listeners{};
     std::vector<NamedBlock> named_blocks{};
+    std::vector<FreeBlock> free_blocks{};
     // Called when all values are set: the first once, the second for each vhost.
     void (*check)(Checks& checks) = nullptr;
     void (*check_vhost)(Checks& checks, Vhost& vhost) = nullptr;
 };
 
 // Must be called before anything else of config/ is used, once for each service. The rows are in the order of the
-// calls.
+// calls; of several with the same path, in a block that services share, the first counts.
 void add_section(Section section);
 std::span<const Section> sections();
 // Null: there is none of that path.
 const NamedBlock* find_named_block(std::string_view path);
+const FreeBlock* find_free_block(std::string_view path);
 
 }  // namespace config

@@ -20,7 +20,62 @@ struct OfVhost {
     std::string name = "x";
 };
 
+// Blocks inside one another, of which there may be several: transcode has rows without effect, too.
+struct Part {
+    std::string name{};
+    int rate = 1;
+    std::vector<std::string> options{};
+};
+struct Whole {
+    std::string name{};
+    std::string tool{};
+    Commands commands{};
+    std::vector<Part> parts{};
+    std::string text{};
+};
+struct Wholes {
+    Whole draft{};
+    Part part{};
+    std::vector<Whole> all{};
+};
+
+void add_named_rows(std::vector<Row>& rows) {
+    const Scope whole{"vhost/transcode",
+                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<Wholes>().draft); }};
+    rows.push_back(row(whole, "ffmpeg", &Whole::tool, none(), kLive, "A text."));
+    rows.push_back(list_row(whole, "enabled", &Whole::commands, kLive, "Commands.", "a b"));
+    const Scope part{"vhost/transcode/engine",
+                     [](const auto& root) -> decltype(auto) { return (root.vhost->template get<Wholes>().part); }};
+    rows.push_back(row(part, "vbitrate", &Part::rate, count(1, 9), kLive, "A number."));
+}
+
+void keep_part(Vhost& vhost, const std::string& name, const Location&) {
+    auto& wholes = vhost.get<Wholes>();
+    wholes.draft.parts.push_back(wholes.part);
+    wholes.draft.parts.back().name = name;
+    wholes.part.options.clear();
+}
+void keep_whole(Vhost& vhost, const std::string& name, const Location&) {
+    auto& wholes = vhost.get<Wholes>();
+    wholes.draft.name = name;
+    wholes.draft.text = draft_text("vhost/transcode", vhost, [](std::string_view value) { return std::string(value); });
+    wholes.all.push_back(wholes.draft);
+    wholes.draft.parts.clear();
+}
+void keep_never(Vhost&, const std::string&, const Location&) { ADD_FAILURE() << "the first section's counts"; }
+std::string text_of_wholes(const Vhost& vhost) {
+    std::string text;
+    for (const Whole& whole : vhost.get<Wholes>().all) text += whole.name + " ";
+    return text;
+}
+void add_option(Vhost& vhost, const std::string& name, Words words) {
+    auto& options = vhost.get<Wholes>().part.options;
+    options.push_back(name);
+    options.insert(options.end(), words.begin(), words.end());
+}
+
 void add_rows(std::vector<Row>& rows) {
+    add_named_rows(rows);
     const Scope server{"novel_server",
                        [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<Server>()); }};
     rows.push_back(row(server, "enabled", &Server::enabled, none(), kRestart, "A server."));
@@ -53,8 +108,14 @@ const bool kAdded = [] {
                  .add_rows = add_rows,
                  .blocks = {{"novel_server", Block::Names::kNone, false, false, nullptr, "A server of the test."}},
                  .listeners = {{"novel", "novel_server/listen", "novel", "novel", Transport::kTcp, listen}},
+                 .named_blocks = {{.path = "vhost/transcode/engine", .keep = keep_part},
+                                  {.path = "vhost/transcode", .keep = keep_whole, .text = text_of_wholes}},
+                 .free_blocks = {{"vhost/transcode/engine/vparams", add_option}},
                  .check = check,
                  .check_vhost = check_vhost});
+    add_section({.service = "another",
+                 .add_rows = add_named_rows,
+                 .named_blocks = {{.path = "vhost/transcode", .keep = keep_never, .text = text_of_wholes}}});
     return true;
 }();
 
@@ -101,6 +162,39 @@ TEST(Section, AReloadComparesIt) {
     EXPECT_EQ(reload.changes[0].describe(), "novel_server/listen: 7 -> 8");
     EXPECT_EQ(reload.snapshot->get<Server>().listen[0].port, 7) << "it needs a restart";
     EXPECT_EQ(reload.snapshot->vhosts[0].get<OfVhost>().name, "z");
+}
+
+TEST(Section, BlocksInsideOneAnotherAreKeptApart) {
+    const Loaded loaded = load_text(
+        "listen 1; vhost a { transcode one { ffmpeg f; enabled x 'y z'; enabled w; engine p { vbitrate 3; vparams { b "
+        "1; "
+        "'c:d' '2 3' 4; e; } } engine q { } } transcode { engine { vparams { f; } } } }");
+    ASSERT_TRUE(loaded.snapshot) << described(loaded.problems);
+    EXPECT_EQ(described(loaded.problems), "");
+    const auto& all = loaded.snapshot->vhosts[0].get<Wholes>().all;
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].name, "one");
+    EXPECT_EQ(all[0].commands, (Commands{{"x", "y z"}, {"w"}}));
+    EXPECT_EQ(all[0].text, "ffmpeg f, enabled x \"y z\" ; w");
+    ASSERT_EQ(all[0].parts.size(), 2u);
+    EXPECT_EQ(all[0].parts[0].rate, 3);
+    EXPECT_EQ(all[0].parts[0].options, (std::vector<std::string>{"b", "1", "c:d", "2 3", "4", "e"}));
+    EXPECT_EQ(all[0].parts[1].name, "q");
+    EXPECT_EQ(all[0].parts[1].rate, 1) << "the default again";
+    EXPECT_TRUE(all[0].parts[1].options.empty());
+    EXPECT_TRUE(all[1].commands.empty()) << "the default again";
+    EXPECT_EQ(all[1].parts[0].options, (std::vector<std::string>{"f"}));
+    EXPECT_EQ(described(load_text("listen 1; vhost a { transcode { engine {\n vparams { b { } } } } }").problems),
+              "t.conf:2: error: 'b' of vhost/transcode/engine/vparams is an option, not a block\n");
+    EXPECT_EQ(described(load_text("listen 1; vhost a { transcode { engine { vfilter { b; } } } }").problems), "");
+}
+
+TEST(Section, ABlockThatSectionsShareIsComparedOnce) {
+    const SnapshotPtr before = load_text("listen 1; vhost a { }").snapshot;
+    const SnapshotPtr after = load_text("listen 1; vhost a { transcode one { } transcode { } }").snapshot;
+    const Reload reload = plan_reload(*before, *after);
+    ASSERT_EQ(reload.changes.size(), 1u);
+    EXPECT_EQ(reload.changes[0].describe(), "vhost a vhost/transcode/enabled: nothing -> one  ");
 }
 
 // No service is built in here.

@@ -143,6 +143,10 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     if (block.path == "vhost") inside.vhost = add_vhost(name);
     const Row* enabled = find_row(join(block.path, "enabled"));
     if (enabled && !enabled->supported() && !is_switched_on(node, *enabled)) inside.quiet = true;
+    if (const FreeBlock* free = find_free_block(block.path)) {
+        for (const Node& child : node.children) add_free(child, *free, inside.vhost);
+        return;
+    }
     if (block.free_form) {
         if (block.missing->state == features::kNotBuiltIn)
             note_not_built_in(node, block);
@@ -160,6 +164,13 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         std::erase_if(edges_, [&](const Edge& edge) { return edge.vhost == inside.vhost; });
         snapshot_.vhosts.pop_back();
     }
+}
+
+void SnapshotBuilder::add_free(const Node& node, const FreeBlock& block, int vhost) {
+    if (node.is_block)
+        return problems_.error(node.location,
+                               fmt::format("'{}' of {} is an option, not a block", node.name, block.path));
+    block.add(snapshot_.vhosts[static_cast<size_t>(vhost)], node.name, node.words);
 }
 
 void SnapshotBuilder::reset_draft(const NamedBlock& block, int vhost) {
@@ -283,7 +294,8 @@ void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vh
     const Row& row = *entry.row;
     bool is_list = row.type == ValueType<ListenAddresses>::kName ||
                    row.type == ValueType<std::vector<std::string>>::kName ||
-                   row.type == ValueType<AccessRules>::kName || row.type == ValueType<IpNetworks>::kName;
+                   row.type == ValueType<AccessRules>::kName || row.type == ValueType<IpNetworks>::kName ||
+                   row.type == ValueType<Commands>::kName;
     if (row.repeatable) row.binding.set_default(root(vhost));  // replaces the file's values instead of adding to them
     std::vector<std::string> words = is_list ? split_words(entry.value) : std::vector<std::string>{entry.value};
     Location location{entry.name, 0};

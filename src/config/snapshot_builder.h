@@ -50,6 +50,7 @@ class SnapshotBuilder {
     bool set_stray_switch(const Row& row, Words words, const Location& location, const Root& to);
     bool check_block_words(const Node& node, const Block& block);
     int add_vhost(std::string name);
+    void add_free(const Node& node, const FreeBlock& block, int vhost);
     void reset_draft(const NamedBlock& block, int vhost);
     void set_from_environment(const EnvironmentEntry& entry, int vhost);
     Root root(int vhost);

@@ -70,6 +70,8 @@ struct AccessRule {
 };
 using AccessRules = std::vector<AccessRule>;
 using IpNetworks = std::vector<base::IpNetwork>;
+// Each is a program and its arguments.
+using Commands = std::vector<std::vector<std::string>>;
 
 enum class LogTank : uint8_t { kFile, kConsole };
 

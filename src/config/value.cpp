@@ -198,6 +198,16 @@ std::string ValueType<IpNetworks>::text(const IpNetworks& value) {
     return all;
 }
 
+Result<Commands> ValueType<Commands>::parse(Words words, const Limits& limits) {
+    return Commands{TRY(ValueType<std::vector<std::string>>::parse(words, limits))};
+}
+std::string ValueType<Commands>::text(const Commands& value) {
+    std::string all;
+    for (const auto& command : value)
+        all += (all.empty() ? "" : " ; ") + ValueType<std::vector<std::string>>::text(command);
+    return all;
+}
+
 Result<LogTank> ValueType<LogTank>::parse(Words words, const Limits&) { return parse_enum(kLogTanks, words); }
 std::string ValueType<LogTank>::text(const LogTank& value) { return enum_text(kLogTanks, value); }
 

@@ -55,6 +55,8 @@ CONFIG_VALUE_TYPE(ListenAddresses, "addresses");
 CONFIG_VALUE_TYPE(AccessRules, "rules");
 // "10.0.0.0/8 ::1"; "none" is an empty list.
 CONFIG_VALUE_TYPE(IpNetworks, "networks");
+// Words of one command.
+CONFIG_VALUE_TYPE(Commands, "command");
 CONFIG_VALUE_TYPE(LogTank, "file|console");
 CONFIG_VALUE_TYPE(TimeJitter, "full|zero|off");
 #undef CONFIG_VALUE_TYPE
