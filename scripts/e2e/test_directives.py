@@ -56,6 +56,8 @@ def states():
         elif "No effect:" in line and not line.startswith("|"):
             block_warns = True
             found[scope] = "warns"
+        elif line.startswith("Any directives:"):
+            found.setdefault(scope, "works")
         elif row := re.match(r"\| `([^`]+)` \|", line):
             found[scope + row[1]] = "warns" if "No effect:" in line or block_warns else "works"
     return found

@@ -25,6 +25,7 @@ SERVICES = {
     "http_live": ("vhost v { http_remux { enabled on; } }", "playing by HTTP is not built in: no effect of vhost/http_remux/enabled", None),
     "rtc": ("rtc_server { enabled on; tcp { enabled on; } } vhost v { rtc { enabled on; nack on; } }", "WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp, vhost/rtc/enabled, vhost/rtc/nack", "rtc"),
     "rtsp": ("rtsp_server { enabled on; auth { enabled on; } } vhost v { rtsp { enabled on; } }", "RTSP is not built in: no effect of rtsp_server/enabled, rtsp_server/auth, vhost/rtsp/enabled", "rtsp"),
+    "tools": ("ff_log_dir /x; vhost v { exec { enabled on; publish x; } transcode { enabled on; engine e { enabled on; } } ingest i { enabled on; input { url x.flv; } engine { enabled on; } } }", "the log of external tools is not built in: no effect of ff_log_dir", "transcode"),
     "hook": ("vhost v { http_hooks { enabled on; } }", "the hook service is not built in: no effect of vhost/http_hooks/enabled", "callback"),
     "heartbeat": ("heartbeat { enabled on; } vhost v { }", "heartbeat is not built in: no effect of heartbeat/enabled", None),
     "console": ("console { enabled on; } vhost v { }", "the console is not built in: no effect of console/enabled", None),

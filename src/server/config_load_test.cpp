@@ -178,8 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
             "off; } }",
             "t.conf:1: error: 'engine' is already given at t.conf:1\n"},
         ProblemCase{"vhost a { transcode { enabled on; engine { enabled on; vparams { any thing; } } } }",
-                    "t.conf:1: warning: transcode is not built yet: no effect of vhost/transcode/enabled, "
-                    "vhost/transcode/engine/enabled, vhost/transcode/engine/vparams\n"},
+                    "t.conf:1: warning: transcode: the engine '' has no output, and is left out\n"},
         ProblemCase{"stream_caster { enabled off; } stream_caster { enabled off; }", ""}));
 
 TEST(Load, WithoutListenIsAnError) {

@@ -35,6 +35,9 @@ TEST(Services, EachCanBeMadeAndHasNothingToWriteByDefault) {
         if (one->outputs) {
             EXPECT_TRUE(one->outputs(*snapshot).empty()) << one->name;
         }
+        if (one->programs) {
+            EXPECT_TRUE(one->programs(*snapshot).empty()) << one->name;
+        }
         if (one->key_pairs) {
             EXPECT_TRUE(one->key_pairs(*snapshot).empty()) << one->name;
         }

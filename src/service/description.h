@@ -29,6 +29,12 @@ struct KeyPair {
     std::string cert;   // path of a PEM file
 };
 
+// A program that the service runs.
+struct Program {
+    std::string what;     // for people: "transcode of vhost a.com"
+    std::string program;  // a path, or a name that is looked up in PATH
+};
+
 struct Description {
     std::string_view name;                     // of its module: "http_api"
     config::Section section{};                 // its directives and listeners; empty: config/ itself has them
@@ -36,6 +42,7 @@ struct Description {
     // Empty when the service is not enabled.
     std::vector<OutputFile> (*outputs)(const config::Snapshot&) = nullptr;
     std::vector<KeyPair> (*key_pairs)(const config::Snapshot&) = nullptr;
+    std::vector<Program> (*programs)(const config::Snapshot&) = nullptr;
     // The parts outlive the module.
     Module (*make)(const SharedParts& parts, const config::SnapshotPtr& snapshot);
 };

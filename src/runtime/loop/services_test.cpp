@@ -225,7 +225,16 @@ TEST_F(ProcessTest, ErrorsInAnotherFileWithoutSecrets) {
     EXPECT_EQ(errors.str(), "err\n");
     unlink(out);
     unlink(err);
-    EXPECT_FALSE(start_process({{"true"}, "/nonexistent/log"}));
+    auto without_log = start_process({{"true"}, "/nonexistent/log"});
+    ASSERT_FALSE(without_log);
+    EXPECT_NE(without_log.error().text().find("its output /nonexistent/log"), std::string::npos);
+}
+
+TEST_F(ProcessTest, FindsPrograms) {
+    EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
+    EXPECT_TRUE(find_program("sh").ends_with("/sh")) << find_program("sh");
+    for (const char* none : {"", "/", "/etc", "/etc/passwd", "/nonexistent/ffmpeg", "no-such-program"})
+        EXPECT_EQ(find_program(none), "") << none;
 }
 
 TEST_F(ProcessTest, ProcessorTimeIsCounted) {

@@ -5,12 +5,14 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include "base/shrink.h"
 #include "runtime/loop/coroutine.h"
@@ -72,18 +74,23 @@ struct Launch {
     const char* output;
     const char* error;
     pid_t parent;
-    int report;  // errno of a failure is written there; closed by execvpe
+    int report;  // a Failure is written there; closed by execvpe
 };
 
-[[noreturn]] void give_up(const Launch& launch) {
-    const int error = errno;
-    (void)!write(launch.report, &error, sizeof error);
+struct Failure {
+    int error = 0;
+    int target = -1;  // the standard descriptor whose file could not be opened
+};
+
+[[noreturn]] void give_up(const Launch& launch, int target = -1) {
+    const Failure failure{errno, target};
+    (void)!write(launch.report, &failure, sizeof failure);
     _exit(127);
 }
 
 void become_standard(const Launch& launch, const char* path, int flags, int target) {
     const int fd = open(path, flags, 0644);
-    if (fd < 0 || (fd != target && dup2(fd, target) < 0)) give_up(launch);
+    if (fd < 0 || (fd != target && dup2(fd, target) < 0)) give_up(launch, target);
 }
 
 // Our own descriptors are close-on-exec; those of libraries need not be.
@@ -160,13 +167,15 @@ base::Result<void> Child::start(const ProcessOptions& options) {
                         getpid(),
                         report[1]};
     pid_ = launch_child(launch);
-    int error = pid_ < 0 ? errno : 0;
+    Failure failure{pid_ < 0 ? errno : 0};
     close(report[1]);
-    if (pid_ > 0 && read(report[0], &error, sizeof error) != sizeof error) error = 0;
+    if (pid_ > 0 && read(report[0], &failure, sizeof failure) != sizeof failure) failure.error = 0;
     close(report[0]);
-    if (error) {
+    if (failure.error) {
         wait_for_end();
-        return base::fail_errno(what, error);
+        const char* file = failure.target == 2 && launch.error ? launch.error : launch.output;
+        return base::fail_errno(failure.target > 0 ? fmt::format("{}: its output {}", what, file) : what,
+                                failure.error);
     }
     return watch_end();
 }
@@ -266,6 +275,24 @@ base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& optio
     auto child = std::make_unique<detail::Child>();
     TRY(child->start(options));
     return std::make_unique<detail::ChildProcess>(std::move(child));
+}
+
+std::string find_program(const std::string& name) {
+    const auto may_run = [](const std::string& path) {
+        struct stat file {};
+        return stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && access(path.c_str(), X_OK) == 0;
+    };
+    if (name.find('/') != name.npos) return may_run(name) ? name : std::string();
+    const char* variable = std::getenv("PATH");
+    std::string_view rest = variable ? variable : "/usr/bin:/bin";
+    while (!name.empty()) {
+        const size_t colon = std::min(rest.find(':'), rest.size());
+        const std::string directory(rest.substr(0, colon));
+        if (const std::string path = (directory.empty() ? "." : directory) + "/" + name; may_run(path)) return path;
+        if (colon == rest.size()) break;
+        rest.remove_prefix(colon + 1);
+    }
+    return {};
 }
 
 }  // namespace runtime

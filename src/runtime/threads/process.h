@@ -38,5 +38,8 @@ struct ProcessOptions {
 // Only on the loop's thread, whose end would kill the child. kSystem with the errno of what failed, ENOENT without the
 // program. Does not yield; the thread is suspended until the program is loaded, about a millisecond.
 base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& options);
+// The path of a program that may be run: itself if it has a '/', otherwise of the first directory of PATH that has it.
+// Empty: there is none. Blocks as a look at a file does.
+std::string find_program(const std::string& name);
 
 }  // namespace runtime

@@ -24,6 +24,7 @@ Facts healthy() {
     f.ports = {{"rtmp/listen", {"", 1935}, 0, "", 0}};
     f.certificates = {{"rtmps", "a.crt", "a.key", "", 0, 1'000'000'000 + 86'400 * 90}};
     f.disks = {{"work_dir", ".", 0, 50'000'000'000, 100'000'000'000, 400}};
+    f.programs = {{"transcode of vhost v", "ffmpeg", "/usr/bin/ffmpeg"}};
     f.clock_source = "tsc";
     f.clock_sources = {"tsc", "hpet"};
     f.clock_synchronised = true;
@@ -115,6 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"DiskSlow", [](Facts& f) { f.disks[0].written_mb_per_s = 8; }, "disk", kBetter, "8 MB/s", "iostat"},
         Case{"DiskNotWritable", [](Facts& f) { f.disks[0].error = EACCES; }, "disk", kBad, "Permission denied",
              "ls -ld"},
+        Case{"ProgramMissing", [](Facts& f) { f.programs[0].path = ""; }, "program", kBad,
+             "transcode of vhost v: ffmpeg is not there", "apt-get install ffmpeg"},
         Case{"SlowClock", [](Facts& f) { f.clock_source = "hpet"; }, "clock source", kBetter, "tsc is there",
              "echo tsc"},
         Case{"OnlySlowClocks", [](Facts& f) { f.clock_source = "hpet", f.clock_sources = {"hpet"}; }, "clock source",
@@ -136,9 +139,9 @@ TEST(Doctor, HealthyIsGood) {
         EXPECT_EQ(finding.verdict, kGood) << finding.check << ": " << finding.text;
         EXPECT_EQ(finding.fix, "") << finding.check;
     }
-    EXPECT_EQ(findings.size(), 14u);
+    EXPECT_EQ(findings.size(), 15u);
     EXPECT_FALSE(has_bad(findings));
-    EXPECT_TRUE(report(findings).ends_with("14 good, 0 could be better, 0 bad, 0 not known\n"));
+    EXPECT_TRUE(report(findings).ends_with("15 good, 0 could be better, 0 bad, 0 not known\n"));
 }
 
 TEST(Doctor, Report) {

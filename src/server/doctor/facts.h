@@ -38,6 +38,12 @@ struct Disk {
     double written_mb_per_s = 0;  // including the flush to the disk
 };
 
+struct Program {
+    std::string what;  // "transcode of vhost a.com"
+    std::string name;  // as configured
+    std::string path;  // where it was found; empty: it is not there, or may not be run
+};
+
 struct Facts {
     int64_t now_s = 0;
     int max_connections = 0;
@@ -47,6 +53,7 @@ struct Facts {
     std::vector<Port> ports;
     std::vector<Certificate> certificates;
     std::vector<Disk> disks;
+    std::vector<Program> programs;
     std::string clock_source;
     std::vector<std::string> clock_sources;  // available ones
     std::optional<bool> clock_synchronised;

@@ -136,6 +136,18 @@ Finding judge_disk(const Disk& disk) {
     return good(text);
 }
 
+Findings programs(const Facts& f) {
+    Findings findings;
+    for (const Program& program : f.programs) {
+        if (!program.path.empty())
+            findings.push_back(good(fmt::format("{}: {}", program.what, program.path)));
+        else
+            findings.push_back(bad(fmt::format("{}: {} is not there, or may not be run", program.what, program.name),
+                                   fmt::format("apt-get install ffmpeg, or correct the path; ls -l {}", program.name)));
+    }
+    return findings;
+}
+
 Findings disks(const Facts& f) {
     Findings findings;
     for (const Disk& disk : f.disks) findings.push_back(judge_disk(disk));
@@ -209,6 +221,7 @@ constexpr Check kChecks[] = {
     {"port", ports},
     {"certificate", certificates},
     {"disk", disks},
+    {"program", programs},
     {"clock source", clock_source},
     {"clock", clock_sync},
     {"CPU governor", governor},

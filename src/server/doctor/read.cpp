@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "config/listeners.h"
 #include "runtime/socket/tcp.h"
+#include "runtime/threads/process.h"
 #include "server/directories.h"
 #include "server/services.h"
 
@@ -185,6 +186,13 @@ void read_config(const config::Snapshot& s, Facts& facts) {
         if (!service->key_pairs) continue;
         for (service::KeyPair& pair : service->key_pairs(s))
             facts.certificates.push_back(read_certificate(std::move(pair)));
+    }
+    for (const service::Description* service : services()) {
+        if (!service->programs) continue;
+        for (service::Program& program : service->programs(s)) {
+            std::string path = runtime::find_program(program.program);
+            facts.programs.push_back({std::move(program.what), std::move(program.program), std::move(path)});
+        }
     }
     read_outputs(s, facts);
 }

@@ -99,7 +99,7 @@ config::Section section() {
                           {"rtsp", "rtsp_server/udp/listen", "rtp of rtsp", "rtsp_udp", config::Transport::kUdp,
                            udp_listen},
                           {"rtsp", "rtsp_server/rtsps/listen", "rtsps", "rtsps", config::Transport::kTcp, tls_listen}},
-            .named_blocks = {ingest_block()},
+            .named_blocks = ingest_blocks(),
             .check = check,
             .check_vhost = check_vhost};
 }

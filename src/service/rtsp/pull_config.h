@@ -9,26 +9,14 @@
 #include "base/stream_key.h"
 #include "config/section.h"
 #include "protocol/rtsp/url.h"
+#include "service/ingest.h"
 
 namespace service::rtsp {
 
-// A block ingest, as read.
-struct Ingest {
-    bool enabled = false;
-    std::string ffmpeg{};
-    std::string stream{};  // APP/STREAM; empty: see stream_of()
-    std::string type = "file";
-    std::string url{};
+// The directives of an ingest that only RTSP has.
+struct PullInput {
     std::string transport = "auto";
     bool on_demand = false;
-    std::string output{};  // of its engine
-    std::string name{};
-    config::Location location{};
-};
-
-struct VhostIngests {
-    Ingest draft{};
-    std::vector<Ingest> all{};
 };
 
 // Where media is pulled from.
@@ -50,15 +38,12 @@ struct PullTask {
     std::string text{};
 };
 
-// Whether an input is pulled without an external tool: type rtsp, or type stream with a URL of RTSP.
-bool is_pulled(const Ingest& ingest);
 // kConfig: the text names the ingest.
 base::Result<PullTask> make_task(const Ingest& ingest, const std::string& vhost);
 // Of all enabled vhosts. Those with an error are left out.
 std::vector<PullTask> pull_tasks(const config::Snapshot& snapshot);
 
 void add_pull_rows(std::vector<config::Row>& rows);
-config::NamedBlock ingest_block();
 void check_ingests(config::Checks& checks, config::Vhost& vhost);
 
 }  // namespace service::rtsp

@@ -63,7 +63,7 @@ TEST(PullConfig, Problems) {
                   .find("UDP would not be encrypted"),
               std::string::npos);
     EXPECT_NE(problems("ingest a { enabled on; " + url + " engine { enabled on; vcodec libx264; } }")
-                  .find("ingest by an external tool is not built yet: no effect of vhost/ingest/engine/enabled, "
+                  .find("ingest by an external tool is not built in: no effect of vhost/ingest/engine/enabled, "
                         "vhost/ingest/engine/vcodec"),
               std::string::npos);
 }
@@ -77,9 +77,9 @@ TEST(PullConfig, ReloadDifference) {
     };
     const std::string a = "ingest a { enabled on; input { type rtsp; url rtsp://u:secret@h/a; } }";
     EXPECT_EQ(text_of(a, a), "");
-    EXPECT_EQ(text_of("", a), "vhost v vhost/ingest/enabled: nothing -> a (rtsp rtsp://h/a, auto)\n");
+    EXPECT_EQ(text_of("", a), "vhost v vhost/ingest/enabled: nothing -> a (enabled on, type rtsp, url rtsp://h/a)\n");
     EXPECT_EQ(text_of(a, "ingest a { enabled off; input { type rtsp; url rtsp://h/a; } }"),
-              "vhost v vhost/ingest/enabled: a (rtsp rtsp://h/a, auto) -> nothing\n");
+              "vhost v vhost/ingest/enabled: a (enabled on, type rtsp, url rtsp://h/a) -> nothing\n");
     // A password that changes is another task, though it is not shown.
     EXPECT_NE(
         pull_tasks(*load(a).snapshot)[0].text,

@@ -1,0 +1,132 @@
+#include "service/ingest.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "config/path_variables.h"
+#include "config/row_builder.h"
+#include "protocol/rtmp/url.h"
+#include "protocol/rtsp/url.h"
+#include "protocol/sdp/session/control.h"
+
+namespace service {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view kIngest = "vhost/ingest", kEngine = "vhost/ingest/engine";
+
+bool is_built_in(std::string_view path) {
+    const config::Row* row = config::find_row(path);
+    return row && row->supported();
+}
+
+void keep_engine(config::Vhost& vhost, const std::string& name, const config::Location&) {
+    auto& ingests = vhost.get<VhostIngests>();
+    const std::string text = config::draft_text(kEngine, vhost, sdp::without_credentials);
+    IngestEngine& added = ingests.draft.engines.emplace_back(std::exchange(ingests.draft_engine, {}));
+    added.name = name;
+    added.text = text + added.text;
+}
+
+void keep_ingest(config::Vhost& vhost, const std::string& name, const config::Location& location) {
+    auto& ingests = vhost.get<VhostIngests>();
+    const std::string text = config::draft_text(kIngest, vhost, sdp::without_credentials);
+    Ingest& added = ingests.all.emplace_back(std::exchange(ingests.draft, {}));
+    added.name = name;
+    added.location = location;
+    added.text = text;
+}
+
+std::string text_of(const config::Vhost& vhost) {
+    std::string text;
+    for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
+        if (!ingest.enabled) continue;
+        text += fmt::format("{}{} ({}", text.empty() ? "" : ", ", ingest.name, ingest.text);
+        for (const IngestEngine& engine : ingest.engines)
+            text += fmt::format(", engine {}: {}", engine.name, engine.text);
+        text += ')';
+    }
+    return text;
+}
+
+}  // namespace
+
+const std::string& Ingest::output() const {
+    static const std::string kNone;
+    for (const IngestEngine& engine : engines)
+        if (!engine.output.empty()) return engine.output;
+    return kNone;
+}
+
+bool has_tool_for_ingests() { return is_built_in("vhost/ingest/engine/enabled"); }
+
+bool is_pulled_by_server(const Ingest& ingest) {
+    if (!is_built_in("vhost/ingest/input/transport")) return false;
+    if (ingest.type != "rtsp" && (ingest.type != "stream" || !::rtsp::is_rtsp_url(ingest.url))) return false;
+    if (!has_tool_for_ingests()) return true;
+    for (const IngestEngine& engine : ingest.engines)
+        if (engine.enabled) return false;
+    return true;
+}
+
+Result<base::StreamKey> ingested_stream(const Ingest& ingest, const std::string& vhost) {
+    if (ingest.name.empty() && ingest.stream.empty() && ingest.output().empty())
+        return fail(Code::kConfig, "ingest needs a name, or `stream APP/STREAM;`");
+    std::string path = ingest.stream.empty() ? "live/" + ingest.name : ingest.stream;
+    if (ingest.stream.empty() && !ingest.output().empty()) {
+        config::PathVariables variables;
+        variables.set("port", "1935").set("vhost", vhost).set("engine", ingest.name);
+        auto url = TRY(::rtmp::parse_any_url(variables.expand(ingest.output())), "output");
+        auto address = TRY(::rtmp::resolve_stream(url.tc_url(), {}, url.stream), "output");
+        path = address.app + "/" + address.stream;
+    }
+    const size_t slash = path.rfind('/');
+    if (slash == path.npos || slash == 0 || slash + 1 == path.size())
+        return fail(Code::kConfig, fmt::format("stream '{}' is not APP/STREAM", path));
+    auto address =
+        TRY(::rtmp::resolve_stream("rtmp://h/" + path.substr(0, slash), {}, path.substr(slash + 1)), "stream");
+    return base::StreamKey{vhost, address.app, address.stream};
+}
+
+void add_ingest_rows(std::vector<config::Row>& rows) {
+    using namespace config;
+    using I = Ingest;
+    const auto find = [](const auto& root) -> decltype(auto) {
+        return (root.vhost->template get<VhostIngests>().draft);
+    };
+    const Scope ingest{"vhost/ingest", find};
+    rows.push_back(row(ingest, "enabled", &I::enabled, none(), kLive,
+                       "Pulls a stream from a camera, another server or a file and publishes it, see doc/rtsp.md and "
+                       "doc/transcode.md."));
+    rows.push_back(row(ingest, "stream", &I::stream, none(), kLive,
+                       "The stream that is published, APP/STREAM. Without it the one of the engine's output, or "
+                       "live/ and the name of the ingest.",
+                       "live/camera"));
+    rows.push_back(row(ingest, "ffmpeg", &I::ffmpeg, none(), kLive,
+                       "FFmpeg, which pulls what the server cannot pull itself. Without it ffmpeg of PATH.",
+                       "./objs/ffmpeg/bin/ffmpeg"));
+    const Scope input{"vhost/ingest/input", find};
+    rows.push_back(row(input, "type", &I::type, one_of({"file", "stream", "rtsp"}), kLive,
+                       "file: played in real time, again and again; stream: a URL; rtsp: a camera."));
+    rows.push_back(row(input, "url", &I::url, none(), kLive,
+                       "The file or the URL. RTSP: rtsp://USER:PASSWORD@HOST:PORT/PATH, or rtsps://; special "
+                       "characters of user and password are percent-encoded.",
+                       "rtsp://viewer:secret@192.0.2.7/stream1"));
+    const Scope engine{"vhost/ingest/engine", [](const auto& root) -> decltype(auto) {
+                           return (root.vhost->template get<VhostIngests>().draft_engine);
+                       }};
+    rows.push_back(row(engine, "output", &IngestEngine::output, none(), kLive,
+                       "Where the stream is published; if the server pulls it itself, only its app and stream count.",
+                       "rtmp://127.0.0.1:[port]/live/camera?vhost=[vhost]"));
+}
+
+std::vector<config::NamedBlock> ingest_blocks() {
+    return {{.path = kEngine, .keep = keep_engine}, {.path = kIngest, .keep = keep_ingest, .text = text_of}};
+}
+
+}  // namespace service

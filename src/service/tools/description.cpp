@@ -1,0 +1,62 @@
+#include "service/description.h"
+
+#include <algorithm>
+
+#include "service/ingest.h"
+#include "service/tools/command.h"
+#include "service/tools/config.h"
+#include "service/tools/report.h"
+#include "service/tools/service.h"
+
+namespace service::tools {
+namespace {
+
+// Each once.
+std::vector<Program> programs(const config::Snapshot& snapshot) {
+    std::vector<Program> all;
+    const auto add = [&](std::string what, std::string program) {
+        if (std::ranges::find(all, program, &Program::program) == all.end())
+            all.push_back({std::move(what), std::move(program)});
+    };
+    for (const config::Vhost& vhost : snapshot.vhosts) {
+        if (!vhost.enabled) continue;
+        const auto& exec = vhost.get<ExecConfig>();
+        for (const auto& words : exec.publish)
+            if (const auto command = parse_command(words); exec.enabled && command)
+                add("exec of vhost " + vhost.name, command->words[0]);
+        for (const Transcode& transcode : vhost.get<VhostTranscodes>().all)
+            if (transcode.enabled) add("transcode of vhost " + vhost.name, ffmpeg_of(transcode.ffmpeg));
+        for (const Ingest& ingest : vhost.get<VhostIngests>().all)
+            if (ingest.enabled && !is_pulled_by_server(ingest))
+                add("ingest of vhost " + vhost.name, ffmpeg_of(ingest.ffmpeg));
+    }
+    return all;
+}
+
+std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
+    const std::string& directory = snapshot.get<ServerConfig>().ff_log_dir;
+    if (programs(snapshot).empty() || directory.empty() || directory == "/dev/null") return {};
+    return {{"ff_log_dir", directory.ends_with('/') ? directory : directory + "/", false}};
+}
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry);
+    parts.api_rows.add(api_row(*service, parts.identity));
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    return module_of("tools", std::move(service));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{.name = "tools",
+                                          .section = section(),
+                                          .features = {"transcode", "ingest"},
+                                          .outputs = outputs,
+                                          .programs = programs,
+                                          .make = make};
+    return kDescription;
+}
+
+}  // namespace service::tools
