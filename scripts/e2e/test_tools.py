@@ -157,12 +157,14 @@ def test_a_killed_tool_is_back(servers, tmp_path):
     server = servers(top=API + EXPORTER + "ff_log_dir logs;", vhosts=default_vhost(vhost=exec_conf(fake.path)))
     with publish(server):
         first = fake.wait_runs(1)[0]
+        wait_until(fake.children, 5, "it has a child")
+        started = fake.children()
         begin = time.monotonic()
         os.kill(int(first["pid"]), signal.SIGKILL)
         second = fake.wait_runs(2, 6)[-1]
         took = time.monotonic() - begin
         assert 2 < took < scaled(5), f"it should be back after 3 s, it took {took:.1f} s"
-        wait_gone(fake.children()[:1], 5, "what the killed tool started")
+        wait_gone(started, 5, "what the killed tool started")
         tool = one_tool(server)
         assert (tool["restarts"], tool["problem"]) == (1, "it was ended by signal 9"), tool
         assert lives(int(second["pid"]))

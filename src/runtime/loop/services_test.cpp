@@ -152,7 +152,7 @@ TEST_F(DnsTest, Cancelled) {
 }
 
 TEST_F(ProcessTest, ExitCode) {
-    auto process = start_process({{"sh", "-c", "exit 7"}, ""});
+    auto process = start_process({{"sh", "-c", "exit 7"}, ""}, soon());
     ASSERT_TRUE(ok(process));
     EXPECT_GT((*process)->pid(), 0);
     auto exit = (*process)->wait(soon());
@@ -164,7 +164,7 @@ TEST_F(ProcessTest, ExitCode) {
 }
 
 TEST_F(ProcessTest, SignalAndDeadline) {
-    auto process = start_process({{"sleep", "100"}, ""});
+    auto process = start_process({{"sleep", "100"}, ""}, soon());
     ASSERT_TRUE(ok(process));
     EXPECT_TRUE(failed_with((*process)->wait(Deadline::in_ms(30)), Code::kTimeout));
     (*process)->send_signal(SIGTERM);
@@ -174,7 +174,7 @@ TEST_F(ProcessTest, SignalAndDeadline) {
 }
 
 TEST_F(ProcessTest, DestroyingKills) {
-    auto process = start_process({{"sh", "-c", "sleep 100; true"}, ""});
+    auto process = start_process({{"sh", "-c", "sleep 100; true"}, ""}, soon());
     ASSERT_TRUE(ok(process));
     const pid_t pid = (*process)->pid();
     ASSERT_TRUE(ok(sleep_ms(20)));
@@ -184,11 +184,11 @@ TEST_F(ProcessTest, DestroyingKills) {
 }
 
 TEST_F(ProcessTest, ProgramThatIsNotThere) {
-    auto process = start_process({{"/nonexistent/ffmpeg"}, ""});
+    auto process = start_process({{"/nonexistent/ffmpeg"}, ""}, soon());
     ASSERT_TRUE(failed_with(process, Code::kSystem));
     EXPECT_EQ(process.error().system_errno(), ENOENT);
     EXPECT_NE(process.error().text().find("/nonexistent/ffmpeg"), std::string::npos);
-    EXPECT_FALSE(start_process({}));
+    EXPECT_FALSE(start_process({}, soon()));
 }
 
 TEST_F(ProcessTest, OutputIsAppendedAndDescriptorsStayHere) {
@@ -196,8 +196,8 @@ TEST_F(ProcessTest, OutputIsAppendedAndDescriptorsStayHere) {
     char path[] = "/tmp/process_test.XXXXXX";
     ::close(mkstemp(path));
     for (int i = 0; i < 2; ++i) {
-        auto process =
-            start_process({{"sh", "-c", "echo out; echo err >&2; ls /proc/self/fd | tr '\\n' ' '; echo"}, path});
+        auto process = start_process(
+            {{"sh", "-c", "echo out; echo err >&2; ls /proc/self/fd | tr '\\n' ' '; echo"}, path}, soon());
         ASSERT_TRUE(ok(process));
         ASSERT_TRUE(ok((*process)->wait(soon())));
     }
@@ -215,7 +215,8 @@ TEST_F(ProcessTest, ErrorsInAnotherFileWithoutSecrets) {
     setenv("SECRET_OF_TEST", "1", 1);
     setenv("OTHER_OF_TEST", "2", 1);
     auto process = start_process(
-        {{"sh", "-c", "echo err >&2; env | grep OF_TEST; read line && echo input; echo $$"}, out, err, {"SECRET_"}});
+        {{"sh", "-c", "echo err >&2; env | grep OF_TEST; read line && echo input; echo $$"}, out, err, {"SECRET_"}},
+        soon());
     ASSERT_TRUE(ok(process));
     ASSERT_TRUE(ok((*process)->wait(soon())));
     std::stringstream written, errors;
@@ -225,7 +226,7 @@ TEST_F(ProcessTest, ErrorsInAnotherFileWithoutSecrets) {
     EXPECT_EQ(errors.str(), "err\n");
     unlink(out);
     unlink(err);
-    auto without_log = start_process({{"true"}, "/nonexistent/log"});
+    auto without_log = start_process({{"true"}, "/nonexistent/log"}, soon());
     ASSERT_FALSE(without_log);
     EXPECT_NE(without_log.error().text().find("its output /nonexistent/log"), std::string::npos);
 }
@@ -238,7 +239,7 @@ TEST_F(ProcessTest, FindsPrograms) {
 }
 
 TEST_F(ProcessTest, ProcessorTimeIsCounted) {
-    auto process = start_process({{"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"}, ""});
+    auto process = start_process({{"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"}, ""}, soon());
     ASSERT_TRUE(ok(process));
     auto exit = (*process)->wait(soon());
     ASSERT_TRUE(ok(exit));
@@ -249,7 +250,7 @@ TEST_F(ProcessTest, ProcessorTimeIsCounted) {
 TEST_F(ProcessTest, TheGroupEndsWithItsLeader) {
     char out[] = "/tmp/process_test.XXXXXX";
     ::close(mkstemp(out));
-    auto process = start_process({{"sh", "-c", "sleep 100 & echo $!"}, out});
+    auto process = start_process({{"sh", "-c", "sleep 100 & echo $!"}, out}, soon());
     ASSERT_TRUE(ok(process));
     ASSERT_TRUE(ok((*process)->wait(soon())));
     pid_t left = 0;
@@ -267,7 +268,7 @@ TEST_F(ProcessTest, TheGroupEndsWithItsLeader) {
 }
 
 TEST_F(ProcessTest, CancelledWhileWaiting) {
-    auto process = start_process({{"sleep", "100"}, ""});
+    auto process = start_process({{"sleep", "100"}, ""}, soon());
     ASSERT_TRUE(ok(process));
     auto task = spawn("waiter", [&] { EXPECT_TRUE(failed_with((*process)->wait(soon()), Code::kCancelled)); });
     ASSERT_TRUE(ok(sleep_ms(2)));
@@ -395,7 +396,7 @@ TEST_F(ShutdownTest, EndsAllAndStartsAgain) {
         EXPECT_TRUE(ok(resolve("localhost", soon())));
         static_cast<void>(resolve("no-such-host.invalid", Deadline::in_ms(1)));
         EXPECT_TRUE(ok(offload([] {}, soon())));
-        { auto process = start_process({{"sleep", "100"}, ""}); }
+        { auto process = start_process({{"sleep", "100"}, ""}, soon()); }
         { auto listener = listen_tcp({"", 0}); }
         shutdown();
         EXPECT_EQ(open_descriptors(), before);

@@ -21,6 +21,7 @@
 #include "runtime/loop/reactor.h"
 #include "runtime/loop/services.h"
 #include "runtime/loop/sync.h"
+#include "runtime/threads/thread_pool.h"
 
 extern char** environ;
 
@@ -31,7 +32,7 @@ namespace {
 // A child process, from its start until it is reaped.
 class Child final : public ParkedHandler {
   public:
-    base::Result<void> start(const ProcessOptions& options);
+    explicit Child(pid_t pid) : pid_(pid) {}
     // Reads its exit status if it has ended.
     bool reap();
     // Waits until it may have ended.
@@ -41,8 +42,8 @@ class Child final : public ParkedHandler {
     void signal(int number) {
         if (!reaped_) kill(-pid_, number);
     }
-    void wait_for_end() {  // of a process that is killed, or whose program was not loaded; blocks
-        if (!reaped_ && pid_ > 0) waitpid(pid_, nullptr, 0);
+    void wait_for_end() {  // of a killed process; blocks
+        if (!reaped_) waitpid(pid_, nullptr, 0);
         reaped_ = true;
     }
 
@@ -53,10 +54,11 @@ class Child final : public ParkedHandler {
     pid_t pid() const { return pid_; }
     const Process::Exit& exit() const { return exit_; }
 
-  private:
+    // So that its exit wakes. Without it the process is killed.
     base::Result<void> watch_end();
 
-    pid_t pid_ = -1;
+  private:
+    const pid_t pid_;
     Watch watch_;
     bool reaped_ = false;
     Process::Exit exit_;
@@ -65,6 +67,24 @@ class Child final : public ParkedHandler {
 // Killed, but not dead yet: the kernel needs a moment, and we do not wait for it.
 Immortal<std::vector<std::unique_ptr<Child>>> immortal_dying;
 auto& dying = immortal_dying.value;
+
+// Starts processes, one after another: a process that starts another is suspended, the thread alone, until that has
+// loaded its program, which on a busy machine takes long. The kernel kills children when the thread that started them
+// ends, so it lives as long as the loop.
+ThreadPool* starter = nullptr;
+
+void stop_processes() {
+    stop_pool(starter);
+    for (auto& child : dying) child->wait_for_end();
+    dying.clear();
+    base::shrink(dying);
+}
+
+void kill_and_forget(std::unique_ptr<Child> child) {
+    child->die();
+    std::erase_if(dying, [](const auto& other) { return other->reap(); });
+    dying.push_back(std::move(child));
+}
 
 // All that the new process needs, prepared before it exists: it shares our memory until it has loaded its program, and
 // may only make system calls.
@@ -108,8 +128,7 @@ void close_others_on_exec(const Launch& launch) {
     by_default.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) sigaction(number, &by_default, nullptr);
     setpgid(0, 0);
-    // Its parent is the thread, not the process: the loop's, which lives as long as the process. If that has ended
-    // already, no signal will come.
+    // Its parent in this respect is the thread, not the process. If that has ended already, no signal will come.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(launch);
     if (getppid() != launch.parent) _exit(127);
     become_standard(launch, "/dev/null", O_RDONLY, 0);
@@ -149,35 +168,6 @@ std::vector<char*> passed_environment(const std::vector<std::string>& hidden) {
     }
     passed.push_back(nullptr);
     return passed;
-}
-
-base::Result<void> Child::start(const ProcessOptions& options) {
-    if (options.arguments.empty()) return base::fail(base::Code::kConfig, "no program to start");
-    const std::string what = fmt::format("starting {}", options.arguments[0]);
-    std::vector<char*> arguments;
-    for (const auto& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
-    arguments.push_back(nullptr);
-    std::vector<char*> environment = passed_environment(options.hidden_environment);
-    int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) return base::fail_errno(what, errno);
-    const Launch launch{arguments.data(),
-                        environment.data(),
-                        options.output_file.empty() ? "/dev/null" : options.output_file.c_str(),
-                        options.error_file.empty() ? nullptr : options.error_file.c_str(),
-                        getpid(),
-                        report[1]};
-    pid_ = launch_child(launch);
-    Failure failure{pid_ < 0 ? errno : 0};
-    close(report[1]);
-    if (pid_ > 0 && read(report[0], &failure, sizeof failure) != sizeof failure) failure.error = 0;
-    close(report[0]);
-    if (failure.error) {
-        wait_for_end();
-        const char* file = failure.target == 2 && launch.error ? launch.error : launch.output;
-        return base::fail_errno(failure.target > 0 ? fmt::format("{}: its output {}", what, file) : what,
-                                failure.error);
-    }
-    return watch_end();
 }
 
 base::Result<void> Child::watch_end() {
@@ -237,20 +227,75 @@ void Child::on_readable() {
     std::erase_if(dying, [this](const auto& child) { return child.get() == this; });
 }
 
+// A process that is being started. Used by the starter, then released on the loop.
+class Start {
+  public:
+    explicit Start(const ProcessOptions& options)
+        : options_(options), environment_(passed_environment(options_.hidden_environment)) {
+        for (const auto& argument : options_.arguments) arguments_.push_back(const_cast<char*>(argument.c_str()));
+        arguments_.push_back(nullptr);
+    }
+    Start(const Start&) = delete;
+    // Nobody waited for it any more.
+    ~Start() {
+        if (pid_ <= 0) return;
+        auto child = std::make_unique<Child>(pid_);
+        if (child->watch_end()) kill_and_forget(std::move(child));
+    }
+
+    void run();  // on the starter
+    base::Result<std::unique_ptr<Child>> take();
+
+  private:
+    const ProcessOptions options_;
+    std::vector<char*> arguments_;
+    std::vector<char*> environment_;
+    pid_t pid_ = -1;
+    Failure failure_;
+};
+
+void Start::run() {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        failure_.error = errno;
+        return;
+    }
+    const Launch launch{arguments_.data(),
+                        environment_.data(),
+                        options_.output_file.empty() ? "/dev/null" : options_.output_file.c_str(),
+                        options_.error_file.empty() ? nullptr : options_.error_file.c_str(),
+                        getpid(),
+                        report[1]};
+    pid_ = launch_child(launch);
+    if (pid_ < 0) failure_.error = errno;
+    close(report[1]);
+    if (pid_ > 0 && read(report[0], &failure_, sizeof failure_) != sizeof failure_) failure_.error = 0;
+    close(report[0]);
+    if (pid_ > 0 && failure_.error) {
+        waitpid(pid_, nullptr, 0);
+        pid_ = -1;
+    }
+}
+
+base::Result<std::unique_ptr<Child>> Start::take() {
+    if (failure_.error) {
+        std::string what = fmt::format("starting {}", options_.arguments[0]);
+        const std::string& file =
+            failure_.target == 2 && !options_.error_file.empty() ? options_.error_file : options_.output_file;
+        if (failure_.target > 0) what += fmt::format(": its output {}", file);
+        return base::fail_errno(std::move(what), failure_.error);
+    }
+    auto child = std::make_unique<Child>(std::exchange(pid_, -1));
+    TRY(child->watch_end());
+    return child;
+}
+
 class ChildProcess final : public Process {
   public:
     explicit ChildProcess(std::unique_ptr<Child> child) : child_(std::move(child)) {}
 
     ~ChildProcess() override {
-        if (child_->reap()) return;
-        child_->die();
-        std::erase_if(dying, [](const auto& child) { return child->reap(); });
-        dying.push_back(std::move(child_));
-        stop_at_shutdown(Service::kProcesses, [] {
-            for (auto& child : dying) child->wait_for_end();
-            dying.clear();
-            base::shrink(dying);
-        });
+        if (!child_->reap()) kill_and_forget(std::move(child_));
     }
 
     pid_t pid() const override { return child_->pid(); }
@@ -271,10 +316,19 @@ class ChildProcess final : public Process {
 
 }  // namespace detail
 
-base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& options) {
-    auto child = std::make_unique<detail::Child>();
-    TRY(child->start(options));
-    return std::make_unique<detail::ChildProcess>(std::move(child));
+base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& options, Deadline deadline) {
+    if (options.arguments.empty()) return base::fail(base::Code::kConfig, "no program to start");
+    TRY(detail::check_cancelled());
+    TRY(detail::start_pool(detail::starter, "starter", 1));
+    detail::stop_at_shutdown(detail::Service::kProcesses, detail::stop_processes);
+    const auto start = std::make_shared<detail::Start>(options);
+    const auto finished = std::make_shared<Event>("a process to start");
+    auto job = std::make_unique<detail::ThreadJob>();
+    job->work = [start] { start->run(); };
+    job->done = [finished] { finished->set(); };
+    detail::starter->submit(std::move(job));
+    TRY(finished->wait(deadline));
+    return std::make_unique<detail::ChildProcess>(TRY(start->take()));
 }
 
 std::string find_program(const std::string& name) {

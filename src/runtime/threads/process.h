@@ -35,9 +35,9 @@ struct ProcessOptions {
     // Variables of the environment whose names begin so are not passed on: they may hold secrets.
     std::vector<std::string> hidden_environment{};
 };
-// Only on the loop's thread, whose end would kill the child. kSystem with the errno of what failed, ENOENT without the
-// program. Does not yield; the thread is suspended until the program is loaded, about a millisecond.
-base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& options);
+// kSystem with the errno of what failed, ENOENT without the program. A process that starts after the deadline is
+// killed.
+base::Result<std::unique_ptr<Process>> start_process(const ProcessOptions& options, Deadline deadline);
 // The path of a program that may be run: itself if it has a '/', otherwise of the first directory of PATH that has it.
 // Empty: there is none. Blocks as a look at a file does.
 std::string find_program(const std::string& name);

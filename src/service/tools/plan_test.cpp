@@ -5,17 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "config/diff.h"
-#include "config/test_util.h"
-#include "service/tools/config.h"
+#include "service/tools/testing.h"
 
 namespace service::tools {
 namespace {
-
-// Before anything else uses config/.
-[[maybe_unused]] const bool kAdded = [] {
-    config::add_section(section());
-    return true;
-}();
 
 config::Loaded load(const std::string& vhost) {
     return config::load_text("listen 1936;\nff_log_dir /logs;\nvhost v {\n" + vhost + "\n}\n");

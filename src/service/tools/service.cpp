@@ -23,6 +23,7 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kStopMs = 3'000;  // for tools to end by SIGTERM when the server ends
+constexpr int64_t kKillMs = 1'000;  // for the kernel to end them
 constexpr int64_t kHousekeepingMs = 1'000;
 constexpr int kSampleEvery = 5;  // times of housekeeping
 
@@ -66,8 +67,10 @@ Result<void> Service::start() {
     return {};
 }
 
-// Ingests would publish as long as the server runs.
-void Service::stop_accepting() { set_jobs(kIngests, {}); }
+void Service::stop_accepting() {
+    draining_ = true;
+    set_jobs(kIngests, {});
+}
 
 void Service::stop() {
     if (!std::exchange(started_, false)) return;
@@ -77,11 +80,16 @@ void Service::stop() {
     wanted_.clear();
     waiting_.clear();
     for (auto& tool : tools_) tool->stop("the server stops");
-    const Deadline limit = Deadline::in_ms(kStopMs);
-    while (!tools_.empty() && !limit.passed() && !runtime::cancelled()) (void)empty_.wait_next(limit);
+    wait_empty(kStopMs);
     for (auto& tool : tools_) tool->kill();
+    wait_empty(kKillMs);
     // Each leaves the list as it ends, even if this coroutine was cancelled.
     while (!tools_.empty()) tools_.front()->coroutine().cancel_and_join();
+}
+
+void Service::wait_empty(int64_t ms) {
+    const Deadline limit = Deadline::in_ms(ms);
+    while (!tools_.empty() && !limit.passed() && !runtime::cancelled()) (void)empty_.wait_next(limit);
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -144,6 +152,7 @@ StreamNames Service::names_of(const live::Stream& stream) const {
 }
 
 void Service::plan_all_ingests() {
+    if (draining_) return;
     Plan all;
     for (const config::Vhost& vhost : snapshot_->vhosts) {
         if (!vhost.enabled) continue;
@@ -197,7 +206,10 @@ void Service::begin_wanted(const StreamKey& group) {
         }
         ToolOwner& owner = *this;
         auto tool = std::make_unique<Tool>(owner, job);
-        if (!tool->start()) continue;
+        if (!tool->start()) {
+            waiting_.insert(group);
+            return;
+        }
         groups_[tool.get()] = group;
         tools_.push_back(std::move(tool));
     }
@@ -230,6 +242,12 @@ void Service::tool_ended(Tool& tool) {
     begin_waiting();
 }
 
+int64_t Service::start_delay_ms() {
+    const int64_t now_ms = runtime::now_ms();
+    next_start_ms_ = std::max(next_start_ms_ + Tool::kStartIntervalMs, now_ms);
+    return next_start_ms_ - now_ms;
+}
+
 void Service::program_missing(const std::string& program) {
     if (missing_.insert(program).second)
         base::log::error(
@@ -253,6 +271,7 @@ void Service::keep_house() {
     for (int count = 1; runtime::sleep_ms(kHousekeepingMs); ++count) {
         for (auto& tool : tools_)
             if (tool->ending_ms() > Tool::kTermMs) tool->kill();
+        if (!waiting_.empty()) begin_waiting();
         if (waiting_.empty()) (void)full_.ended(runtime::now_ms());
         if (count % kSampleEvery == 0 && !tools_.empty()) keep_logs_and_cpu();
     }

@@ -31,7 +31,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     ~Service();  // stops: yields
 
     base::Result<void> start();
-    void stop_accepting();  // ingests and transcodes go on while there are players
+    void stop_accepting();  // ends ingests, which would publish as long as the server runs
     bool idle() const { return true; }
     void stop();
     // Tools whose command lines stay the same are not disturbed.
@@ -51,6 +51,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     void leave(live::Stream& stream) override;
     void stream_published(live::Stream&) override {}
     void stream_unpublished(live::Stream& stream) override;
+    int64_t start_delay_ms() override;
     void program_missing(const std::string& program) override;
     void program_found(const std::string& program) override { missing_.erase(program); }
     void tool_ended(Tool& tool) override;
@@ -62,6 +63,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     void begin_wanted(const base::StreamKey& group);
     void begin_waiting();
     bool is_made_by_tool(const base::StreamKey& stream) const;
+    void wait_empty(int64_t ms);
     void make_log_directory() const;
     void keep_house();
     void keep_logs_and_cpu();
@@ -82,7 +84,9 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     runtime::LogCondition full_;
     runtime::Task housekeeper_;
     runtime::Event empty_{"the last external tool to end"};
+    int64_t next_start_ms_ = 0;  // by the loop's clock
     bool started_ = false;
+    bool draining_ = false;
 };
 
 }  // namespace service::tools

@@ -15,6 +15,8 @@ using runtime::Deadline;
 
 namespace {
 
+constexpr int64_t kStartMs = 30'000;
+
 // What the server alone needs: its configuration, which may have secrets, and the sockets of its service manager.
 const std::vector<std::string> kHiddenEnvironment = {"SRS_", "NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_"};
 
@@ -73,8 +75,9 @@ std::string Tool::for_log() const {
 
 void Tool::run() {
     runtime::set_context_id(runtime::new_context_id());
-    // Many that begin together do not hold up the loop.
-    (void)runtime::yield();
+    // Many that begin together do not hold up the loop, and a client that publishes again and again does not start a
+    // process each time.
+    (void)stopped_.wait(Deadline::in_ms(owner_.start_delay_ms()));
     while (!ending_ && !runtime::cancelled()) {
         run_once();
         if (ending_ || runtime::cancelled()) break;
@@ -87,12 +90,14 @@ void Tool::run() {
 
 void Tool::run_once() {
     state_ = State::kStarting;
-    auto process = runtime::start_process({job_.arguments, job_.output_file, job_.error_file, kHiddenEnvironment});
-    if (!process) return note_failure(process.error());
+    auto process = runtime::start_process({job_.arguments, job_.output_file, job_.error_file, kHiddenEnvironment},
+                                          Deadline::in_ms(kStartMs));
+    if (!process) return ending_ ? void() : note_failure(process.error());
     owner_.program_found(job_.arguments[0]);
     process_ = *std::move(process);
     started_ms_ = runtime::now_ms();
     state_ = State::kRunning;
+    if (ending_) process_->send_signal(SIGTERM);
     // A tool that ends again and again is not logged again and again: the API has the count.
     if (starts_++ == 0) base::log::trace("{}: process {} runs", for_log(), process_->pid());
     const auto exit = process_->wait(Deadline::never());

@@ -18,6 +18,8 @@ class Tool;
 
 class ToolOwner {
   public:
+    // How long to wait before the first start: starts are kStartIntervalMs apart, whoever causes them. ms.
+    virtual int64_t start_delay_ms() = 0;
     // Its program is not there, for the first time or again; or it is there again. Logs that once for all tools.
     virtual void program_missing(const std::string& program) = 0;
     virtual void program_found(const std::string& program) = 0;
@@ -31,7 +33,7 @@ class ToolOwner {
 class Tool {
   public:
     enum class State : uint8_t { kStarting, kRunning, kWaiting, kEnding };
-    static constexpr int64_t kPauseMs = 3'000, kTermMs = 5'000;
+    static constexpr int64_t kPauseMs = 3'000, kTermMs = 5'000, kStartIntervalMs = 20;
 
     // The owner must outlive it.
     Tool(ToolOwner& owner, Job job) : owner_(owner), job_(std::move(job)) {}
