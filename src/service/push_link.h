@@ -20,7 +20,7 @@
 #include "net/sessions/session.h"
 #include "runtime/loop/deadline.h"
 #include "runtime/socket/byte_stream.h"
-#include "runtime/socket/tls.h"
+#include "service/client_tls.h"
 
 namespace service {
 
@@ -66,8 +66,7 @@ struct PushRequest {
     base::Ref<live::Stream> stream{};
     std::string url{};   // with user and password
     std::string path{};  // the servers that the stream passed, this one included (live::PublisherFacts::forward_path)
-    // The context for TLS. Yields.
-    std::function<base::Result<std::shared_ptr<runtime::TlsContext>>()> tls{};
+    ClientTls* tls = nullptr;  // of the service that forwards; outlives the link
 };
 
 // Of a service that can publish to other servers. A link does not use the service itself, which may be destroyed first.

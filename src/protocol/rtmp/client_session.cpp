@@ -14,6 +14,8 @@ using base::Result;
 
 namespace {
 
+constexpr int64_t kRedirected = 302;
+
 std::string words(const amf::Value& information) {
     return fmt::format("{} ({})", for_log(information.get("code").string_or("no code")),
                        for_log(information.get("description").string_or("no description")));
@@ -36,7 +38,8 @@ void ClientSession::start() {
     state_ = State::kConnecting;
     append_set_chunk_size(output_, options_.chunk_size);
     if (options_.out_ack_size) append_window_ack_size(output_, options_.out_ack_size);
-    auto object = amf::Value::object({{"app", url_.app}, {"tcUrl", url_.tc_url()}});
+    auto object =
+        amf::Value::object({{"app", url_.app}, {"tcUrl", options_.tc_url.empty() ? url_.tc_url() : options_.tc_url}});
     if (options_.publish) {
         object.set("type", "nonprivate");
         object.set("flashVer", "FMLE/3.0 (compatible; FMSc/1.0)");
@@ -48,12 +51,17 @@ void ClientSession::start() {
         object.set("videoCodecs", 252);
         object.set("videoFunction", 1);
     }
+    if (!options_.page_url.empty()) object.set("pageUrl", options_.page_url);
+    if (!options_.swf_url.empty()) object.set("swfUrl", options_.swf_url);
     if (!options_.forward_path.empty()) object.set("forwardPath", options_.forward_path);
     amf::Value codecs = amf::Value::strict_array();
     for (const char* name : {"av01", "vp09", "hvc1", "Opus"}) codecs.append_element(name);
     object.set("fourCcList", std::move(codecs));
     object.set("capsEx", kCapsMultitrack);
-    send(kCommandChunkStream, 0, "connect", {std::move(object)});
+    std::vector<amf::Value> values;
+    values.push_back(std::move(object));
+    if (options_.arguments.is_object()) values.push_back(options_.arguments);
+    send(kCommandChunkStream, 0, "connect", std::move(values));
     awaited_ = transaction_;
 }
 
@@ -123,11 +131,18 @@ Result<void> ClientSession::command(const Message& message) {
 Result<void> ClientSession::answer(const Command& c) {
     if (c.transaction_id != awaited_) return {};
     awaited_ = 0;
-    if (c.name == "_error")
+    if (c.name == "_error") {
+        note_location(c.argument(1));
         return fail(Code::kRefused,
                     fmt::format("{} was refused: {}", state_ == State::kConnecting ? "connect" : "createStream",
                                 words(c.argument(1))));
+    }
     if (state_ == State::kConnecting) {
+        if (options_.connect_only) {
+            state_ = State::kReady;
+            handler_->on_ready();
+            return {};
+        }
         state_ = State::kCreating;
         peer_multitrack_ = says_multitrack(c.argument(0)) || says_multitrack(c.argument(1));
         if (options_.publish) {
@@ -153,9 +168,11 @@ Result<void> ClientSession::answer(const Command& c) {
 Result<void> ClientSession::status(const Command& c) {
     const amf::Value& information = c.argument(1);
     std::string_view code = information.get("code").string_or("");
-    if (information.get("level").string_or("") == "error")
+    if (information.get("level").string_or("") == "error") {
+        note_location(information);
         return fail(Code::kRefused,
                     fmt::format("{} was refused: {}", options_.publish ? "publish" : "play", words(information)));
+    }
     if (state_ == State::kStarting && (code == "NetStream.Publish.Start" || code == "NetStream.Play.Start")) {
         state_ = State::kReady;
         handler_->on_ready();
@@ -163,6 +180,16 @@ Result<void> ClientSession::status(const Command& c) {
     }
     handler_->on_status(code, information.get("description").string_or(""));
     return {};
+}
+
+// redirect2 is the URL of the stream, redirect the tcUrl for it: FMS has only that.
+void ClientSession::note_location(const amf::Value& information) {
+    const amf::Value& ex = information.get("ex");
+    if (ex.get("code").int_or(0) != kRedirected) return;
+    location_ = ex.get("redirect2").string_or("");
+    if (!location_.empty()) return;
+    const std::string_view tc_url = ex.get("redirect").string_or("");
+    if (!tc_url.empty()) location_ = fmt::format("{}/{}", tc_url, url_.stream);
 }
 
 void ClientSession::send_media(uint8_t type, uint32_t timestamp, std::span<const uint8_t> header,
@@ -174,7 +201,7 @@ void ClientSession::send_media(uint8_t type, uint32_t timestamp, std::span<const
 }
 
 void ClientSession::close() {
-    if (state_ == State::kStarting || state_ == State::kReady) {
+    if (!options_.connect_only && (state_ == State::kStarting || state_ == State::kReady)) {
         if (options_.publish) send(kCommandChunkStream, 0, "FCUnpublish", {{}, url_.stream});
         send(kCommandChunkStream, 0, "deleteStream", {{}, stream_id_});
     }

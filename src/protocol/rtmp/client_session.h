@@ -1,5 +1,6 @@
 #pragma once
 // The client's side of a connection after the handshake: connects, then publishes (as FMLE does) or plays one stream.
+// A server may refuse with the address of another one (redirect of FMS and SRS: code 302 in the member "ex").
 // Input: received bytes. Output: media to the handler, bytes to send in output(). No sockets, no clock.
 
 #include <cstdint>
@@ -21,11 +22,15 @@ struct ClientOptions {
     uint32_t out_ack_size = 2500000;  // window acknowledgement size requested of the server, bytes; 0: none
     uint32_t buffer_ms = 3000;        // a player's buffer length as announced to the server
     std::string forward_path{};       // ConnectRequest::forward_path; empty: not sent
+    bool connect_only = false;        // ready when connect is accepted: neither publishes nor plays
+    // In connect; an empty tc_url is that of the URL, the others are then not sent.
+    std::string tc_url{}, page_url{}, swf_url{};
+    amf::Value arguments{};  // the object behind the command object of connect; null: there is none
 };
 
 class ClientHandler {
   public:
-    // The server has accepted the publish or play request.
+    // The server has accepted the publish or play request, or connect alone.
     virtual void on_ready() = 0;
     // Audio, video or data of the played stream; aggregates are split. May be moved from.
     virtual base::Result<void> on_media(Message& message) = 0;
@@ -48,6 +53,9 @@ class ClientSession final : private MessageSink {
     // with the server's description).
     base::Result<void> feed(std::span<const uint8_t> bytes);
     bool ready() const { return state_ == State::kReady; }
+    // After an error of feed(): the whole URL of the stream at the server that is to be asked instead; empty: none. Not
+    // checked.
+    const std::string& location() const { return location_; }
 
     // Audio, video or data to publish; requires ready(). The payload is header followed by body.
     void send_media(uint8_t type, uint32_t timestamp, std::span<const uint8_t> header, std::span<const uint8_t> body);
@@ -67,6 +75,7 @@ class ClientSession final : private MessageSink {
     base::Result<void> answer(const Command& c);
     base::Result<void> status(const Command& c);
     base::Result<void> control(const Message& message);
+    void note_location(const amf::Value& information);
     void send(uint32_t csid, uint32_t stream_id, std::string name, std::vector<amf::Value> arguments);
 
     ClientHandler* handler_;
@@ -82,6 +91,7 @@ class ClientSession final : private MessageSink {
     uint32_t awaited_ = 0;  // the transaction whose answer leads to the next state
     State state_ = State::kIdle;
     bool peer_multitrack_ = false;
+    std::string location_;
 };
 
 }  // namespace rtmp

@@ -547,5 +547,64 @@ TEST(RtmpClientSession, IsRefused) {
     }
 }
 
+struct LocationCase {
+    const char* name;
+    amf::Value ex;
+    const char* location;
+};
+
+TEST(RtmpClientSession, LearnsWhereItIsSent) {
+    const LocationCase cases[] = {
+        {"the stream", amf::Value::object({{"code", 302}, {"redirect", "rtmp://b/x"}, {"redirect2", "rtmp://b/x/y?k"}}),
+         "rtmp://b/x/y?k"},
+        {"its tcUrl", amf::Value::object({{"code", 302}, {"redirect", "rtmp://b:1936/x"}}), "rtmp://b:1936/x/s?k=v"},
+        {"another code", amf::Value::object({{"code", 303}, {"redirect", "rtmp://b/x"}}), ""},
+        {"no address", amf::Value::object({{"code", 302}}), ""},
+        {"no object", amf::Value("rtmp://b/x"), ""},
+    };
+    for (const LocationCase& c : cases) {
+        for (const char* name : {"_error", "onStatus"}) {
+            Client client;
+            ClientSession session(client, *parse_url("rtmp://a/live/s?k=v"), {}, 3073);
+            session.start();
+            auto information = amf::Value::object({{"level", "error"}, {"code", "NetConnection.Connect.Rejected"}});
+            information.set("ex", c.ex);
+            Command answer{name, 1, {}};
+            answer.arguments.emplace_back();
+            answer.arguments.push_back(std::move(information));
+            Bytes down;
+            append_command(down, 3, 0, answer, kDefaultChunkSize);
+            auto fed = session.feed(down);
+            ASSERT_FALSE(fed) << c.name;
+            EXPECT_EQ(fed.error().code(), base::Code::kRefused) << c.name;
+            EXPECT_EQ(session.location(), c.location) << c.name << ", " << name;
+        }
+    }
+}
+
+TEST(RtmpClientSession, ShowsAClientsConnect) {
+    Client client;
+    Server server;
+    ClientOptions options{.connect_only = true};
+    options.tc_url = "rtmp://edge/live?token=t";
+    options.page_url = "http://page/";
+    options.swf_url = "http://swf/";
+    options.arguments = amf::Value::object({{"srs_id", "x"}});
+    ClientSession session(client, *parse_url("rtmp://origin/live/s"), options, 3073);
+    session.start();
+    for (int i = 0; i < 4; ++i) {
+        Bytes up = std::exchange(session.output(), {});
+        ASSERT_TRUE(server.session.feed(up));
+        ASSERT_TRUE(session.feed(server.session.take_output()));
+    }
+    EXPECT_TRUE(session.ready());
+    EXPECT_EQ(server.log, "connect live;") << "nothing is asked for beyond connect";
+    EXPECT_EQ(server.connected.tc_url, "rtmp://edge/live?token=t");
+    EXPECT_EQ(server.connected.page_url, "http://page/");
+    EXPECT_EQ(server.connected.swf_url, "http://swf/");
+    session.close();
+    EXPECT_TRUE(session.output().empty());
+}
+
 }  // namespace
 }  // namespace rtmp

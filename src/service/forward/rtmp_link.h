@@ -23,8 +23,6 @@ class RtmpLink final : public PushLink, private ::rtmp::ClientHandler {
     base::Slice take_output() override;
 
   private:
-    base::Result<std::unique_ptr<runtime::ByteStream>> connect(runtime::Deadline limit);
-    base::Result<void> handshake(runtime::ByteStream& socket, runtime::Deadline limit);
     base::Result<void> ask(runtime::ByteStream& socket, runtime::Deadline limit);
 
     // ClientHandler

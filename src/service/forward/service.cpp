@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "protocol/rtmp/server_session.h"
-#include "runtime/threads/workers.h"
 #include "service/forward/config.h"
 #include "service/forward/rtmp_link.h"
 
@@ -15,7 +14,6 @@ using runtime::Deadline;
 
 namespace {
 
-constexpr int64_t kReadCertificatesMs = 10'000;
 constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 
 }  // namespace
@@ -146,21 +144,12 @@ void Service::push_ended(Push& push) {
 
 Result<std::unique_ptr<PushLink>> Service::make_link(const Push& push) {
     const Target& target = push.target();
-    PushRequest request{push.stream(), target.text, push.path(), [this] { return tls(); }};
+    PushRequest request{push.stream(), target.text, push.path(), &tls_};
     if (target.rtmp) return std::make_unique<RtmpLink>(std::move(request), *target.rtmp);
     const std::string_view scheme = std::string_view(target.text).substr(0, target.text.find(':'));
     for (const PushOffer& offer : links_)
         if (std::ranges::find(offer.schemes, scheme) != offer.schemes.end()) return offer.make(std::move(request));
     return base::fail(base::Code::kOther, fmt::format("this server does not publish by {}", scheme));
-}
-
-Result<std::shared_ptr<runtime::TlsContext>> Service::tls() {
-    if (tls_) return tls_;
-    // The certificates are read from files, so by a worker thread.
-    auto made = std::make_shared<Result<std::shared_ptr<runtime::TlsContext>>>();
-    TRY(runtime::offload([made] { *made = runtime::tls_client_context(true); }, Deadline::in_ms(kReadCertificatesMs)));
-    tls_ = TRY(std::move(*made));
-    return tls_;
 }
 
 }  // namespace service::forward

@@ -10,7 +10,6 @@
 #include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
-#include "runtime/socket/tls.h"
 #include "service/forward/backend.h"
 #include "service/forward/push.h"
 
@@ -44,8 +43,6 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     base::Result<std::unique_ptr<PushLink>> make_link(const Push& push) override;
     void backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) override;
 
-    // The context for TLS, created when it is first needed. Yields.
-    base::Result<std::shared_ptr<runtime::TlsContext>> tls();
     void send_to(live::Stream& stream, const std::vector<std::string>& destinations);
     void ask(live::Stream& stream, const std::string& url);
     BackendQuery* asking_of(const live::Stream& stream) const;
@@ -58,7 +55,7 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     const std::string service_id_;
     const std::vector<PushOffer>& links_;
     BackendQuery::Limiter query_limiter_;
-    std::shared_ptr<runtime::TlsContext> tls_;
+    ClientTls tls_;
     std::vector<std::unique_ptr<Push>> pushes_;
     // One per published stream with a backend, kept until the stream ends, so that a reload without a change does not
     // ask again.

@@ -72,7 +72,7 @@ Result<void> RecordLink::connect(Deadline limit) {
     auto socket = TRY(runtime::connect_tcp(url_.host, url_.port, limit));
     address_ = base::IpAddress::parse(socket->peer_ip());
     if (url_.tls) {
-        auto context = TRY(request_.tls());
+        auto context = TRY(request_.tls->context());
         socket = TRY(runtime::tls_connect(std::move(socket), std::move(context), url_.host, limit), "TLS handshake");
     }
     socket->set_no_delay(true);

@@ -1,0 +1,70 @@
+#include "service/rtmp_dial.h"
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "runtime/socket/tcp.h"
+
+namespace service {
+
+using base::Code;
+using base::fail;
+using base::Result;
+using runtime::ByteStream;
+using runtime::Deadline;
+
+namespace {
+
+void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
+
+uint32_t now_ms() { return static_cast<uint32_t>(base::monotonic_ms()); }
+
+Result<void> handshake(ByteStream& socket, Deadline limit) {
+    ::rtmp::ClientHandshake handshake(fill_random, true);
+    std::vector<uint8_t> out;
+    handshake.start(now_ms(), out);
+    while (true) {
+        TRY(socket.write(out, limit), "handshake");
+        if (handshake.done()) return {};
+        socket.acknowledge_soon();
+        auto bytes = TRY(runtime::read_shared(socket, limit), "handshake");
+        if (bytes.empty()) return fail(Code::kClosed, "closed by the peer in the handshake");
+        out.clear();
+        size_t taken = TRY(handshake.feed(bytes, now_ms(), out), "handshake");
+        // Servers send nothing after the handshake until they have received connect.
+        if (taken < bytes.size()) return fail(Code::kProtocol, "the peer said more than the handshake");
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ByteStream>> dial_rtmp(const ::rtmp::Url& url, ClientTls& tls, Deadline connect_limit,
+                                              Deadline limit) {
+    auto socket = TRY(runtime::connect_tcp(url.host, url.port, earlier(connect_limit, limit)));
+    if (url.tls) {
+        auto context = TRY(tls.context());
+        socket = TRY(runtime::tls_connect(std::move(socket), std::move(context), url.host, limit), "TLS handshake");
+    }
+    socket->set_no_delay(true);
+    TRY(handshake(*socket, limit));
+    return socket;
+}
+
+Result<void> await_ready(::rtmp::ClientSession& session, ByteStream& socket, std::string_view doing, Deadline limit) {
+    session.start();
+    while (!session.ready()) {
+        std::vector<uint8_t> out = std::exchange(session.output(), {});
+        if (!out.empty()) TRY(socket.write(out, limit), doing);
+        socket.acknowledge_soon();
+        auto bytes = TRY(runtime::read_shared(socket, limit), doing);
+        if (bytes.empty()) return fail(Code::kClosed, fmt::format("closed by the peer when {}", doing));
+        TRY(session.feed(bytes));
+    }
+    return {};
+}
+
+}  // namespace service
