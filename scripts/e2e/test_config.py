@@ -96,9 +96,11 @@ def test_a_feature_that_is_missing_is_one_warning(tmp_path):
     assert re.search(r"t\.conf:5: warning: SRT is not built yet: no effect of srt_server/enabled, .*vhost/srt/enabled", said[1]), said[1]
 
 
-def test_a_vhost_that_would_serve_nothing_is_an_error(tmp_path):
+def test_an_edge_needs_an_origin(tmp_path):
     code, output = check(tmp_path, GOOD + "vhost edge {\n    mode remote;\n    origin 127.0.0.1:1935;\n}\n")
-    assert code != 0 and "t.conf:5: error: vhost edge is an edge" in output, f"mode remote should be refused:\n{output}"
+    assert code == 0 and "old name of vhost/cluster/mode" in output, f"an edge of an older file should be taken:\n{output}"
+    code, output = check(tmp_path, GOOD + "vhost edge {\n    cluster { mode remote; }\n}\n")
+    assert code != 0 and "vhost edge is an edge (mode remote) without an origin" in output, f"an origin is missing:\n{output}"
 
 
 # What SRS reads of its versions 1 to 7, and this server once refused: a warning, and the meaning that it has there.

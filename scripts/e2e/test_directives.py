@@ -33,8 +33,6 @@ WITHOUT_ENABLED = {
     "vhost/transcode/engine/perfile", "vhost/transcode/engine/vfilter", "vhost/transcode/engine/vparams", "vhost/transcode/engine/aparams",
 }  # fmt: skip
 NAMED = {"vhost": "__defaultVhost__", "ingest": "live", "transcode": "live", "engine": "live"}
-# An edge has nothing to serve without its origin, which is not built yet.
-REFUSED = {"vhost/cluster/mode"}
 # Of what is switched off nothing is missing.
 OFF = {"stats/enabled"}
 # It has no effect with either value, and no operator misses one: no line says so.
@@ -99,7 +97,7 @@ def test_every_directive_is_in_the_state_that_is_documented(tmp_path):
     conf = tmp_path / "one.conf"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SRS_")}
     for path, value in table().items():
-        wanted = "refused" if path in REFUSED else "works" if path in OFF | NO_WARNING else state_of(path, documented)
+        wanted = "works" if path in OFF | NO_WARNING else state_of(path, documented)
         conf.write_text(configuration(path, value))
         done = subprocess.run(
             [str(BINARY), "-t", "-c", conf], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment

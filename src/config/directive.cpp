@@ -68,7 +68,7 @@ std::vector<Block> known_blocks() {
         {"vhost/signed_urls", Names::kNone, false, false, nullptr,
          "URLs with an expiry and a signature, see doc/hooks.md."},
         {"vhost/bandcheck", Names::kNone, false, true, &features::kBandwidthCheck, "Tests of a client's bandwidth."},
-        {"vhost/cluster", Names::kNone, false, false, &features::kCluster, "Edges and origins."},
+        {"vhost/cluster", Names::kNone, false, false, &features::kCluster, "Edges and origins, see doc/edge.md."},
         {"vhost/forward", Names::kNone, false, false, &features::kForward, "Passing streams on, see doc/forward.md."},
         {"vhost/exec", Names::kOptional, false, false, &features::kExec, "Programs for streams."},
         {"vhost/ingest", Names::kOptional, true, false, &features::kIngest, "Pulling streams."},
@@ -104,8 +104,9 @@ std::vector<Block> make_blocks(const std::vector<Row>& rows_of_sections) {
         };
         const auto around = std::ranges::find(blocks, block.path.substr(0, block.path.rfind('/')), &Block::path);
         const bool is_part = around != blocks.end() && around->path != "vhost" && !around->missing;
-        if (has(block.path + "/enabled", &Row::path) || (is_part && has(block.path, &Row::scope)) ||
-            find_free_block(block.path))
+        // The switch of cluster is its mode.
+        if (has(block.path + "/enabled", &Row::path) || has(block.path + "/mode", &Row::path) ||
+            (is_part && has(block.path, &Row::scope)) || find_free_block(block.path))
             block.missing = nullptr;
         else if (block.missing->state == features::kNotBuiltIn)
             block.free_form = true;
@@ -148,7 +149,7 @@ std::vector<Row> rows_of_sections() {
         section.add_rows(added);
         std::set<std::string> own{""};
         for (const Row& row : added)
-            if (row.name == "enabled") own.insert(row.scope);
+            if (row.name == "enabled" || row.name == "mode") own.insert(row.scope);
         for (Row& row : added)
             if (paths.insert(row.path()).second)
                 (own.contains(row.scope) ? rows : in_other_blocks).push_back(std::move(row));

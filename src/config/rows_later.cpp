@@ -159,16 +159,20 @@ constexpr Later kEngine[] = {
     {"oformat", "flv", "Format of the output."},
     {"output", "", "Where the output is published.", "rtmp://127.0.0.1:[port]/[app]/[stream]_[engine]?vhost=[vhost]"},
 };
+// Of a build without edges.
 constexpr Later kCluster[] = {
     {"mode", "local", "local, or remote: an edge that pulls from origins."},
     {"origin", "", "The origins of an edge.", "127.0.0.1:1935 localhost:1935"},
     {"token_traverse", "off", "The origin decides which clients may play at the edge."},
     {"vhost", "[vhost]", "The vhost named to the origin."},
     {"debug_srs_upnode", "on", "Sends the edge's address to the origin, for its log."},
-    {"origin_cluster", "off", "Origins send players to the origin that has the stream."},
-    {"coworkers", "", "The APIs of the other origins.", "127.0.0.1:9091 127.0.0.1:9092"},
     {"protocol", "rtmp", "How an edge pulls: rtmp or flv."},
     {"follow_client", "off", "An edge pulls by the protocol its player uses."},
+};
+
+constexpr Later kOriginCluster[] = {
+    {"origin_cluster", "off", "Origins send players to the origin that has the stream."},
+    {"coworkers", "", "The APIs of the other origins.", "127.0.0.1:9091 127.0.0.1:9092"},
 };
 
 template <size_t N>
@@ -208,6 +212,7 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/hds", features::kHds, kHds);
     add(rows, "vhost/dash", features::kDash, kDash);
     add(rows, "vhost/cluster", features::kCluster, kCluster);
+    add(rows, "vhost/cluster", features::kOriginCluster, kOriginCluster);
     add(rows, "vhost/exec", features::kExec, kExec);
     add(rows, "vhost/ingest", features::kIngest, kIngest);
     add(rows, "vhost/ingest/input", features::kIngest, kIngestInput);

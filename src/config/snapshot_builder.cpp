@@ -241,10 +241,9 @@ void SnapshotBuilder::tell_of_missing_features() {
     for (const Edge& edge : edges_) {
         const Vhost& vhost = snapshot_.vhosts[static_cast<size_t>(edge.vhost)];
         if (vhost.enabled)
-            problems_.error(edge.location,
-                            fmt::format("vhost {} is an edge (mode remote): edges are not built yet, and "
-                                        "without its origin it has nothing to serve",
-                                        vhost.name));
+            problems_.error(edge.location, fmt::format("vhost {} is an edge (mode remote): edges are not built in, and "
+                                                       "without its origin it has nothing to serve",
+                                                       vhost.name));
     }
     for (const Missing& missing : missing_) {
         std::string names;

@@ -132,14 +132,16 @@ INSTANTIATE_TEST_SUITE_P(
                     "stream_caster/caster\n"
                     "t.conf:1: warning: the SIP of GB28181 is left out, as SRS has left it out: no effect of "
                     "stream_caster/sip\n"},
-        // A vhost whose only purpose is a missing feature.
-        ProblemCase{"vhost a { cluster { mode remote; origin 127.0.0.1; } }",
-                    "t.conf:1: error: vhost a is an edge (mode remote): edges are not built yet, and without its "
-                    "origin it has nothing to serve\n"
-                    "t.conf:1: warning: cluster is not built yet: no effect of vhost/cluster/mode, "
-                    "vhost/cluster/origin\n"},
-        ProblemCase{"vhost a { enabled off; cluster { mode remote; } }",
-                    "t.conf:1: warning: cluster is not built yet: no effect of vhost/cluster/mode\n"},
+        // An edge needs origins.
+        ProblemCase{"vhost a { cluster { mode remote; origin 127.0.0.1; } }", ""},
+        ProblemCase{"vhost a { cluster { mode remote; } }",
+                    "t.conf:1: error: vhost a is an edge (mode remote) without an origin\n"},
+        ProblemCase{"vhost a { cluster { mode remote; origin http://a; token_traverse on; } }",
+                    "t.conf:1: error: token_traverse needs an origin that takes RTMP\n"},
+        ProblemCase{"vhost a { enabled off; cluster { mode remote; } }", ""},
+        ProblemCase{"vhost a { cluster { origin_cluster on; coworkers 127.0.0.1:9091; } }",
+                    "t.conf:1: warning: the cluster of origins is not built yet: no effect of "
+                    "vhost/cluster/origin_cluster, vhost/cluster/coworkers\n"},
         ProblemCase{"vhost a { cluster { mode local; } }", ""},
         // Forms of older files.
         ProblemCase{"vhost a { forward 10.0.0.1 10.0.0.2;\nrefer a.com;\nrefer_play b.com; }",

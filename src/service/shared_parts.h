@@ -2,6 +2,7 @@
 // The parts of the server that services share, and what services offer to each other. server/ owns the parts; they
 // outlive every service.
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -33,6 +34,10 @@ struct SegmentOffer {
     std::function<bool(const config::Vhost&, std::string_view path)> is_segment;
 };
 
+// Whether a stream that is not published is fetched from another server when a player asks the gate for it, so that
+// players may wait for it. Does not yield.
+using FetchOffer = std::function<bool(const live::StreamKey&)>;
+
 // What services offer to each other. A service puts its offer here when it is made and uses those of others from
 // Module::connect() on. An offer whose service is not built in stays empty. A service outlives those that are started
 // after it, so a user of an offer has to be started later.
@@ -40,10 +45,15 @@ struct Offers {
     Recorder* recorder = nullptr;
     std::vector<SegmentOffer> segments{};
     std::vector<PushOffer> pushes{};
+    std::vector<FetchOffer> fetches{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.
     std::vector<std::function<void(prometheus::Text&)>> metrics{};
+
+    bool is_fetched(const live::StreamKey& key) const {
+        return std::ranges::any_of(fetches, [&](const FetchOffer& offer) { return offer(key); });
+    }
 };
 
 struct SharedParts {

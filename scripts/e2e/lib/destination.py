@@ -10,12 +10,15 @@ from . import amf0, ports, rtmp
 
 
 class Destination:
-    """Listens while it is started. tags: the media that came, as FLV tags; published: the names, with parameters.
+    """redirect: the URL to which everybody who connects is sent. connects: the values of each connect.
+
+    Listens while it is started. tags: the media that came, as FLV tags; published: the names, with parameters.
     refuse: a status code for everybody who publishes. holding: nothing is read. receive_buffer: in bytes."""
 
-    def __init__(self, refuse=None, receive_buffer=None):
+    def __init__(self, refuse=None, receive_buffer=None, redirect=None, reject=None):
         self.port = ports.take()[0]
-        self.refuse, self.receive_buffer = refuse, receive_buffer
+        self.refuse, self.receive_buffer, self.redirect, self.reject = refuse, receive_buffer, redirect, reject
+        self.connects = []
         self.holding = threading.Event()
         self.stopping = threading.Event()
         self.tags, self.published, self.apps, self.metadata = [], [], [], []
@@ -125,6 +128,11 @@ class _Peer:
         name, number, *values = message.command()
         if name == "connect":
             owner.apps.append(values[0]["app"])
+            owner.connects.append(values)
+            if owner.redirect or owner.reject:
+                ex = {"ex": {"code": 302, **owner.redirect}} if owner.redirect else {}
+                info = {"level": "error", "code": "NetConnection.Connect.Rejected", "description": owner.reject or "moved"}
+                return self.say("_error", number, None, {**info, **ex})
             self.say("_result", number, {}, {"level": "status", "code": "NetConnection.Connect.Success"})
         elif name == "createStream":
             self.say("_result", number, None, 1)

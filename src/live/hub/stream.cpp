@@ -122,6 +122,13 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     return Publication(base::Ref<Stream>(this), owner);
 }
 
+void Stream::revoke(std::string_view why, base::CloseReason reason) {
+    PublicationOwner* revoked = owner_;
+    if (!revoked) return;
+    unpublish();
+    revoked->publication_revoked(why, reason);
+}
+
 void Stream::unpublish() {
     runtime::EventTime now;
     for (media::Frame frame; mix_.pop_any(frame);) deliver(frame, now);

@@ -196,6 +196,8 @@ class Stream : public base::RefCounted<Stream> {
     size_t counted_memory() const { return counted_memory_; }
     // The publisher exceeds the memory limit: its frames are dropped from now on, and it is closed soon.
     void overdraw(std::string why);
+    // Ends the publication: an output without which it is useless has failed. The publisher is told why.
+    void revoke(std::string_view why, base::CloseReason reason);
     // Closes its viewers at once, whatever is unsent: the stream has no publisher.
     void abort_viewers(std::string_view why);
     // Accounts the copy of a packet that a viewer has begun to send. False: the limit of such copies is reached.

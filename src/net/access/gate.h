@@ -35,6 +35,8 @@ struct Visitor {
     std::string tc_url;
     std::string page_url;  // for HTTP: Referer
     std::string swf_url;
+    // Of a client that is another server: the servers that its request has passed (Registry::instance()), "a,b".
+    std::string forward_path{};
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "net/access/access_rules.h"
+#include "protocol/http/via.h"
 
 namespace net {
 
@@ -25,6 +26,7 @@ Visitor http_visitor(const HttpRequest& request, std::string_view id, const base
     if (!request.message.raw_query.empty()) visitor.param = "?" + request.message.raw_query;
     visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), stream.app);
     visitor.page_url = page_of(request.message.headers);
+    visitor.forward_path = http::path_of_via(request.message.headers.get("Via"));
     return visitor;
 }
 

@@ -175,6 +175,7 @@ Result<void> ClientSession::status(const Command& c) {
     }
     if (state_ == State::kStarting && (code == "NetStream.Publish.Start" || code == "NetStream.Play.Start")) {
         state_ = State::kReady;
+        peer_path_ = information.get("forwardPath").string_or("").substr(0, kMaxForwardPath);
         handler_->on_ready();
         return {};
     }

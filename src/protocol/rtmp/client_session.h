@@ -66,6 +66,9 @@ class ClientSession final : private MessageSink {
     uint32_t stream_id() const { return stream_id_; }
     // The server said in its answer to connect that it takes streams with several tracks of a kind.
     bool peer_multitrack() const { return peer_multitrack_; }
+    // Of a played stream, at a server of our kind: the servers that it has passed with that one, "a,b"; at most
+    // kMaxForwardPath bytes.
+    const std::string& peer_path() const { return peer_path_; }
 
   private:
     enum class State : uint8_t { kIdle, kConnecting, kCreating, kStarting, kReady, kClosed };
@@ -91,7 +94,7 @@ class ClientSession final : private MessageSink {
     uint32_t awaited_ = 0;  // the transaction whose answer leads to the next state
     State state_ = State::kIdle;
     bool peer_multitrack_ = false;
-    std::string location_;
+    std::string location_, peer_path_;
 };
 
 }  // namespace rtmp

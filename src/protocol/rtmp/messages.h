@@ -13,6 +13,9 @@
 
 namespace rtmp {
 
+// Of the list of servers that a stream or a request passed ("forwardPath"), bytes; a longer one is truncated.
+inline constexpr size_t kMaxForwardPath = 1024;
+
 // ---- Control
 
 void append_set_chunk_size(std::vector<uint8_t>& out, uint32_t size);

@@ -55,10 +55,12 @@ void ServerSession::result(const Command& asked, amf::Value value) {
 }
 
 void ServerSession::status(uint32_t stream_id, std::string_view level, std::string_view code,
-                           std::string_view description) {
+                           std::string_view description, std::string_view path) {
     Command notice{"onStatus", 0};
     notice.arguments.emplace_back();
-    notice.arguments.push_back(status_object(level, code, description));
+    amf::Value information = status_object(level, code, description);
+    if (!path.empty()) information.append_member("forwardPath", path.substr(0, kMaxForwardPath));
+    notice.arguments.push_back(std::move(information));
     append_command(output(), kStatusChunkStream, stream_id, notice, out_chunk_size_);
 }
 
@@ -119,12 +121,12 @@ void ServerSession::refuse_publish(uint32_t stream_id, std::string_view code, st
     status(stream_id, "error", code, description);
 }
 
-void ServerSession::accept_play(uint32_t stream_id, bool reset) {
+void ServerSession::accept_play(uint32_t stream_id, bool reset, std::string_view path) {
     decided(Pending::kPlay, stream_id);
     if (Stream* stream = find(stream_id)) stream->use = Use::kPlay;
     append_user_control(output(), {kStreamBegin, stream_id});
     if (reset) status(stream_id, "status", "NetStream.Play.Reset", "Playing and resetting stream.");
-    status(stream_id, "status", "NetStream.Play.Start", "Started playing stream.");
+    status(stream_id, "status", "NetStream.Play.Start", "Started playing stream.", path);
     append_data(output(), stream_id, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
 }
 

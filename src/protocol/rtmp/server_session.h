@@ -17,7 +17,6 @@
 
 namespace rtmp {
 
-inline constexpr size_t kMaxForwardPath = 1024;  // bytes; a longer one is truncated
 // The status code with which this server refuses a stream that has already passed through it.
 inline constexpr std::string_view kForwardLoop = "NetStream.Publish.ForwardLoop";
 
@@ -30,7 +29,8 @@ struct ConnectRequest {
     double object_encoding = 0;  // 0 or 3
     bool enhanced = false;       // supports Enhanced RTMP
     bool multitrack = false;     // and says that it takes streams with several tracks of a kind
-    std::string forward_path;    // from another server of this kind: the servers that the stream came through, "a,b"
+    // From another server of this kind: the servers that the stream, or the request for it, came through, "a,b".
+    std::string forward_path;
 };
 
 // How the client publishes, which the API reports.
@@ -104,7 +104,8 @@ class ServerSession final : private MessageSink {
     void refuse_connect(std::string_view code, std::string_view description);
     void accept_publish(uint32_t stream_id);
     void refuse_publish(uint32_t stream_id, std::string_view code, std::string_view description);
-    void accept_play(uint32_t stream_id, bool reset);
+    // path: the servers that the stream has passed, for a client that is a server; empty: not sent.
+    void accept_play(uint32_t stream_id, bool reset, std::string_view path = {});
     void refuse_play(uint32_t stream_id, std::string_view code, std::string_view description);
     // The server ends an accepted request: another publisher took over, or the played stream has ended.
     void end_publish(uint32_t stream_id, std::string_view code, std::string_view description);
@@ -171,7 +172,8 @@ class ServerSession final : private MessageSink {
     void decide(Pending what, uint32_t stream_id);
     void decided(Pending what, uint32_t stream_id);
     void result(const Command& asked, amf::Value value);
-    void status(uint32_t stream_id, std::string_view level, std::string_view code, std::string_view description);
+    void status(uint32_t stream_id, std::string_view level, std::string_view code, std::string_view description,
+                std::string_view path = {});
     void acknowledge();
 
     ServerHandler* handler_;

@@ -19,6 +19,7 @@ struct Server : ServerHandler {
     std::string log;
     bool wait = false;
     bool refuse = false;
+    std::string path;  // of what is played
     uint32_t chunk_size = 60000;
     std::vector<Message> media;
     ConnectRequest connected;
@@ -40,7 +41,7 @@ struct Server : ServerHandler {
         log += fmt::format("play {} {} {} {} {};", r.stream_id, r.name, r.start_ms, r.duration_ms, r.reset);
         if (wait) return;
         if (refuse) return session.refuse_play(r.stream_id, "NetStream.Play.StreamNotFound", "none");
-        session.accept_play(r.stream_id, r.reset);
+        session.accept_play(r.stream_id, r.reset, path);
     }
     base::Result<void> on_media(uint32_t id, Message& m) override {
         log += fmt::format("media {} {};", id, m.type);
@@ -534,6 +535,22 @@ TEST(RtmpClientSession, Plays) {
     p.server.session.end_play(1);
     ASSERT_TRUE(p.pump());
     EXPECT_EQ(p.client.log, "NetStream.Play.Reset;ready;NetStream.Play.UnpublishNotify;NetStream.Play.Stop;");
+}
+
+TEST(RtmpClientSession, LearnsThePathOfAStream) {
+    Client client;
+    Server server;
+    ClientSession session(client, *parse_url("rtmp://a/live/s"), {.forward_path = "x"}, 3073);
+    server.path = "a,b";
+    session.start();
+    for (int i = 0; i < 6; ++i) {
+        Bytes up = std::exchange(session.output(), {});
+        ASSERT_TRUE(server.session.feed(up));
+        ASSERT_TRUE(session.feed(server.session.take_output()));
+    }
+    ASSERT_TRUE(session.ready());
+    EXPECT_EQ(server.connected.forward_path, "x");
+    EXPECT_EQ(session.peer_path(), "a,b");
 }
 
 TEST(RtmpClientSession, IsRefused) {

@@ -58,7 +58,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.files.add_claims(claims_of);
     parts.offers.segments.push_back({"hls", fragment_of, is_segment});
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events, parts.router,
-                                             parts.gate, parts.files);
+                                             parts.gate, parts.files, parts.offers);
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(service->viewers().quota(), text); });
     return module_of("hls", std::move(service));

@@ -178,6 +178,28 @@ std::optional<uint64_t> Names::growing_number(std::string_view file_name) const 
     return number;
 }
 
+std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const std::string& vhost,
+                                                  std::string_view path) {
+    constexpr std::string_view kApp = "[app]", kStream = "[stream]";
+    const std::string pattern = config::PathVariables().set("vhost", vhost).expand(hls.m3u8_file);
+    const size_t app = pattern.find(kApp), stream = pattern.find(kStream);
+    if (app == pattern.npos || stream == pattern.npos || stream < app + kApp.size()) return {};
+    const std::string_view text = pattern;
+    std::string_view before = text.substr(0, app);
+    if (before.starts_with("./")) before.remove_prefix(2);
+    const std::string_view between = text.substr(app + kApp.size(), stream - app - kApp.size());
+    const std::string_view after = text.substr(stream + kStream.size());
+    if (between.empty() || path.size() < before.size() + after.size() || !path.starts_with(before) ||
+        !path.ends_with(after))
+        return {};
+    path = path.substr(before.size(), path.size() - before.size() - after.size());
+    const size_t at = path.rfind(between);
+    if (at == path.npos) return {};
+    live::StreamKey key{vhost, std::string(path.substr(0, at)), std::string(path.substr(at + between.size()))};
+    if (!Names::make(hls, key, false)) return {};
+    return key;
+}
+
 std::string relative_uri(std::string_view from, std::string_view path) {
     std::string_view folder = folder_of(from);
     std::string up;

@@ -83,6 +83,11 @@ class Names {
 // multivariant playlist; any other path as it is. In letters of any case, because some file systems ignore it.
 std::string without_suffix(std::string_view path);
 
+// The stream whose main playlist has that path below hls_path. Nothing: there is none, or hls_m3u8_file does not have
+// [app] and [stream] once each, in this order.
+std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const std::string& vhost,
+                                                  std::string_view path);
+
 // A path relative to the directory of `from`, percent-encoded. Both are relative to the same root.
 std::string relative_uri(std::string_view from, std::string_view path);
 

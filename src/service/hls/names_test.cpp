@@ -32,6 +32,23 @@ TEST(Names, OfTheDefaults) {
         EXPECT_EQ(names.growing_number(other), std::nullopt) << other;
 }
 
+TEST(Names, OfAPlaylistTellTheStream) {
+    VhostConfig hls = defaults();
+    auto text = [&](std::string_view path) {
+        auto key = stream_of_playlist(hls, "v", path);
+        return key ? key->text() : "";
+    };
+    EXPECT_EQ(text("live/cam-2.m3u8"), "v/live/cam-2");
+    EXPECT_EQ(text("a/b/cam.m3u8"), "v/a/b/cam");
+    for (const char* path : {"", ".m3u8", "cam.m3u8", "live/.m3u8", "/cam.m3u8", "live/cam.ts", "live/../cam.m3u8"})
+        EXPECT_EQ(text(path), "") << path;
+    hls.m3u8_file = "./m/[vhost]/[app]-[stream]/index.m3u8";
+    EXPECT_EQ(text("m/v/live-cam/index.m3u8"), "v/live/cam");
+    EXPECT_EQ(text("m/w/live-cam/index.m3u8"), "");
+    hls.m3u8_file = "[stream].m3u8";
+    EXPECT_EQ(text("cam.m3u8"), "") << "of which app?";
+}
+
 TEST(Names, WithTimeAndPrefix) {
     VhostConfig hls = defaults();
     hls.m3u8_file = "./m/[vhost]/[app]/[stream].m3u8";

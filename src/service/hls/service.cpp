@@ -36,7 +36,8 @@ net::AddressQuota::Limits viewer_limits(const config::Snapshot& snapshot) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files)
+                 const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files,
+                 const Offers& offers)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
@@ -45,6 +46,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       viewers_(sessions),
       gate_(gate),
       files_(files),
+      offers_(offers),
       stream_list_(snapshot_->get<ServerConfig>().hls_roll) {
     viewers_.quota().set_limits(viewer_limits(*snapshot_));
     net::HttpRoute route;

@@ -25,6 +25,7 @@
 #include "service/hls/output.h"
 #include "service/hls/stream_list.h"
 #include "service/hls/viewers.h"
+#include "service/shared_parts.h"
 
 namespace service::hls {
 
@@ -32,7 +33,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
   public:
     // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files);
+            const live::Events& events, net::HttpRouter& router, net::Gate& gate, net::FileAccess& files,
+            const Offers& offers);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -79,6 +81,10 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
         bool master = false;               // the multivariant one
         std::string path{};
     };
+    // A request for a playlist that is not there: of a stream that is fetched it waits. Without an answer: there is
+    // none.
+    base::Result<void> await_fetched(const config::Vhost& vhost, const std::string& path,
+                                     const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
                                 net::HttpResponse& response);
     base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
@@ -106,6 +112,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     Viewers viewers_;
     net::Gate& gate_;
     net::FileAccess& files_;
+    const Offers& offers_;
+    size_t awaiting_ = 0;          // requests for playlists of streams that are fetched
     std::set<ViewerName> asking_;  // a guard is being asked about these
     runtime::Event asked_{"a viewer's admission"};
     runtime::LogLimit refusal_log_;

@@ -19,6 +19,9 @@ namespace {
 // A viewer without a request for this many target durations has left; most players request once in each.
 constexpr int64_t kIdleTargets = 3;
 constexpr int64_t kMinIdleMs = 10'000;
+// Requests for playlists of streams that are fetched: at most so many wait, for so long and two segments.
+constexpr size_t kMaxAwaiting = 1'000;
+constexpr int64_t kMinAwaitMs = 5'000, kAskAgainMs = 3'000, kAwaitPollMs = 50;
 
 std::string_view without_slashes(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
@@ -93,7 +96,41 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         }
         return {};
     }
-    if (asked.output) return playlist(asked, vhost, request, response);
+    if (asked.output && (asked.output->view() || asked.output->publishing()))
+        return playlist(asked, vhost, request, response);
+    TRY(await_fetched(vhost, path, request, response));
+    if (response.started()) return {};
+    const Playlist come = find_playlist(vhost.name, path);
+    return come.output ? playlist(come, vhost, request, response) : base::Result<void>();
+}
+
+// The first request for a stream has it fetched; the player gets the playlist when the first segment is complete.
+base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std::string& path,
+                                          const net::HttpRequest& request, net::HttpResponse& response) {
+    const auto& hls = vhost.get<VhostConfig>();
+    if (!hls.enabled || draining_ || request.is_head() || without_suffix(path) != path) return {};
+    const auto named = stream_of_playlist(hls, vhost.name, path);
+    if (!named || awaiting_ >= kMaxAwaiting || !offers_.is_fetched(*named)) return {};
+    const live::StreamKey& key = *named;
+    struct Count {
+        explicit Count(size_t& all) : count(++all) {}
+        ~Count() { --count; }
+        size_t& count;
+    } const counted(awaiting_);
+    const auto limit = runtime::Deadline::in_ms(kMinAwaitMs + static_cast<int64_t>(2'000 * hls.fragment));
+    const runtime::EndWatch watch(response.client());
+    for (int64_t asked_ms = 0; !draining_ && !limit.passed() && offers_.is_fetched(key);) {
+        const auto found = find_output(vhost.name, path);
+        if (found && found->view()) break;
+        // Who waits asks again from time to time, or the stream would be let go.
+        if (const int64_t now_ms = base::monotonic_ms(); asked_ms == 0 || now_ms - asked_ms >= kAskAgainMs) {
+            asked_ms = now_ms;
+            auto allowed =
+                gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
+            if (!allowed) return refuse_viewer(allowed.error(), response);
+        }
+        TRY(runtime::sleep_ms(kAwaitPollMs));
+    }
     return {};
 }
 

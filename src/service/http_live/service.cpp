@@ -6,6 +6,7 @@
 #include "convert/flv/all_tracks.h"
 #include "live/hub/options.h"
 #include "net/http/http_visitor.h"
+#include "protocol/http/via.h"
 #include "protocol/ts/program.h"
 #include "protocol/websocket/handshake.h"
 #include "runtime/loop/coroutine.h"
@@ -86,7 +87,8 @@ base::Result<void> Service::handle(When when, net::HttpRequest& request, net::Ht
     if (when == When::kPublished) {
         if (!find_stream(*vhost, *match)) return {};
     } else {
-        if (!remux.wait_publisher || request.is_head()) return {};
+        if (request.is_head()) return {};
+        if (!remux.wait_publisher && !offers_.is_fetched({vhost->name, match->app, match->stream})) return {};
         // A player of an expired segment gets its 404 at once.
         const auto is_segment = [&](const SegmentOffer& offer) {
             return offer.is_segment(*vhost, request.message.path);
@@ -171,6 +173,12 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     if (!stream && when == When::kLater) stream = TRY(wait_for_publisher(request, response, vhost, match));
     if (!stream)
         return response.send_error(404, when == When::kLater ? "the stream is not published" : "the stream has ended");
+    if (!visitor.forward_path.empty()) {
+        // The client is another server, which recognizes itself there.
+        const live::PublicationOwner* publisher = stream->publisher();
+        const std::string before = publisher ? publisher->facts().forward_path : std::string();
+        response.header("Via", http::via_of_path(before + (before.empty() ? "" : ",") + registry_.instance()));
+    }
     std::string head;
     if (websocket) {
         head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);

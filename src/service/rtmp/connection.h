@@ -128,6 +128,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     base::Result<net::Grant> admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost);
     bool gave_up(const base::Error& error);
     bool came_from_here() const;
+    std::string path_for_peer() const;
     void refuse(std::string_view what, const base::Error& why);
 
     // ServerHandler

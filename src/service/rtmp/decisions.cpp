@@ -117,6 +117,7 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     visitor.tc_url = client_.tc_url();
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
+    visitor.forward_path = client_.forward_path();
     const int64_t began_us = runtime::now_us();
     auto grant = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
     // The time that the guards take is not counted against the client.
@@ -171,6 +172,15 @@ bool Connection::came_from_here() const {
     return client_.forward_path().find(service_.registry().instance()) != std::string_view::npos;
 }
 
+// For a player that is another server of our kind: the servers that the stream has passed, with this one. Others are
+// told nothing.
+std::string Connection::path_for_peer() const {
+    if (client_.forward_path().empty()) return {};
+    const live::PublicationOwner* publisher = stream_->publisher();
+    const std::string before = publisher ? publisher->facts().forward_path : std::string();
+    return before + (before.empty() ? "" : ",") + service_.registry().instance();
+}
+
 void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
@@ -222,7 +232,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
         enter_stream(*key, false);
     }
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
-    session_.accept_play(request.stream_id, request.reset);
+    session_.accept_play(request.stream_id, request.reset, path_for_peer());
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
     players_.push_back(std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(),

@@ -1,0 +1,275 @@
+"""Edges: two or three servers of ours. What an origin has comes through an edge unchanged, by one pull whatever the number
+of players; origins that fail are replaced while players keep their connections."""
+
+import signal
+import time
+
+import pytest
+
+from lib import api, flv, http, media, publishing, rtmp
+from lib.destination import Destination
+from lib.server import default_vhost
+from lib.timing import SLOW, scaled, wait_until
+
+API = "http_api { enabled on; listen 127.0.0.1:API_PORT; }\n"
+PLAY = "mw_latency 50;"
+
+
+def origin(servers, vhost="", top=API, **more):
+    return servers(top=top, vhosts=default_vhost(play=PLAY, vhost=vhost, **more))
+
+
+def cluster(*origins, more=""):
+    return f"cluster {{ mode remote; origin {' '.join(origins)}; {more} }}"
+
+
+def at(server, port="rtmp_port"):
+    return f"127.0.0.1:{getattr(server, port)}"
+
+
+def edge(servers, *origins, more="", vhost="", top=API, rejoin=20000, **rest):
+    """An edge of these servers, or addresses."""
+    names = [one if isinstance(one, str) else at(one) for one in origins]
+    return servers(top=top, vhosts=default_vhost(vhost=cluster(*names, more=more) + vhost, play=PLAY, rejoin=rejoin, **rest))
+
+
+def tags_of():
+    return media.from_keyframe(media.with_b_frames())[:400]
+
+
+def steady(server, name="s", tags=None, **options):
+    return publishing.Steady(rtmp.publisher(server, "live", name, **options), tags or media.from_keyframe(media.plain()))
+
+
+def clients(server, kind):
+    return [one for one in api.clients(server) if one["type"] == kind]
+
+
+def wait_clients(server, kind, count, seconds=10):
+    wait_until(
+        lambda: len(clients(server, kind)) == count,
+        seconds,
+        lambda: f"{count} clients of type {kind}; there are {api.clients(server)}",
+    )
+
+
+def kill(server):
+    """kill -9: the server is expected to be gone."""
+    server.signal(signal.SIGKILL)
+    server.process.wait()
+    server.process = None
+
+
+def frames_of(player, count, seconds=10):
+    """That many frames of a player, as (type, timestamp, body)."""
+    return [tag for tag in http.collect(player, lambda tags: len([t for t in tags if flv.is_frame(t)]) >= count, scaled(seconds)) if flv.is_frame(tag)]
+
+
+def test_many_players_one_pull(servers):
+    """Players by RTMP and HTTP-FLV of two streams: the origin has one player for each."""
+    first = origin(servers)
+    second = edge(servers, first)
+    with steady(first, "a"), steady(first, "b"):
+        players = []
+        for name in ("a", "b"):
+            players += [rtmp.player(second, "live", name) for _ in range(3)]
+            players += [http.Live(second.http_port, f"/live/{name}.flv") for _ in range(3)]
+        for player in players:
+            assert frames_of(player, 20), "each player should get frames"
+        assert len(clients(first, "rtmp-play")) == 2, f"two pulls should play at the origin: {api.clients(first)}"
+        assert len(clients(second, "edge-pull")) == 2, f"two pulls should be clients of the edge: {api.clients(second)}"
+        for player in players:
+            player.close()
+        second.wait_log("edge-pull ended: .*live/a .*no player for a while", 15)
+        second.wait_log("edge-pull ended: .*live/b .*no player for a while", 15)
+        wait_clients(first, "rtmp-play", 0)
+
+
+CONTENTS = {
+    "b-frames": lambda: media.from_keyframe(media.with_b_frames())[:400],
+    "hevc": lambda: media.from_keyframe(media.hevc())[:300],
+    "av1-opus": lambda: media.from_keyframe(media.encoded_by_9("libaom-av1", "libopus")),
+    "tracks": lambda: media.from_keyframe(media.two_audio_tracks())[:600],
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_identity_through_a_chain(servers, name):
+    """Publisher, origin, edge, edge of the edge, player: the same packets. The player is there first. FFmpeg leaves AV1's
+    sequence header empty, and the origin completes it: there a player of the origin says what should come."""
+    tags = CONTENTS[name]()
+    first = origin(servers)
+    second = edge(servers, first, rejoin=500)
+    third = edge(servers, second, rejoin=500)
+    player = publishing.Collector(rtmp.player(third, "live", "s", connect={"fourCcList": ["*"], "capsEx": 2}))
+    third.wait_players("live/s", 1)
+    wait_clients(first, "rtmp-play", 1)  # the pull of the second waits at the first
+    wait_clients(second, "rtmp-play", 1)
+    direct = publishing.Collector(rtmp.player(first, "live", "s", connect={"fourCcList": ["*"], "capsEx": 2}))
+    first.wait_players("live/s", 2)
+    with rtmp.publisher(first, "live", "s") as client:
+        publishing.send_all(client, tags, speed=4)
+    # Each server's players are ended when the publisher does not come back.
+    received, at_the_origin = player.finish(30, f"{name} behind two edges"), direct.finish(30, "the origin's player")
+    flv.assert_same(at_the_origin, received, f"{name} behind two edges, beside a player of the origin")
+    if name != "av1-opus":
+        flv.assert_same(tags, received, f"{name} behind two edges")
+
+
+def test_first_frame_at_a_cold_edge(servers):
+    """Within 500 ms of the player's request, by RTMP and by HTTP-FLV."""
+    first = origin(servers)
+    second = edge(servers, first)
+    took = {}
+    with steady(first, "a"), steady(first, "b"):
+        api.wait_stream(first, "a", lambda stream: stream["frames"] > 60)
+        for name, begin in {
+            "a": lambda: rtmp.player(second, "live", "a"),
+            "b": lambda: http.Live(second.http_port, "/live/b.flv"),
+        }.items():
+            began = time.monotonic()
+            with begin() as player:
+                assert frames_of(player, 1)
+                took[name] = time.monotonic() - began
+    assert max(took.values()) < 0.5 * SLOW, f"the first frame should come within 500 ms: {took}"
+
+
+def test_failover_and_return(servers):
+    """kill -9 of the origin: the players go on within 2 s on the same connections, from the other origin. An origin that
+    is back is used again."""
+    origins = [origin(servers), origin(servers)]
+    second = edge(servers, *origins)
+    with steady(origins[0], "s") as one, steady(origins[1], "s") as other:
+        players = [rtmp.player(second, "live", "s"), http.Live(second.http_port, "/live/s.flv")]
+        for player in players:
+            assert frames_of(player, 30)
+        (pull,) = clients(second, "edge-pull")
+        used = next(i for i, one in enumerate(origins) if str(one.rtmp_port) in pull["tcUrl"])
+        killed = time.monotonic()
+        kill(origins[used])
+        second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1 - used].rtmp_port}/", 5)
+        took = time.monotonic() - killed
+        assert took < 2 * SLOW, f"the other origin should send within 2 s of the first one's kill: {took:.1f} s"
+        for player in players:
+            tags = frames_of(player, 60)
+            flv.assert_monotonic(tags, "after the failover")
+        assert len(clients(second, "edge-pull")) == 1
+        for player in players:
+            player.close()
+
+
+def test_an_origin_that_hangs_is_left(servers):
+    """It is stopped by a signal, so its connections are there and say nothing."""
+    origins = [origin(servers), origin(servers)]
+    second = edge(servers, *origins)
+    with steady(origins[0], "s"), steady(origins[1], "s"):
+        with rtmp.player(second, "live", "s") as player:
+            assert frames_of(player, 30)
+            (pull,) = clients(second, "edge-pull")
+            used = next(i for i, one in enumerate(origins) if str(one.rtmp_port) in pull["tcUrl"])
+            origins[used].signal(signal.SIGSTOP)
+            try:
+                second.wait_log("no audio or video for 5000 ms", 10)
+                second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1 - used].rtmp_port}/", 5)
+                assert frames_of(player, 60)
+            finally:
+                origins[used].signal(signal.SIGCONT)
+
+
+def test_rings_are_refused(servers):
+    """Two edges of each other, and an edge of itself: no request goes around."""
+    first = origin(servers)
+    second = edge(servers, first)
+    text = first.conf_path.read_text()
+    first.conf_path.write_text(text.replace("http_remux", cluster(at(second)) + " http_remux", 1))
+    first.signal(signal.SIGHUP)
+    first.wait_log("reload")
+    with rtmp.player(first, "live", "s"):
+        first.wait_log("this server has asked for the stream itself", 15)
+    own = edge(servers, "127.0.0.1:1")
+    text = own.conf_path.read_text()
+    own.conf_path.write_text(text.replace("127.0.0.1:1;", at(own) + ";", 1))
+    own.signal(signal.SIGHUP)
+    own.wait_log("reload")
+    with rtmp.player(own, "live", "s"):
+        own.wait_log("play refused: this server has asked for the stream itself", 10)
+
+
+def test_reload_changes_the_origin(servers):
+    """Another origin: players go on with its stream. An edge that becomes local ends its pulls."""
+    origins = [origin(servers), origin(servers)]
+    second = edge(servers, origins[0])
+    with steady(origins[0], "s"), steady(origins[1], "s"):
+        with rtmp.player(second, "live", "s") as player:
+            assert frames_of(player, 30)
+            text = second.conf_path.read_text()
+            second.conf_path.write_text(text.replace(at(origins[0]), at(origins[1])))
+            second.signal(signal.SIGHUP)
+            second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1].rtmp_port}/", 5)
+            assert frames_of(player, 60)
+            second.conf_path.write_text(second.conf_path.read_text().replace("mode remote", "mode local"))
+            second.signal(signal.SIGHUP)
+            second.wait_log("edge-pull ended: .*the vhost is no edge any more", 5)
+
+
+def test_hls_whep_rtsp_and_dvr_at_the_edge(servers):
+    """Of a stream that an origin got by RTMP: a player of HLS begins the pull, and gets the playlist of its request."""
+    first = origin(servers)
+    more = (
+        "hls { enabled on; hls_path ./hls; hls_fragment 1; hls_window 20; } "
+        "dvr { enabled on; dvr_path ./rec/[app]/[stream].flv; dvr_plan session; }"
+    )
+    second = edge(servers, first, vhost=more)
+    with steady(first, "s"):
+        response = http.get(second.http_port, "/live/s.m3u8")
+        assert response.status == 200, f"the playlist should come: {response.describe()}"
+        assert b".m3u8?hls_ctx" in response.body, f"a playlist with the viewer's own: {response.body}"
+        path = next(line for line in response.body.decode().splitlines() if "hls_ctx" in line)
+        inner = http.get(second.http_port, path if path.startswith("/") else "/live/" + path)
+        assert inner.status == 200 and b".ts" in inner.body, f"segments should be there: {inner.describe()}"
+        wait_clients(second, "hls-play", 1)
+        wait_until(lambda: list((second.dir / "rec").rglob("s.flv*")), 5, "a recording at the edge")
+
+
+def test_redirects(servers):
+    """redirect2 is a whole URL, redirect a tcUrl; a third origin of a ring of redirects is the last."""
+    first = origin(servers)
+    url = f"rtmp://{at(first)}/live/s"
+    with steady(first, "s"), Destination(redirect={"redirect2": url}) as one:
+        with Destination(redirect={"redirect": f"rtmp://{one.address}/live"}) as two:
+            second = edge(servers, two.address)
+            with rtmp.player(second, "live", "s") as player:
+                assert frames_of(player, 20)
+            second.wait_log(f"redirected by {two.address} to rtmp://{one.address}/live/s")
+            second.wait_log(f"is pulled from {url} ")
+    with Destination() as ring:
+        ring.redirect = {"redirect2": f"rtmp://{ring.address}/live/s"}
+        third = edge(servers, ring.address)
+        with rtmp.player(third, "live", "s"):
+            third.wait_log(f"{ring.address}: more than 3 redirects")
+
+
+@pytest.mark.parametrize("debug", ["on", "off"])
+def test_what_origins_are_told(servers, debug):
+    """The vhost as transformed, the parameters of the first player, and who asks."""
+    with Destination(reject="no") as there:
+        second = edge(servers, there.address, more=f"vhost v.[vhost].com; debug_srs_upnode {debug};")
+        with rtmp.player(second, "live", "s?token=t&user=u"):
+            wait_until(lambda: there.connects, 10, "a connect at the origin")
+        command, *arguments = there.connects[0]
+        assert command["tcUrl"] == f"rtmp://{there.address}/live", command
+        assert ("srs_pid" in (arguments[0] if arguments else {})) == (debug == "on"), f"srs_* with debug {debug}: {arguments}"
+        if debug == "on":
+            assert arguments[0]["srs_pid"] == second.pid and arguments[0]["srs_id"] and arguments[0]["srs_server_ip"], arguments
+
+
+def test_vhost_and_parameters_reach_the_origin(servers):
+    hook = "vhost other.com { http_remux { enabled on; } signed_urls { enabled off; } play { mw_latency 50; } }"
+    first = servers(top=API, vhosts=default_vhost(play=PLAY) + hook)
+    second = edge(servers, first, more="vhost other.com;")
+    with publishing.Steady(rtmp.publisher(first, "live", "s?vhost=other.com"), media.from_keyframe(media.plain())):
+        with rtmp.player(second, "live", "s?token=t") as player:
+            assert frames_of(player, 20)
+        first.wait_log("RTMP play: other.com/live/s,")
+        (there,) = clients(first, "rtmp-play")
+        assert there["vhost"] == next(v["id"] for v in api.ask(first, "/api/v1/vhosts")["vhosts"] if v["name"] == "other.com")

@@ -1,0 +1,18 @@
+#pragma once
+// The header field Via (RFC 9110, 7.6.3) as the list of servers that a request or a stream passed: the pseudonyms of
+// its entries, "a,b", in their order. Comments and protocol versions are dropped.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace http {
+
+inline constexpr size_t kMaxViaPath = 1024;  // bytes of such a list; what exceeds them is left out
+
+// Bytes that no such name has are left out, and entries without a name.
+std::string path_of_via(std::string_view via);
+// The reverse.
+std::string via_of_path(std::string_view path);
+
+}  // namespace http

@@ -1,0 +1,26 @@
+#include "service/description.h"
+
+#include "service/edge/config.h"
+#include "service/edge/service.h"
+
+namespace service::edge {
+namespace {
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    auto service = std::make_shared<Service>(parts, snapshot);
+    // Users of the offer may outlive the service.
+    parts.offers.fetches.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
+        const auto edge = weak.lock();
+        return edge && edge->pulls().is_fetched(key);
+    });
+    return module_of("edge", std::move(service));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{.name = "edge", .section = section(), .features = {"edge"}, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::edge

@@ -1,0 +1,103 @@
+#include "service/edge/origin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "config/snapshot.h"
+
+namespace service::edge {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kSchemes = {"rtmp", "rtmps", "http", "https"};
+constexpr size_t kMaxLocation = 4096;  // bytes
+
+std::optional<Scheme> find_scheme(std::string_view name) {
+    const auto found = std::ranges::find(kSchemes, name);
+    if (found == kSchemes.end()) return {};
+    return static_cast<Scheme>(found - kSchemes.begin());
+}
+
+bool is_no_address(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; }
+
+std::string without_parameters(std::string_view url) { return base::for_log(url.substr(0, url.find('?'))); }
+
+Result<void> check(const Source& source) {
+    if (is_rtmp(source.scheme)) {
+        TRY(::rtmp::parse_url(source.url));
+    } else {
+        TRY(http::parse_absolute_url(source.url));
+    }
+    return {};
+}
+
+void add_parameter(std::string& url, std::string_view parameter) {
+    url += url.find('?') == url.npos ? '?' : '&';
+    url += parameter;
+}
+
+}  // namespace
+
+std::string_view scheme_name(Scheme scheme) { return kSchemes[static_cast<size_t>(scheme)]; }
+
+Result<Origin> parse_origin(std::string_view text) {
+    Origin origin{std::string(text), {}, {}};
+    std::string_view rest = text;
+    if (const size_t end = rest.find("://"); end != rest.npos) {
+        origin.scheme = find_scheme(rest.substr(0, end));
+        if (!origin.scheme)
+            return fail(Code::kConfig, fmt::format("'{}' is no URL of rtmp, rtmps, http or https", text));
+        rest.remove_prefix(end + 3);
+    }
+    if (std::ranges::any_of(rest, is_no_address))
+        return fail(Code::kConfig, "an address has a space or a control character");
+    const auto url = ::rtmp::parse_url(fmt::format("rtmp://{}/a/s", rest));
+    if (rest.empty() || rest.find_first_of("/?#@") != rest.npos || !url)
+        return fail(Code::kConfig,
+                    fmt::format("'{}' is no address: write HOST, HOST:PORT or SCHEME://HOST:PORT", text));
+    origin.authority = rest;
+    return origin;
+}
+
+Result<Source> source_of(const Origin& origin, Scheme scheme, const base::StreamKey& key, std::string_view vhost,
+                         std::string_view params) {
+    Source source;
+    source.scheme = origin.scheme.value_or(scheme);
+    const bool rtmp = is_rtmp(source.scheme);
+    const std::string path = key.app + "/" + key.name;
+    source.url = fmt::format("{}://{}/{}", scheme_name(source.scheme), origin.authority,
+                             rtmp ? path : http::percent_encode(path) + ".flv");
+    source.shown = without_parameters(source.url);
+    source.url += params;
+    if (vhost != config::kDefaultVhost) add_parameter(source.url, fmt::format("vhost={}", vhost));
+    if (!rtmp) add_parameter(source.url, "tracks=all");
+    TRY(check(source), "the stream's URL");
+    return source;
+}
+
+Result<Source> redirected(const Source& from, std::string_view location) {
+    if (location.size() > kMaxLocation || std::ranges::any_of(location, is_no_address))
+        return fail(Code::kProtocol, "redirected to what is no URL");
+    Source to;
+    to.url = location;
+    if (!is_rtmp(from.scheme) && location.starts_with('/') && !location.starts_with("//")) {
+        const auto before = TRY(http::parse_absolute_url(from.url));
+        to.url = fmt::format("{}://{}{}", scheme_name(from.scheme), before.authority, location);
+    }
+    to.shown = without_parameters(to.url);
+    const auto scheme = find_scheme(std::string_view(to.url).substr(0, to.url.find("://")));
+    to.scheme = scheme.value_or(from.scheme);
+    if (!scheme || is_rtmp(to.scheme) != is_rtmp(from.scheme) || !check(to))
+        return fail(Code::kProtocol, fmt::format("redirected to {}, which is no URL of {}", to.shown,
+                                                 is_rtmp(from.scheme) ? "RTMP" : "HTTP"));
+    return to;
+}
+
+}  // namespace service::edge

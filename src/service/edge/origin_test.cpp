@@ -1,0 +1,93 @@
+#include "service/edge/origin.h"
+
+#include <gtest/gtest.h>
+
+namespace service::edge {
+namespace {
+
+const base::StreamKey kKey{"__defaultVhost__", "live", "s"};
+
+TEST(Origin, IsParsed) {
+    struct Case {
+        const char* text;
+        std::optional<Scheme> scheme;
+        const char* authority;
+    };
+    const Case cases[] = {
+        {"127.0.0.1", {}, "127.0.0.1"},
+        {"a.example:1936", {}, "a.example:1936"},
+        {"[::1]:1935", {}, "[::1]:1935"},
+        {"rtmp://a", Scheme::kRtmp, "a"},
+        {"rtmps://a:443", Scheme::kRtmps, "a:443"},
+        {"http://a:8080", Scheme::kHttp, "a:8080"},
+        {"https://a", Scheme::kHttps, "a"},
+    };
+    for (const Case& c : cases) {
+        auto origin = parse_origin(c.text);
+        ASSERT_TRUE(origin) << c.text << ": " << origin.error().text();
+        EXPECT_EQ(origin->scheme, c.scheme) << c.text;
+        EXPECT_EQ(origin->authority, c.authority) << c.text;
+        EXPECT_EQ(origin->text, c.text);
+    }
+    for (const char* text : {"", "rtmp://", "ftp://a", "a/b", "rtmp://a/live", "u:p@a", "a b", "a:0x", "a:99999", "a?b",
+                             "a#b", "[::1", "a\n"})
+        EXPECT_FALSE(parse_origin(text)) << text;
+}
+
+std::string url_of(const char* origin, Scheme scheme, const base::StreamKey& key, const char* vhost,
+                   const char* params) {
+    auto source = source_of(*parse_origin(origin), scheme, key, vhost, params);
+    return source ? source->url : source.error().text();
+}
+
+TEST(Origin, HasTheStream) {
+    EXPECT_EQ(url_of("a:1936", Scheme::kRtmp, kKey, "__defaultVhost__", ""), "rtmp://a:1936/live/s");
+    EXPECT_EQ(url_of("a", Scheme::kRtmp, kKey, "b.com", ""), "rtmp://a/live/s?vhost=b.com");
+    EXPECT_EQ(url_of("a", Scheme::kRtmp, kKey, "b.com", "?k=v"), "rtmp://a/live/s?k=v&vhost=b.com");
+    EXPECT_EQ(url_of("a", Scheme::kHttp, kKey, "__defaultVhost__", ""), "http://a/live/s.flv?tracks=all");
+    EXPECT_EQ(url_of("a", Scheme::kHttps, kKey, "b.com", "?k=v"), "https://a/live/s.flv?k=v&vhost=b.com&tracks=all");
+    EXPECT_EQ(url_of("http://a", Scheme::kRtmp, {"v", "a/b", "x y"}, "__defaultVhost__", ""),
+              "http://a/a/b/x%20y.flv?tracks=all")
+        << "the origin's own scheme wins";
+    auto source = source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "?secret=1");
+    ASSERT_TRUE(source);
+    EXPECT_EQ(source->shown, "rtmp://a/live/s") << "parameters are not for the log";
+}
+
+TEST(Origin, Redirects) {
+    const Source rtmp = *source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "");
+    const Source flv = *source_of(*parse_origin("a:8080"), Scheme::kHttp, kKey, "__defaultVhost__", "");
+    struct Case {
+        const Source& from;
+        const char* location;
+        const char* url;  // null: refused
+    };
+    const Case cases[] = {
+        {rtmp, "rtmp://b:1936/live/s?k=v", "rtmp://b:1936/live/s?k=v"},
+        {rtmp, "rtmps://b/live/s", "rtmps://b/live/s"},
+        {rtmp, "http://b/live/s.flv", nullptr},
+        {rtmp, "rtmp://b", nullptr},
+        {rtmp, "b/live/s", nullptr},
+        {rtmp, "rtmp://b/live/s\r\nx", nullptr},
+        {flv, "http://b/x.flv?k", "http://b/x.flv?k"},
+        {flv, "https://b/x.flv", "https://b/x.flv"},
+        {flv, "/other/s.flv", "http://a:8080/other/s.flv"},
+        {flv, "//b/s.flv", nullptr},
+        {flv, "rtmp://b/live/s", nullptr},
+        {flv, "ftp://b/s", nullptr},
+        {flv, "", nullptr},
+    };
+    for (const Case& c : cases) {
+        auto to = redirected(c.from, c.location);
+        if (!c.url) {
+            EXPECT_FALSE(to) << c.location;
+        } else {
+            ASSERT_TRUE(to) << c.location << ": " << to.error().text();
+            EXPECT_EQ(to->url, c.url);
+        }
+    }
+    EXPECT_FALSE(redirected(flv, "http://b/" + std::string(5000, 'x')));
+}
+
+}  // namespace
+}  // namespace service::edge

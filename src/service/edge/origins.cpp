@@ -1,0 +1,44 @@
+#include "service/edge/origins.h"
+
+#include <algorithm>
+
+namespace service::edge {
+
+std::vector<std::string> Origins::order(const std::string& vhost, const std::vector<std::string>& origins,
+                                        int64_t now_ms) {
+    if (origins.empty()) return {};
+    size_t& next = next_[vhost];
+    const size_t begin = next++ % origins.size();
+    std::vector<std::string> ordered(origins.begin() + static_cast<ptrdiff_t>(begin), origins.end());
+    ordered.insert(ordered.end(), origins.begin(), origins.begin() + static_cast<ptrdiff_t>(begin));
+    std::ranges::stable_partition(ordered, [&](const std::string& origin) { return is_up(origin, now_ms); });
+    return ordered;
+}
+
+bool Origins::is_up(const std::string& origin, int64_t now_ms) const {
+    const auto found = states_.find(origin);
+    return found == states_.end() || found->second.down_until_ms <= now_ms;
+}
+
+void Origins::note_success(const std::string& origin) {
+    State& state = states_[origin];
+    state.in_a_row = 0;
+    state.down_until_ms = 0;
+    state.problem.clear();
+}
+
+void Origins::note_failure(const std::string& origin, std::string_view problem, int64_t now_ms) {
+    State& state = states_[origin];
+    ++state.failures;
+    state.down_until_ms = now_ms + std::min(kFirstDownMs << std::min(state.in_a_row, 10u), kLongestDownMs);
+    ++state.in_a_row;
+    state.problem = problem;
+}
+
+void Origins::keep(const std::set<std::string>& origins) {
+    std::erase_if(states_, [&](const auto& entry) {
+        return !origins.contains(entry.first) && entry.second.pulls == 0 && entry.second.pushes == 0;
+    });
+}
+
+}  // namespace service::edge

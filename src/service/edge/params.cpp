@@ -1,0 +1,51 @@
+#include "service/edge/params.h"
+
+#include <algorithm>
+#include <array>
+
+#include "protocol/rtmp/messages.h"
+
+namespace service::edge {
+namespace {
+
+constexpr std::array<std::string_view, 4> kOwn = {"vhost", "domain", "hls_ctx", "tracks"};
+
+std::string_view take_part(std::string_view& rest, char separator) {
+    const std::string_view part = rest.substr(0, rest.find(separator));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    return part;
+}
+
+bool is_no_parameter(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f || c == '#'; }
+
+}  // namespace
+
+std::string params_for_origin(std::string_view params) {
+    if (params.starts_with('?')) params.remove_prefix(1);
+    if (params.size() > kMaxParams || std::ranges::any_of(params, is_no_parameter)) return {};
+    std::string kept;
+    while (!params.empty()) {
+        const std::string_view part = take_part(params, '&');
+        if (part.empty() || std::ranges::find(kOwn, part.substr(0, part.find('='))) != kOwn.end()) continue;
+        kept += kept.empty() ? '?' : '&';
+        kept += part;
+    }
+    return kept;
+}
+
+bool has_name(std::string_view path, std::string_view name) {
+    while (!path.empty())
+        if (take_part(path, ',') == name) return true;
+    return false;
+}
+
+void add_to_path(std::string& path, std::string_view more) {
+    while (!more.empty()) {
+        const std::string_view name = take_part(more, ',');
+        if (name.empty() || has_name(path, name) || path.size() + name.size() + 1 > ::rtmp::kMaxForwardPath) continue;
+        if (!path.empty()) path += ',';
+        path += name;
+    }
+}
+
+}  // namespace service::edge

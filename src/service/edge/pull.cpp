@@ -1,0 +1,222 @@
+#include "service/edge/pull.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.h"
+#include "config/path_variables.h"
+#include "convert/flv/to_rtmp.h"
+#include "live/fanout/audience.h"
+#include "live/fanout/live_log.h"
+#include "live/hub/options.h"
+#include "live/rtp/rtp_lane.h"
+#include "protocol/rtmp/messages.h"
+#include "runtime/loop/clock.h"
+#include "runtime/socket/local_addresses.h"
+#include "service/edge/params.h"
+#include "service/edge/pull_connection.h"
+
+namespace service::edge {
+
+using base::CloseReason;
+using base::Code;
+using base::fail;
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+// The protocol of a pull whose origin does not determine it.
+Scheme scheme_of(const VhostConfig& cluster, bool by_flv) {
+    if (cluster.follow_client) return by_flv ? Scheme::kHttp : Scheme::kRtmp;
+    if (cluster.protocol == "flv") return Scheme::kHttp;
+    return cluster.protocol == "flvs" ? Scheme::kHttps : Scheme::kRtmp;
+}
+
+}  // namespace
+
+std::string_view Pull::state_name(State state) {
+    constexpr std::array<std::string_view, kStates> kNames = {"connecting", "waiting", "streaming", "pausing"};
+    return kNames[static_cast<size_t>(state)];
+}
+
+Pull::Pull(PullOwner& owner, live::StreamKey key)
+    : owner_(owner), key_(std::move(key)), started_ms_(runtime::now_ms()), wanted_ms_(started_ms_) {}
+
+Pull::~Pull() = default;
+
+bool Pull::start() {
+    coroutine_ = runtime::spawn("edge-pull", [this] { run(); });
+    return static_cast<bool>(coroutine_);
+}
+
+void Pull::stop(std::string_view why, CloseReason reason) {
+    if (ending_) return;
+    ending_ = true;
+    if (connection_) connection_->close(why, reason);
+    coroutine_.cancel();
+}
+
+void Pull::reconfigure() {
+    const config::Vhost* vhost = owner_.snapshot()->vhost(key_.vhost);
+    const auto& cluster = vhost->get<VhostConfig>();
+    reconfigured_ = true;
+    wake_.pulse();
+    if (connection_ && std::ranges::find(cluster.origin, origin_) == cluster.origin.end())
+        connection_->close("its origin is no longer in the configuration", CloseReason::kDone);
+}
+
+void Pull::want(const net::Visitor& visitor) {
+    wanted_ms_ = runtime::now_ms();
+    add_to_path(path_, visitor.forward_path);
+    if (attempts_ == 0) by_flv_ = visitor.type == net::SessionType::kFlvPlay;
+    if (attempts_ > 0 && !params_refused_) return;
+    params_ = params_for_origin(visitor.param);
+    params_refused_ = false;
+}
+
+bool Pull::publishes(const live::Stream& stream) const {
+    return connection_ != nullptr && stream.publisher() == static_cast<const live::PublicationOwner*>(connection_);
+}
+
+// Sessions in the stream, with viewers of HLS, and what they do not count: the plays of a connection that plays
+// several streams. Servers to which the stream is forwarded want nothing.
+size_t Pull::watchers() const {
+    const auto stream = owner_.registry().find(key_);
+    size_t count = 0;
+    if (const net::StreamAccount* account = owner_.sessions().accounts().find(key_))
+        count = account->clients() - (account->publisher() ? 1 : 0);
+    if (count > 0 || !stream) return count;
+    if (const live::RtpLane* lane = stream->rtp_lane_if_any()) count += lane->players();
+    stream->for_each_log([&](live::LiveLog& log) {
+        if (!convert::publishes_by_rtmp(log.key())) count += log.audience().size();
+    });
+    return count;
+}
+
+bool Pull::is_unwanted() {
+    const int64_t now_ms = runtime::now_ms();
+    if (has_watchers()) watched_ms_ = now_ms;
+    if (now_ms - watched_ms_ < (watched_ms_ > 0 ? kUnwatchedMs : 0)) return false;
+    return now_ms - wanted_ms_ >= (streaming_ms_ > 0 || watched_ms_ > 0 ? kUnwatchedMs : kAskedMs);
+}
+
+void Pull::run() {
+    runtime::set_context_id(runtime::new_context_id());
+    while (!ending_ && !done_ && !runtime::cancelled()) {
+        const int64_t began_ms = runtime::now_ms();
+        reconfigured_ = false;
+        if (run_round() || ending_ || done_) continue;
+        state_ = State::kPausing;
+        while (!reconfigured_ && !ending_ && !is_unwanted()) {
+            const int64_t left_ms = began_ms + kRoundMs - runtime::now_ms();
+            if (left_ms <= 0) break;
+            auto waited = wake_.wait_next(Deadline::in_ms(left_ms));
+            if (!waited && waited.error().code() != Code::kTimeout) break;
+        }
+        if (is_unwanted()) done_ = true;
+    }
+    owner_.pull_ended(*this);  // destroys this
+}
+
+bool Pull::run_round() {
+    const config::SnapshotPtr snapshot = owner_.snapshot();
+    const config::Vhost* vhost = snapshot->vhost(key_.vhost);
+    if (!vhost) {
+        done_ = true;
+        return false;
+    }
+    for (const std::string& origin :
+         owner_.origins().order(key_.vhost, vhost->get<VhostConfig>().origin, runtime::now_ms())) {
+        auto ended = attempt(origin);
+        if (ending_ || runtime::cancelled()) return false;
+        if (ended) {
+            done_ = true;
+            return false;
+        }
+        const bool was_steady = streaming_ms_ > 0 && runtime::now_ms() - streaming_ms_ >= kRoundMs;
+        note_failure(origin, ended.error());
+        if (was_steady || reconfigured_) return true;
+        if (is_unwanted()) {
+            done_ = true;
+            return false;
+        }
+    }
+    return false;
+}
+
+Result<void> Pull::attempt(const std::string& origin) {
+    state_ = State::kConnecting;
+    origin_ = origin;
+    ++attempts_;
+    streaming_ms_ = 0;
+    const config::SnapshotPtr snapshot = owner_.snapshot();  // keeps vhost alive
+    const config::Vhost* vhost = snapshot->vhost(key_.vhost);
+    if (!vhost) return fail(Code::kNotFound, "the vhost is gone");
+    const auto& cluster = vhost->get<VhostConfig>();
+    auto stream = owner_.registry().find_or_create(key_, live::live_options(*vhost));
+    // A publisher of this server has the name.
+    if (stream->published()) return {};
+    const std::string name = config::PathVariables().set("vhost", key_.vhost).expand(cluster.vhost);
+    const Origin where = TRY(parse_origin(origin));
+    Source source = TRY(source_of(where, scheme_of(cluster, by_flv_), key_, name, params_));
+    ++owner_.origins().state(origin).connections;
+    for (int redirects = 0;; ++redirects) {
+        PullConnection connection(*this, source, upstream_options(cluster), *vhost, stream);
+        connection_ = &connection;
+        auto ended = connection.run();
+        connection_ = nullptr;
+        if (streaming_ms_ > 0) --owner_.origins().state(origin).pulls;
+        if (ended || connection.location().empty()) return ended;
+        if (redirects == kMaxRedirects) return fail(Code::kProtocol, fmt::format("more than {} redirects", redirects));
+        source = TRY(redirected(source, connection.location()));
+        base::log::trace("edge pull: {} is redirected by {} to {}", key_.text(), origin, source.shown);
+    }
+}
+
+UpstreamOptions Pull::upstream_options(const VhostConfig& cluster) const {
+    const Identity& identity = owner_.identity();
+    UpstreamOptions options;
+    options.path = path_;
+    add_to_path(options.path, owner_.registry().instance());
+    options.user_agent = identity.signature;
+    if (!cluster.debug_srs_upnode) return options;
+    std::string ip = "127.0.0.1";
+    for (const runtime::LocalAddress& address : runtime::local_addresses())
+        if (!address.loopback && !address.ip.empty()) {
+            ip = address.ip;
+            break;
+        }
+    options.arguments = amf::Value::object({{"srs_sig", "SRS"},
+                                            {"srs_server", identity.signature},
+                                            {"srs_version", identity.version},
+                                            {"srs_server_ip", ip},
+                                            {"srs_pid", static_cast<int>(::getpid())}});
+    return options;
+}
+
+void Pull::note_streaming(const Source& source, const std::string& ip) {
+    state_ = State::kStreaming;
+    streaming_ms_ = runtime::now_ms();
+    owner_.origins().note_success(origin_);
+    ++owner_.origins().state(origin_).pulls;
+    problem_.clear();
+    base::log::trace("edge pull: {} is pulled from {} ({}), {} ms after it was asked for", key_.text(), source.shown,
+                     ip, streaming_ms_ - started_ms_);
+}
+
+void Pull::note_failure(const std::string& origin, const base::Error& error) {
+    // An origin that has not got the stream works.
+    const bool has_no_stream = streaming_ms_ == 0 && state_ == State::kWaitingForMedia;
+    params_refused_ = error.code() == Code::kRefused;
+    if (!has_no_stream) owner_.origins().note_failure(origin, error.text(), runtime::now_ms());
+    const std::string text = origin + ": " + error.text();
+    if (text == problem_) return;
+    problem_ = text;
+    base::log::warn("edge pull: {} from {}; other origins, and this one later, are tried", key_.text(), text);
+}
+
+}  // namespace service::edge

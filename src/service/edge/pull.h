@@ -1,0 +1,120 @@
+#pragma once
+// Pull: one stream of an edge, pulled from an origin for as long as it has players, however many. A coroutine connects
+// to the vhost's origins in turn until one of them sends the stream, and publishes it. Where that ends it goes on with
+// the next one, while the players keep their connections (rejoin_timeout). Changes of state are logged, not attempts.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/close_reason.h"
+#include "base/result.h"
+#include "config/snapshot.h"
+#include "live/hub/registry.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+#include "service/edge/config.h"
+#include "service/edge/origins.h"
+#include "service/edge/upstream.h"
+#include "service/identity.h"
+
+namespace service::edge {
+
+class Pull;
+class PullConnection;
+
+class PullOwner {
+  public:
+    virtual const config::SnapshotPtr& snapshot() const = 0;
+    virtual net::SessionTable& sessions() = 0;
+    virtual live::Registry& registry() = 0;
+    virtual Origins& origins() = 0;
+    virtual ClientTls& tls() = 0;
+    virtual const Identity& identity() const = 0;
+    // It is over; the last call of its coroutine. The owner destroys it.
+    virtual void pull_ended(Pull& pull) = 0;
+
+  protected:
+    ~PullOwner() = default;
+};
+
+class Pull {
+  public:
+    enum class State : uint8_t { kConnecting, kWaitingForMedia, kStreaming, kPausing };
+    static constexpr size_t kStates = 4;
+    static std::string_view state_name(State state);
+
+    static constexpr int64_t kConnectMs = 5'000;     // of an origin, to its answer
+    static constexpr int64_t kSilenceMs = 5'000;     // an origin that sends nothing for so long is left
+    static constexpr int64_t kRoundMs = 3'000;       // all origins are tried once in so long
+    static constexpr int64_t kUnwatchedMs = 10'000;  // the stream is let go so long after its last player
+    static constexpr int64_t kAskedMs = 35'000;      // players by HTTP wait for up to 30 s by default
+    static constexpr int kMaxRedirects = 3;
+
+    // The owner must outlive it.
+    Pull(PullOwner& owner, live::StreamKey key);
+    ~Pull();
+    Pull(const Pull&) = delete;
+
+    // False: no coroutine was available.
+    bool start();
+    // pull_ended() follows soon.
+    void stop(std::string_view why, base::CloseReason reason);
+    runtime::Task coroutine() const { return coroutine_; }
+    // The vhost's configuration has changed: a connection that no longer fits it is replaced.
+    void reconfigure();
+    // A player asks for the stream. Does not yield.
+    void want(const net::Visitor& visitor);
+
+    const live::StreamKey& key() const { return key_; }
+    State state() const { return state_; }
+    bool ending() const { return ending_; }
+    bool has_watchers() const { return watchers() > 0; }
+    int64_t started_ms() const { return started_ms_; }       // by the loop's clock
+    const std::string& origin() const { return origin_; }    // that it is connected to, or that it tries
+    const std::string& problem() const { return problem_; }  // the last failure; empty: it works
+    uint64_t attempts() const { return attempts_; }
+    // Whether the stream is published by this pull.
+    bool publishes(const live::Stream& stream) const;
+
+    // For its connection.
+    void note_open() { state_ = State::kWaitingForMedia; }
+    void note_streaming(const Source& source, const std::string& ip);
+    // Sets its state, too: to be called about twice a second.
+    bool is_unwanted();
+    PullOwner& owner() { return owner_; }
+
+  private:
+    void run();
+    // True: another round may begin at once, because the stream flowed for a while.
+    bool run_round();
+    base::Result<void> attempt(const std::string& origin);
+    void note_failure(const std::string& origin, const base::Error& error);
+    size_t watchers() const;
+    UpstreamOptions upstream_options(const VhostConfig& cluster) const;
+
+    PullOwner& owner_;
+    const live::StreamKey key_;
+    State state_ = State::kConnecting;
+    bool ending_ = false;
+    bool done_ = false;  // without a failure: nobody wants it, or another publishes the stream
+    bool reconfigured_ = false;
+    bool by_flv_ = false;  // its first player came by HTTP-FLV
+    const int64_t started_ms_;
+    int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked last
+    int64_t watched_ms_ = 0;    // when it was last seen with players
+    int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not
+    uint64_t attempts_ = 0;
+    std::string origin_, problem_;
+    std::string path_;    // the servers that the requests of its players have passed
+    std::string params_;  // "?k=v" of the first player, or of a later one after a refusal
+    bool params_refused_ = false;
+    PullConnection* connection_ = nullptr;
+    runtime::Event wake_{"the next attempt to pull"};
+    runtime::Task coroutine_;
+};
+
+}  // namespace service::edge

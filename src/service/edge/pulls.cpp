@@ -1,0 +1,171 @@
+#include "service/edge/pulls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "service/edge/params.h"
+
+namespace service::edge {
+
+using base::CloseReason;
+using base::fail;
+using base::Result;
+
+namespace {
+
+constexpr int64_t kPollMs = 10;
+// What a stream without a cached GOP has sent in this time shows its tracks.
+constexpr media::Time kTracksKnownAfter = std::chrono::milliseconds(500);
+
+}  // namespace
+
+bool TrackWait::may_yield(net::Action action, const config::Vhost& vhost) const {
+    return action == net::Action::kPlay && vhost.get<VhostConfig>().is_edge();
+}
+
+// RTMP and HTTP players wait in their own services, viewers of HLS for their first segment.
+Result<void> TrackWait::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+    const bool needs_tracks = visitor.type != net::SessionType::kRtmpPlay &&
+                              visitor.type != net::SessionType::kFlvPlay && visitor.type != net::SessionType::kHlsPlay;
+    if (!may_yield(visitor.action, vhost) || !needs_tracks || waiting_ >= kMaxWaiting) return {};
+    struct Count {
+        explicit Count(size_t& all) : count(++all) {}
+        ~Count() { --count; }
+        size_t& count;
+    } const counted(waiting_);
+    const live::StreamKey key = visitor.key();
+    const auto limit = runtime::Deadline::in_ms(kMaxMs);
+    while (!limit.passed() && pulls_.is_fetched(key)) {
+        const auto stream = registry_.find(key);
+        if (stream && stream->published() && (!stream->gop().empty() || stream->last_dts() > kTracksKnownAfter)) break;
+        TRY(runtime::sleep_ms(kPollMs));
+    }
+    return {};
+}
+
+Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+             Origins& origins, ClientTls& tls, const Identity& identity)
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      registry_(registry),
+      gate_(gate),
+      origins_(origins),
+      tls_(tls),
+      identity_(identity),
+      track_wait_(*this, registry) {}
+
+Pulls::~Pulls() { stop(); }
+
+void Pulls::start() {
+    started_ = true;
+    gate_.add(*this);
+    gate_.add(track_wait_);
+}
+
+void Pulls::stop() {
+    if (!std::exchange(started_, false)) return;
+    gate_.remove(track_wait_);
+    gate_.remove(*this);
+    for (auto& [key, pull] : pulls_) pull->stop("the server stops", CloseReason::kServerStop);
+    // Each leaves the list as it ends, even if this coroutine was cancelled.
+    while (!pulls_.empty()) runtime::Task(pulls_.begin()->second->coroutine()).cancel_and_join();
+    while (!ending_.empty()) runtime::Task(ending_.begin()->second->coroutine()).cancel_and_join();
+}
+
+void Pulls::reload(const config::SnapshotPtr& next) {
+    const config::SnapshotPtr before = std::exchange(snapshot_, next);
+    for (auto it = pulls_.begin(); it != pulls_.end();) {
+        Pull& pull = *it->second;
+        const config::Vhost* vhost = next->vhost(it->first.vhost);
+        const config::Vhost* old = before->vhost(it->first.vhost);
+        if (!vhost || !vhost->get<VhostConfig>().is_edge()) {
+            pull.stop("the vhost is no edge any more", CloseReason::kDone);
+            ending_.emplace(&pull, std::move(it->second));
+            it = pulls_.erase(it);
+            continue;
+        }
+        if (!old || old->get<VhostConfig>() != vhost->get<VhostConfig>()) pull.reconfigure();
+        ++it;
+    }
+}
+
+bool Pulls::publishes(const live::Stream& stream) const {
+    const auto found = pulls_.find(stream.key());
+    if (found != pulls_.end() && found->second->publishes(stream)) return true;
+    return std::ranges::any_of(ending_, [&](const auto& entry) { return entry.second->publishes(stream); });
+}
+
+void Pulls::pull_ended(Pull& pull) {
+    std::unique_ptr<Pull> ended;
+    if (auto found = ending_.find(&pull); found != ending_.end()) {
+        ended = std::move(found->second);
+        ending_.erase(found);
+        return;
+    }
+    auto found = pulls_.find(pull.key());
+    CHECK(found != pulls_.end() && found->second.get() == &pull);
+    ended = std::move(found->second);
+    pulls_.erase(found);
+}
+
+// Of those without media and without players the oldest. False: all of them have players.
+bool Pulls::make_room() {
+    Pull* oldest = nullptr;
+    for (auto& [key, pull] : pulls_) {
+        if (pull->state() == Pull::State::kStreaming || pull->has_watchers()) continue;
+        if (!oldest || pull->started_ms() < oldest->started_ms()) oldest = pull.get();
+    }
+    if (!oldest) return false;
+    auto found = pulls_.find(oldest->key());
+    oldest->stop("it made room for another stream", CloseReason::kRefusedLimit);
+    ending_.emplace(oldest, std::move(found->second));
+    pulls_.erase(found);
+    return true;
+}
+
+Pull* Pulls::begin(const live::StreamKey& key) {
+    if (pulls_.size() >= kMaxWithoutMedia) {
+        const auto has_none = [](const auto& entry) { return entry.second->state() != Pull::State::kStreaming; };
+        const auto without_media = static_cast<size_t>(std::ranges::count_if(pulls_, has_none));
+        // Those that are being ended may be as many again.
+        if (without_media >= kMaxWithoutMedia && (ending_.size() >= kMaxWithoutMedia || !make_room())) {
+            ++refused_;
+            return nullptr;
+        }
+    }
+    PullOwner& owner = *this;
+    auto pull = std::make_unique<Pull>(owner, key);
+    if (!pull->start()) return nullptr;
+    return pulls_.emplace(key, std::move(pull)).first->second.get();
+}
+
+bool Pulls::is_fetched(const live::StreamKey& key) const {
+    const config::Vhost* vhost = started_ ? snapshot_->vhost(key.vhost) : nullptr;
+    return vhost && vhost->get<VhostConfig>().is_edge();
+}
+
+void Pulls::resume(const live::StreamKey& key) {
+    if (started_ && !pulls_.contains(key)) (void)begin(key);
+}
+
+Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+    if (visitor.action != net::Action::kPlay || !vhost.get<VhostConfig>().is_edge()) return {};
+    if (has_name(visitor.forward_path, registry_.instance())) {
+        ++loops_;
+        return fail(CloseReason::kRefused, "this server has asked for the stream itself: that would be a loop");
+    }
+    const live::StreamKey key = visitor.key();
+    if (auto found = pulls_.find(key); found != pulls_.end()) {
+        found->second->want(visitor);
+        return {};
+    }
+    const auto stream = registry_.find(key);
+    if (stream && stream->published()) return {};
+    Pull* pull = begin(key);
+    if (!pull) return fail(CloseReason::kRefusedLimit, "too many streams are being asked for at the origins");
+    pull->want(visitor);
+    return {};
+}
+
+}  // namespace service::edge

@@ -1,0 +1,92 @@
+#pragma once
+// Pulls: the streams that edges pull. A guard of the gate learns which streams players ask for, by every protocol, and
+// refuses what would be a loop: a request that this server has made itself.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/hub/registry.h"
+#include "net/access/gate.h"
+#include "net/sessions/session.h"
+#include "service/edge/origins.h"
+#include "service/edge/pull.h"
+#include "service/identity.h"
+
+namespace service::edge {
+
+class Pulls;
+
+// A guard that lets players who need the stream's tracks for their answer (WebRTC, RTSP) wait until these are there.
+// Asked after Pulls, which has begun the pull.
+class TrackWait final : public net::Guard {
+  public:
+    static constexpr int64_t kMaxMs = 5'000;
+    static constexpr size_t kMaxWaiting = 1'000;  // others are let through at once
+
+    explicit TrackWait(const Pulls& pulls, const live::Registry& registry) : pulls_(pulls), registry_(registry) {}
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    bool may_yield(net::Action action, const config::Vhost& vhost) const override;
+
+  private:
+    const Pulls& pulls_;
+    const live::Registry& registry_;
+    size_t waiting_ = 0;
+};
+
+class Pulls final : private PullOwner, private net::Guard {
+  public:
+    // Of pulls that have no media yet: at the limit the oldest that has no player ends.
+    static constexpr size_t kMaxWithoutMedia = 1000;
+
+    // The references must outlive it.
+    Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+          Origins& origins, ClientTls& tls, const Identity& identity);
+    ~Pulls();  // stops: yields
+    Pulls(const Pulls&) = delete;
+
+    void start();
+    void stop();
+    // Pulls of vhosts that are no edges any more end; others go on, or connect again where their origin is gone.
+    void reload(const config::SnapshotPtr& next);
+
+    // Whether a published stream is one that is pulled.
+    bool publishes(const live::Stream& stream) const;
+    // Whether a stream that is not published is pulled when a player asks for it.
+    bool is_fetched(const live::StreamKey& key) const;
+    // Begins a pull for players who are there already: the publisher of this server left.
+    void resume(const live::StreamKey& key);
+
+    const std::map<live::StreamKey, std::unique_ptr<Pull>>& list() const { return pulls_; }
+    size_t refused() const { return refused_; }  // because of kMaxWithoutMedia
+    size_t loops() const { return loops_; }
+
+  private:
+    const config::SnapshotPtr& snapshot() const override { return snapshot_; }
+    net::SessionTable& sessions() override { return sessions_; }
+    live::Registry& registry() override { return registry_; }
+    Origins& origins() override { return origins_; }
+    ClientTls& tls() override { return tls_; }
+    const Identity& identity() const override { return identity_; }
+    void pull_ended(Pull& pull) override;
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    Pull* begin(const live::StreamKey& key);
+    bool make_room();
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    net::Gate& gate_;
+    Origins& origins_;
+    ClientTls& tls_;
+    const Identity& identity_;
+    std::map<live::StreamKey, std::unique_ptr<Pull>> pulls_;
+    std::map<Pull*, std::unique_ptr<Pull>> ending_;  // whose streams may have another pull already
+    TrackWait track_wait_;
+    bool started_ = false;
+    size_t refused_ = 0, loops_ = 0;
+};
+
+}  // namespace service::edge
