@@ -6,10 +6,11 @@ import time
 
 import pytest
 
-from lib import api, flv, http, media, publishing, rtmp
+from lib import api, flv, http, media, publishing, rtmp, rtsp
 from lib.destination import Destination
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
+from lib.web import Web
 
 API = "http_api { enabled on; listen 127.0.0.1:API_PORT; }\n"
 PLAY = "mw_latency 50;"
@@ -273,3 +274,164 @@ def test_vhost_and_parameters_reach_the_origin(servers):
         first.wait_log("RTMP play: other.com/live/s,")
         (there,) = clients(first, "rtmp-play")
         assert there["vhost"] == next(v["id"] for v in api.ask(first, "/api/v1/vhosts")["vhosts"] if v["name"] == "other.com")
+
+
+# ---- Publishing at the edge
+
+
+def test_what_is_published_at_the_edge_is_passed_up(servers):
+    """A player of the origin, and one of another edge, get the packets of a publisher at the edge."""
+    first = origin(servers)
+    second, third = edge(servers, first), edge(servers, first, rejoin=500)
+    tags = tags_of()
+    players = {"origin": first, "other edge": third}
+    collectors = {who: publishing.Collector(rtmp.player(server, "live", "s")) for who, server in players.items()}
+    for server in players.values():
+        server.wait_players("live/s", 1)
+    with rtmp.publisher(second, "live", "s") as client:
+        publishing.send_all(client, tags, speed=4)
+    for who, collector in collectors.items():
+        flv.assert_same(tags, collector.finish(30, who), who)
+
+
+def ended_with(client):
+    """The error that a publisher is told."""
+    tags = tags_of()
+    try:
+        for _ in range(100):
+            publishing.send_all(client, tags[:50], speed=1)
+    except OSError:
+        pass
+    try:
+        client.wait_status("nothing")
+    except (rtmp.Refused, ConnectionError, OSError) as error:
+        return str(error)
+    raise AssertionError("the publisher should be ended")
+
+
+def test_the_publisher_is_told_that_no_origin_takes_it(servers):
+    with Destination(refuse="NetStream.Publish.BadName") as there:
+        second = edge(servers, there.address)
+        with rtmp.publisher(second, "live", "s") as client:
+            text = ended_with(client)
+        assert f"{there.address}: publish was refused: NetStream.Publish.BadName" in text, text
+    second = edge(servers, "127.0.0.1:1", "127.0.0.1:2")
+    with rtmp.publisher(second, "live", "s") as client:
+        text = ended_with(client)
+    assert "no origin takes the stream; 127.0.0.1:" in text and "refused" in text, text
+
+
+def test_pushes_fail_over(servers):
+    """The first origin is not there, the second is killed: the publisher goes on, and the third gets the stream."""
+    origins = [origin(servers), origin(servers)]
+    second = edge(servers, "127.0.0.1:1", *origins)
+    with steady(second, "s") as publisher:
+        wait_clients(second, "edge-push", 1)
+        (push,) = clients(second, "edge-push")
+        used = next(i for i, one in enumerate(origins) if str(one.rtmp_port) in push["tcUrl"])
+        with rtmp.player(origins[1 - used], "live", "s") as player:
+            kill(origins[used])
+            assert frames_of(player, 60, 15), "the other origin should have the stream"
+        assert publisher.error is None, f"the publisher should go on: {publisher.error}"
+
+
+def test_a_publisher_of_the_edge_is_served_before_a_pull(servers):
+    """It takes the name over, the origin refuses it because it has the stream, and the pull goes on for the player."""
+    first = origin(servers)
+    second = edge(servers, first)
+    with steady(first, "s"), rtmp.player(second, "live", "s") as player:
+        assert frames_of(player, 30)
+        with rtmp.publisher(second, "live", "s") as client:
+            text = ended_with(client)
+        assert "is being published already" in text, text
+        since = second.log_mark()
+        tags = frames_of(player, 100)
+        flv.assert_monotonic(tags, "a player with two publishers and a pull")
+        wait_clients(second, "edge-pull", 1)
+
+
+# ---- token_traverse
+
+
+def test_an_origin_decides_about_clients(servers):
+    with Destination() as there:
+        second = edge(servers, there.address, more="token_traverse on;")
+        tc_url = f"rtmp://127.0.0.1:{second.rtmp_port}/live?token=good"
+        with rtmp.player(second, "live", "s", tc_url=tc_url, connect={"pageUrl": "http://page/"}):
+            pass
+        asked = there.connects[0][0]
+        assert asked["tcUrl"] == tc_url and asked["pageUrl"] == "http://page/" and asked["app"] == "live?token=good", asked
+        there.reject = "a wrong token"
+        with pytest.raises(rtmp.RtmpError, match="a wrong token"):
+            rtmp.player(second, "live", "s", tc_url=tc_url.replace("good", "bad"))
+        response = http.get(second.http_port, "/live/s.flv?token=bad")
+        assert response.status == 403 and b"a wrong token" in response.body, response.describe()
+        assert there.connects[-1][0]["tcUrl"].endswith("/live?token=bad"), there.connects[-1]
+        with pytest.raises(rtmp.RtmpError, match="a wrong token"):
+            rtmp.publisher(second, "live", "s")
+    with pytest.raises(rtmp.RtmpError, match="no origin can be asked"):
+        rtmp.player(second, "live", "s", tc_url=tc_url)
+
+
+# ---- Other protocols
+
+
+def test_publishers_by_rtsp_are_passed_up(servers):
+    """They are streams of the edge, which go up by RTMP."""
+    first = origin(servers)
+    second = edge(servers, first, vhost="rtsp { enabled on; }", top=API + "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }\n")
+    tags = tags_of()
+    collected = publishing.Collector(rtmp.player(first, "live", "s"))
+    first.wait_players("live/s", 1)
+    with rtsp.Publisher(second.rtc_port) as client:
+        client.record(rtsp.url(second, "live/s"), tags, False)
+        publishing.send_all(client, tags, speed=4)
+        time.sleep(scaled(0.6))
+        assert client.request("TEARDOWN", client.url).status == 200
+    rtsp.assert_arrived(tags, collected.finish(20, "the origin's player"), "RTSP at the edge to RTMP at the origin")
+
+
+def test_rtsp_at_a_cold_edge(servers):
+    """DESCRIBE begins the pull, and has its tracks."""
+    first = origin(servers)
+    second = edge(servers, first, vhost="rtsp { enabled on; }", top=API + "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }\n")
+    with steady(first, "s"):
+        began = time.monotonic()
+        with rtsp.client(second) as client:
+            response = client.request("DESCRIBE", rtsp.url(second, "live/s"))
+            took = time.monotonic() - began
+        assert response.status == 200 and "H264" in str(response.body), f"a description with tracks should come: {response}"
+        assert took < 1 * SLOW, f"the description should come soon: {took:.2f} s"
+
+
+@pytest.mark.parametrize("follow", [False, True], ids=["flv", "follow-client"])
+def test_http_flv_pulls(servers, follow):
+    """The same packets by HTTP-FLV, with a redirect; what origins are told is the same."""
+    first = origin(servers)
+    if follow:
+        second = edge(servers, at(first, "http_port"), more="follow_client on;", rejoin=500)
+    else:
+        second = edge(servers, f"http://{at(first, 'http_port')}", rejoin=500)
+    tags = tags_of()
+    player = publishing.Collector(http.Live(second.http_port, "/live/s.flv?token=t&vhost=", wait=False))
+    first.wait_players("live/s", 1)
+    with rtmp.publisher(first, "live", "s") as client:
+        publishing.send_all(client, tags, speed=4)
+    flv.assert_same(tags, player.finish(30, "HTTP-FLV by HTTP-FLV"), "HTTP-FLV by HTTP-FLV")
+    second.wait_log(f"is pulled from http://{at(first, 'http_port')}/live/s.flv ")
+
+
+def test_http_redirects(servers):
+    first = origin(servers)
+    target = f"http://{at(first, 'http_port')}/live/s.flv"
+
+    def answer(request):
+        return 302, b"", {"Location": target if "/live/s.flv" in request.path else "/live/ring.flv"}
+
+    with steady(first, "s"), Web(answer) as there:
+        second = edge(servers, f"http://127.0.0.1:{there.port}")
+        with rtmp.player(second, "live", "s") as player:
+            assert frames_of(player, 20)
+        second.wait_log(f"is pulled from {target} ")
+        with rtmp.player(second, "live", "ring"):
+            second.wait_log("more than 3 redirects")

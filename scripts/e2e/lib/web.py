@@ -21,7 +21,7 @@ class Request(NamedTuple):
 
 
 class Web:
-    """answer: status and body, or a function of the request that returns them. delay: seconds before each answer."""
+    """answer: status, body and perhaps headers, or a function of the request that returns them. delay: seconds before each answer."""
 
     def __init__(self, answer=(200, b'{"code":0}'), port=None):
         self.port = port or ports.take()[0]
@@ -55,8 +55,10 @@ class Web:
                 while time.monotonic() < end and web.server is not None:
                     time.sleep(0.02)
                 web.busy -= 1
-                status, body = web.answer(request) if callable(web.answer) else web.answer
+                status, body, *headers = web.answer(request) if callable(web.answer) else web.answer
                 self.send_response(status)
+                for name, value in headers[0].items() if headers else ():
+                    self.send_header(name, value)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

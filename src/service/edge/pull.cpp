@@ -71,6 +71,7 @@ void Pull::reconfigure() {
 
 void Pull::want(const net::Visitor& visitor) {
     wanted_ms_ = runtime::now_ms();
+    again_ = true;
     add_to_path(path_, visitor.forward_path);
     if (attempts_ == 0) by_flv_ = visitor.type == net::SessionType::kFlvPlay;
     if (attempts_ > 0 && !params_refused_) return;
@@ -82,6 +83,15 @@ bool Pull::publishes(const live::Stream& stream) const {
     return connection_ != nullptr && stream.publisher() == static_cast<const live::PublicationOwner*>(connection_);
 }
 
+size_t players_of(live::Stream& stream) {
+    size_t count = 0;
+    if (const live::RtpLane* lane = stream.rtp_lane_if_any()) count += lane->players();
+    stream.for_each_log([&](live::LiveLog& log) {
+        if (!convert::publishes_by_rtmp(log.key())) count += log.audience().size();
+    });
+    return count;
+}
+
 // Sessions in the stream, with viewers of HLS, and what they do not count: the plays of a connection that plays
 // several streams. Servers to which the stream is forwarded want nothing.
 size_t Pull::watchers() const {
@@ -89,12 +99,7 @@ size_t Pull::watchers() const {
     size_t count = 0;
     if (const net::StreamAccount* account = owner_.sessions().accounts().find(key_))
         count = account->clients() - (account->publisher() ? 1 : 0);
-    if (count > 0 || !stream) return count;
-    if (const live::RtpLane* lane = stream->rtp_lane_if_any()) count += lane->players();
-    stream->for_each_log([&](live::LiveLog& log) {
-        if (!convert::publishes_by_rtmp(log.key())) count += log.audience().size();
-    });
-    return count;
+    return count > 0 || !stream ? count : players_of(*stream);
 }
 
 bool Pull::is_unwanted() {
@@ -109,7 +114,10 @@ void Pull::run() {
     while (!ending_ && !done_ && !runtime::cancelled()) {
         const int64_t began_ms = runtime::now_ms();
         reconfigured_ = false;
-        if (run_round() || ending_ || done_) continue;
+        again_ = false;
+        const bool was_steady = run_round();
+        if (done_ && again_) done_ = false;
+        if (was_steady || ending_ || done_) continue;
         state_ = State::kPausing;
         while (!reconfigured_ && !ending_ && !is_unwanted()) {
             const int64_t left_ms = began_ms + kRoundMs - runtime::now_ms();

@@ -41,6 +41,9 @@ class PullOwner {
     ~PullOwner() = default;
 };
 
+// Viewers of its logs and its players by WebRTC, without servers to which it is forwarded or passed up.
+size_t players_of(live::Stream& stream);
+
 class Pull {
   public:
     enum class State : uint8_t { kConnecting, kWaitingForMedia, kStreaming, kPausing };
@@ -68,6 +71,8 @@ class Pull {
     void reconfigure();
     // A player asks for the stream. Does not yield.
     void want(const net::Visitor& visitor);
+    // The publisher of this server, to whom it gives way, has left, and there are players.
+    void want_again() { again_ = true; }
 
     const live::StreamKey& key() const { return key_; }
     State state() const { return state_; }
@@ -100,7 +105,8 @@ class Pull {
     const live::StreamKey key_;
     State state_ = State::kConnecting;
     bool ending_ = false;
-    bool done_ = false;  // without a failure: nobody wants it, or another publishes the stream
+    bool done_ = false;   // without a failure: nobody wants it, or another publishes the stream
+    bool again_ = false;  // wanted since it was done
     bool reconfigured_ = false;
     bool by_flv_ = false;  // its first player came by HTTP-FLV
     const int64_t started_ms_;

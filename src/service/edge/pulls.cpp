@@ -146,7 +146,9 @@ bool Pulls::is_fetched(const live::StreamKey& key) const {
 }
 
 void Pulls::resume(const live::StreamKey& key) {
-    if (started_ && !pulls_.contains(key)) (void)begin(key);
+    if (!started_) return;
+    if (auto found = pulls_.find(key); found != pulls_.end()) return found->second->want_again();
+    (void)begin(key);
 }
 
 Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {

@@ -1,6 +1,7 @@
 #include "service/edge/service.h"
 
 #include <set>
+#include <utility>
 
 #include "service/edge/config.h"
 
@@ -8,20 +9,33 @@ namespace service::edge {
 
 Service::Service(const SharedParts& parts, const config::SnapshotPtr& snapshot)
     : snapshot_(snapshot),
-      pulls_(snapshot, parts.sessions, parts.registry, parts.gate, origins_, tls_, parts.identity) {}
+      token_guard_(origins_, tls_),
+      pulls_(snapshot, parts.sessions, parts.registry, parts.gate, origins_, tls_, parts.identity),
+      pushes_(snapshot, parts.sessions, parts.registry, pulls_, origins_, tls_),
+      gate_(parts.gate) {}
 
 Service::~Service() { stop(); }
 
 base::Result<void> Service::start() {
+    started_ = true;
+    gate_.add(token_guard_);  // before the guard that begins pulls
     pulls_.start();
+    pushes_.start();
     return {};
 }
 
-void Service::stop() { pulls_.stop(); }
+// The services of publishers have been stopped before.
+void Service::stop() {
+    if (!std::exchange(started_, false)) return;
+    gate_.remove(token_guard_);
+    pulls_.stop();
+    pushes_.stop();
+}
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     pulls_.reload(next);
+    pushes_.reload(next);
     std::set<std::string> origins;
     for (const config::Vhost& vhost : next->vhosts)
         origins.insert(vhost.get<VhostConfig>().origin.begin(), vhost.get<VhostConfig>().origin.end());

@@ -6,6 +6,8 @@
 #include "config/snapshot.h"
 #include "service/edge/origins.h"
 #include "service/edge/pulls.h"
+#include "service/edge/pushes.h"
+#include "service/edge/token_guard.h"
 #include "service/rtmp_dial.h"
 #include "service/shared_parts.h"
 
@@ -19,17 +21,24 @@ class Service {
 
     base::Result<void> start();
     void stop_accepting() {}
-    bool idle() const { return true; }
+    bool idle() const { return pushes_.empty(); }
     void stop();
     void reload(const config::SnapshotPtr& next);
 
     const Pulls& pulls() const { return pulls_; }
+    const Pushes& pushes() const { return pushes_; }
+    const Origins& origins() const { return origins_; }
+    const TokenGuard& token_guard() const { return token_guard_; }
 
   private:
     config::SnapshotPtr snapshot_;
     ClientTls tls_;
     Origins origins_;
+    TokenGuard token_guard_;
     Pulls pulls_;
+    Pushes pushes_;
+    net::Gate& gate_;
+    bool started_ = false;
 };
 
 }  // namespace service::edge

@@ -1,0 +1,247 @@
+#include "service/edge/push.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/path_variables.h"
+#include "convert/flv/to_rtmp.h"
+#include "runtime/loop/clock.h"
+#include "service/edge/params.h"
+#include "service/edge/pull.h"
+
+namespace service::edge {
+
+using base::CloseReason;
+using base::Code;
+using base::fail;
+using base::Result;
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kDrainMs = 2'000;   // for what was published before the end
+constexpr int64_t kSteadyMs = 3'000;  // a connection that lasts this long counts as working
+
+}  // namespace
+
+net::SessionType edge_push_type() {
+    static const net::SessionType kType = net::SessionType::add("edge-push", false);
+    return kType;
+}
+
+// The connection as a session, from the accepted publish on.
+class Push::Published final : public net::Session {
+  public:
+    Published(Push& push, const std::string& ip)
+        : net::Session(push.owner_.sessions(), push.id_, ip, Past{base::wall_ms()}), push_(push) {
+        set_type(edge_push_type());
+        not_a_connection();  // no client of ours
+        enter_stream(push.stream_->key(), false);
+    }
+    std::string stream_text() const override { return push_.stream_->key().text(); }
+    net::ClientDetails details() const override { return {push_.shown_, {}, {}, {}}; }
+    net::Traffic traffic() const override {
+        if (!push_.viewer_) return {};
+        const live::ViewerCounters counters = push_.viewer_->counters();
+        return {counters.received_bytes, counters.sent_bytes};
+    }
+    void kick(std::string_view why) override { push_.kick(why); }
+    void end(std::string_view why, CloseReason reason) { log_end(why, reason); }
+
+  private:
+    Push& push_;
+};
+
+std::string_view Push::state_name(State state) {
+    constexpr std::array<std::string_view, kStates> kNames = {"connecting", "publishing", "waiting"};
+    return kNames[static_cast<size_t>(state)];
+}
+
+Push::Push(PushOwner& owner, base::Ref<live::Stream> stream, std::string path)
+    : owner_(owner),
+      stream_(std::move(stream)),
+      path_(std::move(path)),
+      id_(runtime::new_context_id()),
+      params_(stream_->publisher() ? params_for_origin(stream_->publisher()->facts().params) : std::string()),
+      without_since_ms_(runtime::now_ms()) {}
+
+Push::~Push() = default;
+
+bool Push::start() {
+    coroutine_ = runtime::spawn("edge-push", [this] { run(); });
+    return static_cast<bool>(coroutine_);
+}
+
+void Push::finish() {
+    if (ending_) return;
+    ending_ = true;
+    if (!viewer_ || over_) return coroutine_.cancel();
+    drained_by_ = Deadline::in_ms(kDrainMs);
+    viewer_->end_with_stream(true);
+    wake_.pulse();
+}
+
+void Push::stop() {
+    ending_ = true;
+    coroutine_.cancel();
+}
+
+void Push::kick(std::string_view why) {
+    if (viewer_) viewer_->abort(why, CloseReason::kKicked);
+}
+
+void Push::reconfigure() {
+    const config::Vhost* vhost = owner_.snapshot()->vhost(stream_->key().vhost);
+    const auto& origins = vhost->get<VhostConfig>().origin;
+    if (viewer_ && std::ranges::find(origins, origin_) == origins.end())
+        viewer_->abort("its origin is no longer in the configuration", CloseReason::kDone);
+}
+
+void Push::run() {
+    runtime::set_context_id(id_);
+    while (!ending_ && !runtime::cancelled()) {
+        const int64_t began_ms = runtime::now_ms();
+        auto round = run_round();
+        if (ending_ || runtime::cancelled()) break;
+        if (!round) {
+            base::log::error("edge push: {}: {}; its publisher is ended", stream_->key().text(), round.error().text());
+            // The end of the publication ends this push, too.
+            stream_->revoke(round.error().text(), CloseReason::kOutputFailed);
+            break;
+        }
+        state_ = State::kWaiting;
+        const int64_t left_ms = began_ms + kRoundMs - runtime::now_ms();
+        if (left_ms > 0 && !runtime::sleep_ms(left_ms)) break;
+    }
+    owner_.push_ended(*this);  // destroys this
+}
+
+Result<void> Push::run_round() {
+    const config::SnapshotPtr snapshot = owner_.snapshot();
+    const config::Vhost* vhost = snapshot->vhost(stream_->key().vhost);
+    if (!vhost) return fail(Code::kNotFound, "the vhost is gone");
+    const auto& cluster = vhost->get<VhostConfig>();
+    std::string why = "no origin takes streams by RTMP";
+    for (const std::string& origin : owner_.origins().order(stream_->key().vhost, cluster.origin, runtime::now_ms())) {
+        const auto parsed = parse_origin(origin);
+        if (!parsed || !parsed->takes_rtmp()) continue;
+        const bool had_origin = was_taken_;
+        const int64_t began_ms = runtime::now_ms();
+        auto ended = attempt(origin, cluster);
+        published_.reset();
+        viewer_.reset();
+        session_.reset();
+        if (ending_ || runtime::cancelled()) return {};
+        const bool was_steady = was_taken_ && runtime::now_ms() - began_ms >= kSteadyMs;
+        why = fmt::format("{}: {}", origin, ended.error().text());
+        const bool refused = ended.error().code() == Code::kRefused;
+        if (!refused) owner_.origins().note_failure(origin, ended.error().text(), runtime::now_ms());
+        if (why != problem_) base::log::warn("edge push: {} to {}", stream_->key().text(), why);
+        problem_ = why;
+        // A refusal is a decision about the publisher.
+        if (refused && !had_origin) return fail(Code::kRefused, why);
+        if (was_steady) return {};
+    }
+    if (was_taken_ && runtime::now_ms() - without_since_ms_ < kWithoutMs) return {};
+    return fail(Code::kOther, "no origin takes the stream; " + why);
+}
+
+// Always returns an error: the reason why the connection ended.
+Result<void> Push::attempt(const std::string& origin, const VhostConfig& cluster) {
+    state_ = State::kConnecting;
+    origin_ = origin;
+    ++attempts_;
+    const live::StreamKey& key = stream_->key();
+    const std::string vhost = config::PathVariables().set("vhost", key.vhost).expand(cluster.vhost);
+    const Origin where = TRY(parse_origin(origin));
+    Source source = TRY(source_of(where, Scheme::kRtmp, key, vhost, params_));
+    ++owner_.origins().state(origin).connections;
+    for (int redirects = 0;; ++redirects) {
+        std::unique_ptr<runtime::ByteStream> socket;
+        auto connected = connect(source, socket);
+        if (connected) return publish(source, std::move(socket));
+        const std::string location = session_ ? session_->location() : std::string();
+        if (location.empty()) return connected;
+        if (redirects == Pull::kMaxRedirects)
+            return fail(Code::kProtocol, fmt::format("more than {} redirects", redirects));
+        source = TRY(redirected(source, location));
+    }
+}
+
+Result<void> Push::connect(const Source& source, std::unique_ptr<runtime::ByteStream>& socket) {
+    const ::rtmp::Url url = TRY(::rtmp::parse_url(source.url));
+    const auto limit = Deadline::in_ms(kConnectMs + kAcceptMs);
+    session_.reset();
+    socket = TRY(dial_rtmp(url, owner_.tls(), Deadline::in_ms(kConnectMs), limit));
+    ::rtmp::ClientOptions options;
+    options.publish = true;
+    options.forward_path = path_;
+    session_ = std::make_unique<::rtmp::ClientSession>(static_cast<::rtmp::ClientHandler&>(*this), url, options,
+                                                       kRtmpHandshakeBytes);
+    return await_ready(*session_, *socket, "asking to publish", limit);
+}
+
+Result<void> Push::publish(const Source& source, std::unique_ptr<runtime::ByteStream> socket) {
+    state_ = State::kPublishing;
+    was_taken_ = true;
+    shown_ = source.shown;
+    over_ = false;
+    owner_.origins().note_success(origin_);
+    ++owner_.origins().state(origin_).pushes;
+    base::log::trace("edge push: {} goes to {}", stream_->key().text(), source.shown);
+    problem_.clear();
+    std::string ip = socket->peer_ip();
+    convert::RtmpParameters parameters{
+        .stream_id = session_->stream_id(), .all_tracks = session_->peer_multitrack(), .publish = true};
+    base::Slice first = base::Slice::copy(std::exchange(session_->output(), {}));
+    viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
+    published_ = std::make_unique<Published>(*this, ip);
+    viewer_->join(parameters.key(), std::move(socket), std::move(first));
+    Result<void> waited;
+    while (!over_ && waited) {
+        waited = wake_.wait_next(drained_by_);
+        if (!waited && waited.error().code() == Code::kTimeout)
+            waited = fail(Code::kTimeout, fmt::format("the origin did not take the rest within {} ms", kDrainMs));
+    }
+    std::string why = waited ? viewer_->end_text(over_why_) : waited.error().text();
+    CloseReason reason = waited ? viewer_->close_reason() : CloseReason::kTooSlow;
+    if (runtime::cancelled()) {
+        why = "the server stops";
+        reason = CloseReason::kServerStop;
+    }
+    without_since_ms_ = runtime::now_ms();
+    --owner_.origins().state(origin_).pushes;
+    published_->end(why, reason);
+    return fail(Code::kClosed, std::move(why));
+}
+
+void Push::send_output() {
+    if (!session_->output().empty()) viewer_->send_control(base::Slice::copy(std::exchange(session_->output(), {})));
+}
+
+void Push::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
+    runtime::ContextScope scope(id_);
+    if (auto fed = session_->feed(bytes); !fed) return viewer.abort(fed.error().text(), fed.error().close_reason());
+    send_output();
+}
+
+void Push::on_stream_end(live::Viewer&) {
+    session_->close();
+    send_output();
+}
+
+void Push::on_viewer_end(live::Viewer&, std::string_view why) {
+    over_ = true;
+    over_why_ = why;
+    wake_.pulse();
+}
+
+void Push::on_status(std::string_view code, std::string_view description) {
+    base::log::info("edge push: {} says {} ({})", origin_, code, description);
+}
+
+}  // namespace service::edge

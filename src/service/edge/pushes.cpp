@@ -1,0 +1,95 @@
+#include "service/edge/pushes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "protocol/rtmp/messages.h"
+
+namespace service::edge {
+
+using runtime::Deadline;
+
+namespace {
+
+constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
+
+}  // namespace
+
+Pushes::Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Pulls& pulls,
+               Origins& origins, ClientTls& tls)
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      registry_(registry),
+      pulls_(pulls),
+      origins_(origins),
+      tls_(tls),
+      followed_(registry, *this) {}
+
+Pushes::~Pushes() { stop(); }
+
+void Pushes::start() {
+    started_ = true;
+    followed_.start(snapshot_);
+}
+
+void Pushes::stop() {
+    if (!std::exchange(started_, false)) return;
+    followed_.stop();
+    for (auto& push : pushes_) push->finish();
+    const auto limit = Deadline::in_ms(kStopMs);
+    while (!pushes_.empty() && !limit.passed() && !runtime::cancelled()) (void)ended_.wait_next(limit);
+    // Each leaves the list as it ends, even if this coroutine was cancelled.
+    for (auto& push : pushes_) push->stop();
+    while (!pushes_.empty()) runtime::Task(pushes_.front()->coroutine()).cancel_and_join();
+}
+
+void Pushes::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    followed_.reload(next);
+}
+
+bool Pushes::wants(const live::Stream& stream, const config::Vhost& vhost) const {
+    return vhost.get<VhostConfig>().is_edge() && !pulls_.publishes(stream);
+}
+
+bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
+    const live::PublisherFacts publisher = stream.publisher() ? stream.publisher()->facts() : live::PublisherFacts();
+    const std::string path =
+        publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
+    if (path.size() > ::rtmp::kMaxForwardPath) {
+        base::log::error("edge push: {} has passed through too many servers", stream.key().text());
+        return false;
+    }
+    // One that still sends the rest of an earlier publication would have the name at the origin.
+    for (auto& push : pushes_)
+        if (&push->stream() == &stream) push->stop();
+    PushOwner& owner = *this;
+    auto push = std::make_unique<Push>(owner, base::Ref<live::Stream>(&stream), path);
+    if (!push->start()) return false;
+    pushes_.push_back(std::move(push));
+    return true;
+}
+
+void Pushes::keep(live::Stream& stream, const config::Vhost&) {
+    for (auto& push : pushes_)
+        if (&push->stream() == &stream && !push->ending()) push->reconfigure();
+}
+
+void Pushes::leave(live::Stream& stream) {
+    for (auto& push : pushes_)
+        if (&push->stream() == &stream) push->finish();
+    // Another publisher may have the stream at the origin.
+    const bool is_over = !stream.published();
+    if (is_over && pulls_.is_fetched(stream.key()) && players_of(stream) > 0) pulls_.resume(stream.key());
+}
+
+void Pushes::push_ended(Push& push) {
+    auto found = std::ranges::find(pushes_, &push, &std::unique_ptr<Push>::get);
+    CHECK(found != pushes_.end());
+    std::unique_ptr<Push> ended = std::move(*found);
+    pushes_.erase(found);
+    if (pushes_.empty()) ended_.pulse();
+}
+
+}  // namespace service::edge

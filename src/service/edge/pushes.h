@@ -1,0 +1,58 @@
+#pragma once
+// Pushes: what is published at edges by clients, or pulled there from cameras, is passed up to an origin: a Push for
+// each such stream. Streams that come from an origin are not.
+
+#include <memory>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/hub/followed_streams.h"
+#include "live/hub/registry.h"
+#include "net/sessions/session.h"
+#include "service/edge/origins.h"
+#include "service/edge/pulls.h"
+#include "service/edge/push.h"
+
+namespace service::edge {
+
+class Pushes final : private live::StreamFollower, private PushOwner {
+  public:
+    // The references must outlive it.
+    Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Pulls& pulls,
+           Origins& origins, ClientTls& tls);
+    ~Pushes();  // stops: yields
+    Pushes(const Pushes&) = delete;
+
+    void start();
+    bool empty() const { return pushes_.empty(); }
+    // Published data is still sent if that does not take long. Yields.
+    void stop();
+    void reload(const config::SnapshotPtr& next);
+
+    const std::vector<std::unique_ptr<Push>>& list() const { return pushes_; }
+
+  private:
+    bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follow(live::Stream& stream, const config::Vhost& vhost) override;
+    void keep(live::Stream& stream, const config::Vhost& vhost) override;
+    void leave(live::Stream& stream) override;
+
+    const config::SnapshotPtr& snapshot() const override { return snapshot_; }
+    net::SessionTable& sessions() override { return sessions_; }
+    Origins& origins() override { return origins_; }
+    ClientTls& tls() override { return tls_; }
+    void push_ended(Push& push) override;
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    Pulls& pulls_;
+    Origins& origins_;
+    ClientTls& tls_;
+    live::FollowedStreams followed_;
+    std::vector<std::unique_ptr<Push>> pushes_;
+    runtime::Event ended_{"the last passed-up stream to end"};
+    bool started_ = false;
+};
+
+}  // namespace service::edge

@@ -1,0 +1,95 @@
+#include "service/edge/token_guard.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "runtime/loop/clock.h"
+#include "service/edge/config.h"
+#include "service/edge/origin.h"
+
+namespace service::edge {
+
+using base::CloseReason;
+using base::Code;
+using base::fail;
+using base::Result;
+using net::SessionType;
+using runtime::Deadline;
+
+namespace {
+
+class NoHandler final : public ::rtmp::ClientHandler {
+  public:
+    void on_ready() override {}
+    Result<void> on_media(::rtmp::Message&) override { return {}; }
+    void on_status(std::string_view, std::string_view) override {}
+};
+
+// Clients of RTMP are asked about when they connect.
+bool comes_by_rtmp(SessionType type) {
+    return type == SessionType::kRtmp || type == SessionType::kRtmpPlay || type == SessionType::kFmlePublish ||
+           type == SessionType::kFlashPublish || type == SessionType::kHaivisionPublish;
+}
+
+// The app with its parameters, as a client sends it: the path of its tcUrl.
+std::string app_of(const std::string& tc_url, const std::string& app) {
+    const size_t scheme = tc_url.find("://");
+    const size_t slash = scheme == tc_url.npos ? tc_url.npos : tc_url.find('/', scheme + 3);
+    return slash == tc_url.npos || slash + 1 == tc_url.size() ? app : tc_url.substr(slash + 1);
+}
+
+}  // namespace
+
+bool TokenGuard::may_yield(net::Action, const config::Vhost& vhost) const {
+    const auto& cluster = vhost.get<VhostConfig>();
+    return cluster.is_edge() && cluster.token_traverse;
+}
+
+bool TokenGuard::guards_parts(const config::Vhost& vhost) const { return may_yield(net::Action::kPlay, vhost); }
+
+Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+    if (!may_yield(visitor.action, vhost)) return {};
+    if (visitor.action != net::Action::kConnect && comes_by_rtmp(visitor.type)) return {};
+    ++asked_;
+    const std::vector<std::string> all = vhost.get<VhostConfig>().origin;
+    std::string problem = "no origin takes RTMP";
+    for (const std::string& origin : origins_.order(vhost.name + " tokens", all, runtime::now_ms())) {
+        const auto parsed = parse_origin(origin);
+        if (!parsed || !parsed->takes_rtmp()) continue;
+        bool was_reached = false;
+        auto asked = ask(origin, visitor, was_reached);
+        if (asked) return {};
+        if (asked.error().code() == Code::kCancelled) return asked;
+        problem = asked.error().text();
+        if (asked.error().code() == Code::kRefused) {
+            ++refused_;
+            return fail(CloseReason::kRefusedAuth, "the origin: " + problem);
+        }
+        if (!was_reached) origins_.note_failure(origin, problem, runtime::now_ms());
+        base::log::warn("token_traverse: {} cannot be asked: {}", origin, problem);
+    }
+    ++refused_;
+    return fail(CloseReason::kRefusedAuth, "no origin can be asked (token_traverse)");
+}
+
+Result<void> TokenGuard::ask(const std::string& origin, const net::Visitor& visitor, bool& was_reached) {
+    const auto limit = Deadline::in_ms(kConnectMs);
+    const Origin where = TRY(parse_origin(origin));
+    const std::string scheme(scheme_name(where.scheme.value_or(Scheme::kRtmp)));
+    ::rtmp::Url url = TRY(::rtmp::parse_url(fmt::format("{}://{}/a/s", scheme, where.authority)));
+    const bool by_rtmp = comes_by_rtmp(visitor.type);
+    ::rtmp::ClientOptions options;
+    options.connect_only = true;
+    options.tc_url = visitor.tc_url;
+    if (!by_rtmp && visitor.tc_url.find('?') == std::string::npos) options.tc_url += visitor.param;
+    options.page_url = visitor.page_url;
+    options.swf_url = visitor.swf_url;
+    url.app = app_of(options.tc_url, visitor.app);
+    auto socket = TRY(dial_rtmp(url, tls_, limit, limit));
+    was_reached = true;
+    NoHandler handler;
+    ::rtmp::ClientSession session(handler, url, options, kRtmpHandshakeBytes);
+    return await_ready(session, *socket, "asking about a client", limit);
+}
+
+}  // namespace service::edge

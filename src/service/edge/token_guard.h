@@ -1,0 +1,35 @@
+#pragma once
+// TokenGuard: with token_traverse an origin decides about each client of an edge. It is shown what the client sent in
+// connect of RTMP; clients of other protocols are shown as if they had connected by RTMP, with the URL of the stream
+// and its parameters. The first origin that can be reached decides. Without one the client is refused.
+
+#include "config/snapshot.h"
+#include "net/access/gate.h"
+#include "service/edge/origins.h"
+#include "service/rtmp_dial.h"
+
+namespace service::edge {
+
+class TokenGuard final : public net::Guard {
+  public:
+    static constexpr int64_t kConnectMs = 3'000;  // of one origin, to its answer
+
+    // Both must outlive it.
+    TokenGuard(Origins& origins, ClientTls& tls) : origins_(origins), tls_(tls) {}
+
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    bool may_yield(net::Action action, const config::Vhost& vhost) const override;
+    bool guards_parts(const config::Vhost& vhost) const override;
+
+    uint64_t asked() const { return asked_; }
+    uint64_t refused() const { return refused_; }
+
+  private:
+    base::Result<void> ask(const std::string& origin, const net::Visitor& visitor, bool& was_reached);
+
+    Origins& origins_;
+    ClientTls& tls_;
+    uint64_t asked_ = 0, refused_ = 0;
+};
+
+}  // namespace service::edge
