@@ -435,3 +435,39 @@ def test_http_redirects(servers):
         second.wait_log(f"is pulled from {target} ")
         with rtmp.player(second, "live", "ring"):
             second.wait_log("more than 3 redirects")
+
+
+# ---- API and metrics
+
+
+def test_edges_in_api_and_metrics(servers):
+    first = origin(servers)
+    exporter = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"
+    dead = "127.0.0.1:1"
+    second = edge(servers, dead, first, top=API + exporter)
+    with steady(first, "down"), steady(second, "up"), rtmp.player(second, "live", "down") as player:
+        assert frames_of(player, 20)
+        wait_clients(second, "edge-push", 1)
+        answer = api.ask(second, "/api/v1/edges")
+        (pull,), (push,) = answer["pulls"], answer["pushes"]
+        assert (pull["stream"], pull["state"], pull["origin"], pull["problem"]) == ("down", "streaming", at(first), ""), pull
+        assert (push["stream"], push["state"], push["origin"], push["problem"]) == ("up", "publishing", at(first), ""), push
+        origins = {one["origin"]: one for one in answer["origins"]}
+        there = origins[at(first)]
+        assert (there["up"], there["pulls"], there["pushes"], there["connections"]) == (True, 1, 1, 2), there
+        assert not origins[dead]["up"] and origins[dead]["failures"] and "refused" in origins[dead]["problem"], origins[dead]
+        assert api.ask(second, "/api/v1/edges?count=0")["pulls"] == []
+        api.ask(second, "/api/v1/edges?count=x", status=400)
+        text = http.get(second.rtmps_port, "/metrics").body.decode()
+        for line in (
+            'srs_edge_pulls{state="streaming"} 1',
+            'srs_edge_pushes{state="publishing"} 1',
+            f'srs_edge_origin_up{{origin="{at(first)}"}} 1',
+            f'srs_edge_origin_up{{origin="{dead}"}} 0',
+            f'srs_edge_origin_pulls{{origin="{at(first)}"}} 1',
+            f'srs_edge_origin_connections_total{{origin="{at(first)}"}} 2',
+        ):
+            assert line in text.splitlines(), f"{line} should be in the metrics: {[x for x in text.splitlines() if 'srs_edge' in x]}"
+        (one,) = clients(second, "edge-pull")
+        api.ask(second, f"/api/v1/clients/{one['id']}", "DELETE")
+        assert frames_of(player, 60), "a pull that is kicked begins again"

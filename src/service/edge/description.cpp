@@ -1,6 +1,7 @@
 #include "service/description.h"
 
 #include "service/edge/config.h"
+#include "service/edge/report.h"
 #include "service/edge/service.h"
 
 namespace service::edge {
@@ -13,6 +14,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         const auto edge = weak.lock();
         return edge && edge->pulls().is_fetched(key);
     });
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    parts.api_rows.add(api_row(*service, parts.identity));
     return module_of("edge", std::move(service));
 }
 

@@ -50,7 +50,6 @@ bool TokenGuard::guards_parts(const config::Vhost& vhost) const { return may_yie
 Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (!may_yield(visitor.action, vhost)) return {};
     if (visitor.action != net::Action::kConnect && comes_by_rtmp(visitor.type)) return {};
-    ++asked_;
     const std::vector<std::string> all = vhost.get<VhostConfig>().origin;
     std::string problem = "no origin takes RTMP";
     for (const std::string& origin : origins_.order(vhost.name + " tokens", all, runtime::now_ms())) {
@@ -58,7 +57,10 @@ Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost&
         if (!parsed || !parsed->takes_rtmp()) continue;
         bool was_reached = false;
         auto asked = ask(origin, visitor, was_reached);
-        if (asked) return {};
+        if (asked) {
+            ++accepted_;
+            return {};
+        }
         if (asked.error().code() == Code::kCancelled) return asked;
         problem = asked.error().text();
         if (asked.error().code() == Code::kRefused) {

@@ -21,7 +21,7 @@ class TokenGuard final : public net::Guard {
     bool may_yield(net::Action action, const config::Vhost& vhost) const override;
     bool guards_parts(const config::Vhost& vhost) const override;
 
-    uint64_t asked() const { return asked_; }
+    uint64_t accepted() const { return accepted_; }
     uint64_t refused() const { return refused_; }
 
   private:
@@ -29,7 +29,7 @@ class TokenGuard final : public net::Guard {
 
     Origins& origins_;
     ClientTls& tls_;
-    uint64_t asked_ = 0, refused_ = 0;
+    uint64_t accepted_ = 0, refused_ = 0;
 };
 
 }  // namespace service::edge
