@@ -1,12 +1,13 @@
 """Edges: two or three servers of ours. What an origin has comes through an edge unchanged, by one pull whatever the number
 of players; origins that fail are replaced while players keep their connections."""
 
+import asyncio
 import signal
 import time
 
 import pytest
 
-from lib import api, flv, http, media, publishing, rtmp, rtsp
+from lib import api, flv, http, media, mediamtx, publishing, rtc, rtc_aiortc, rtmp, rtsp
 from lib.destination import Destination
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
@@ -471,3 +472,45 @@ def test_edges_in_api_and_metrics(servers):
         (one,) = clients(second, "edge-pull")
         api.ask(second, f"/api/v1/clients/{one['id']}", "DELETE")
         assert frames_of(player, 60), "a pull that is kicked begins again"
+
+
+# ---- WebRTC
+
+
+@pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our edges")
+def test_whep_at_a_cold_edge(servers, tmp_path):
+    """Of a stream that the origin got by RTMP: the answer waits for the tracks."""
+    first = origin(servers)
+    second = rtc.start(servers, tmp_path, vhost=cluster(at(first)))
+    tags = media.from_keyframe(media.plain())
+
+    async def scene():
+        async with rtc_aiortc.Player(rtc.whep_url(second, "live/s")) as player:
+            await player.has(video_frames=20)
+
+    with steady(first, "s", tags):
+        asyncio.run(scene())
+        wait_clients(second, "edge-pull", 1)
+
+
+@pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our edges")
+def test_http_flv_of_a_whip_publisher(servers, tmp_path):
+    """One publishes to the origin by WHIP, another to the edge, whose stream is passed up."""
+    first = rtc.start(servers, tmp_path)
+    second = rtc.start(servers, tmp_path, vhost=cluster(at(first)), play=PLAY)
+
+    def frames(server, name):
+        with http.Live(server.http_port, f"/live/{name}.flv", wait=False) as player:
+            return frames_of(player, 30, 20)
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(first, "live/down"), "video/H264") as down:
+            await down.connected()
+            got = await asyncio.to_thread(frames, second, "down")
+            assert {tag.type for tag in got} == {flv.VIDEO, flv.AUDIO}, "video and audio should come"
+            async with rtc_aiortc.Publisher(rtc.whip_url(second, "live/up"), "video/H264") as up:
+                await up.connected()
+                got = await asyncio.to_thread(frames, first, "up")
+                assert {tag.type for tag in got} == {flv.VIDEO, flv.AUDIO}, "video and audio should go up"
+
+    asyncio.run(scene())

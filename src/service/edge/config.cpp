@@ -51,6 +51,11 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
 
 }  // namespace
 
+const config::Vhost* find_edge(const config::Snapshot& snapshot, std::string_view vhost) {
+    const config::Vhost* found = snapshot.find_vhost(vhost);
+    return found && found->enabled && found->get<VhostConfig>().is_edge() ? found : nullptr;
+}
+
 config::Section section() { return {.service = "edge", .add_rows = add_rows, .check_vhost = check_vhost}; }
 
 }  // namespace service::edge

@@ -23,4 +23,7 @@ struct VhostConfig {
 
 config::Section section();
 
+// The vhost of exactly that name; null: it is not there, not enabled, or no edge.
+const config::Vhost* find_edge(const config::Snapshot& snapshot, std::string_view vhost);
+
 }  // namespace service::edge

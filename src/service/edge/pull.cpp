@@ -61,11 +61,12 @@ void Pull::stop(std::string_view why, CloseReason reason) {
 }
 
 void Pull::reconfigure() {
-    const config::Vhost* vhost = owner_.snapshot()->vhost(key_.vhost);
-    const auto& cluster = vhost->get<VhostConfig>();
     reconfigured_ = true;
     wake_.pulse();
-    if (connection_ && std::ranges::find(cluster.origin, origin_) == cluster.origin.end())
+    const config::Vhost* vhost = find_edge(*owner_.snapshot(), key_.vhost);
+    if (!vhost || !connection_) return;
+    const auto& origins = vhost->get<VhostConfig>().origin;
+    if (std::ranges::find(origins, origin_) == origins.end())
         connection_->close("its origin is no longer in the configuration", CloseReason::kDone);
 }
 
@@ -132,7 +133,7 @@ void Pull::run() {
 
 bool Pull::run_round() {
     const config::SnapshotPtr snapshot = owner_.snapshot();
-    const config::Vhost* vhost = snapshot->vhost(key_.vhost);
+    const config::Vhost* vhost = find_edge(*snapshot, key_.vhost);
     if (!vhost) {
         done_ = true;
         return false;
@@ -162,8 +163,8 @@ Result<void> Pull::attempt(const std::string& origin) {
     ++attempts_;
     streaming_ms_ = 0;
     const config::SnapshotPtr snapshot = owner_.snapshot();  // keeps vhost alive
-    const config::Vhost* vhost = snapshot->vhost(key_.vhost);
-    if (!vhost) return fail(Code::kNotFound, "the vhost is gone");
+    const config::Vhost* vhost = find_edge(*snapshot, key_.vhost);
+    if (!vhost) return fail(Code::kNotFound, "the vhost is no edge any more");
     const auto& cluster = vhost->get<VhostConfig>();
     auto stream = owner_.registry().find_or_create(key_, live::live_options(*vhost));
     // A publisher of this server has the name.

@@ -77,9 +77,9 @@ void Pulls::reload(const config::SnapshotPtr& next) {
     const config::SnapshotPtr before = std::exchange(snapshot_, next);
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         Pull& pull = *it->second;
-        const config::Vhost* vhost = next->vhost(it->first.vhost);
-        const config::Vhost* old = before->vhost(it->first.vhost);
-        if (!vhost || !vhost->get<VhostConfig>().is_edge()) {
+        const config::Vhost* vhost = find_edge(*next, it->first.vhost);
+        const config::Vhost* old = find_edge(*before, it->first.vhost);
+        if (!vhost) {
             pull.stop("the vhost is no edge any more", CloseReason::kDone);
             ending_.emplace(&pull, std::move(it->second));
             it = pulls_.erase(it);
@@ -141,8 +141,7 @@ Pull* Pulls::begin(const live::StreamKey& key) {
 }
 
 bool Pulls::is_fetched(const live::StreamKey& key) const {
-    const config::Vhost* vhost = started_ ? snapshot_->vhost(key.vhost) : nullptr;
-    return vhost && vhost->get<VhostConfig>().is_edge();
+    return started_ && find_edge(*snapshot_, key.vhost) != nullptr;
 }
 
 void Pulls::resume(const live::StreamKey& key) {

@@ -95,9 +95,10 @@ void Push::kick(std::string_view why) {
 }
 
 void Push::reconfigure() {
-    const config::Vhost* vhost = owner_.snapshot()->vhost(stream_->key().vhost);
+    const config::Vhost* vhost = find_edge(*owner_.snapshot(), stream_->key().vhost);
+    if (!vhost || !viewer_) return;
     const auto& origins = vhost->get<VhostConfig>().origin;
-    if (viewer_ && std::ranges::find(origins, origin_) == origins.end())
+    if (std::ranges::find(origins, origin_) == origins.end())
         viewer_->abort("its origin is no longer in the configuration", CloseReason::kDone);
 }
 
@@ -122,8 +123,8 @@ void Push::run() {
 
 Result<void> Push::run_round() {
     const config::SnapshotPtr snapshot = owner_.snapshot();
-    const config::Vhost* vhost = snapshot->vhost(stream_->key().vhost);
-    if (!vhost) return fail(Code::kNotFound, "the vhost is gone");
+    const config::Vhost* vhost = find_edge(*snapshot, stream_->key().vhost);
+    if (!vhost) return fail(Code::kNotFound, "the vhost is no edge any more");
     const auto& cluster = vhost->get<VhostConfig>();
     std::string why = "no origin takes streams by RTMP";
     for (const std::string& origin : owner_.origins().order(stream_->key().vhost, cluster.origin, runtime::now_ms())) {

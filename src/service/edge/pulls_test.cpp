@@ -1,0 +1,143 @@
+#include "service/edge/pulls.h"
+
+#include <gtest/gtest.h>
+
+#include "live/hub/options.h"
+#include "runtime/loop/simulated_time_testing.h"
+#include "runtime/loop/testing.h"
+
+namespace service::edge {
+namespace {
+
+using runtime::testing::ok;
+
+struct LocalOwner : live::PublicationOwner {
+    bool publisher_alive() const override { return true; }
+    void publication_revoked(std::string_view, base::CloseReason) override {}
+};
+
+// Its origin refuses connections.
+class PullsTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        snapshot_ = with({"127.0.0.1:1"});
+        pulls_ = std::make_unique<Pulls>(snapshot_, sessions_, registry_, gate_, origins_, tls_, identity_);
+        pulls_->start();
+    }
+    void TearDown() override {
+        pulls_.reset();
+        EXPECT_EQ(registry_.size(), 0u);
+    }
+    static config::SnapshotPtr with(std::vector<std::string> origins, std::string mode = "remote") {
+        auto snapshot = std::make_shared<config::Snapshot>(*config::default_snapshot());
+        auto& cluster = snapshot->vhosts.front().get<VhostConfig>();
+        cluster.mode = std::move(mode);
+        cluster.origin = std::move(origins);
+        return snapshot;
+    }
+    base::Result<net::Grant> ask(const std::string& stream, const std::string& path = "",
+                                 net::Action action = net::Action::kPlay) {
+        net::Visitor visitor;
+        visitor.action = action;
+        visitor.type = net::SessionType::kRtmpPlay;
+        visitor.vhost = vhost().name;
+        visitor.app = "live";
+        visitor.stream = stream;
+        visitor.forward_path = path;
+        return gate_.admit(visitor, vhost());
+    }
+    const config::Vhost& vhost() const { return snapshot_->vhosts.front(); }
+    live::StreamKey key(const std::string& stream) const { return {vhost().name, "live", stream}; }
+    const Pull* find(const std::string& stream) const {
+        const auto found = pulls_->list().find(key(stream));
+        return found == pulls_->list().end() ? nullptr : found->second.get();
+    }
+    template <class Condition>
+    bool until(Condition condition) {
+        for (int i = 0; i < 2000 && !condition(); ++i) (void)runtime::sleep_ms(5).has_value();
+        return condition();
+    }
+
+    config::SnapshotPtr snapshot_;
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    net::Gate gate_;
+    Origins origins_;
+    ClientTls tls_;
+    Identity identity_;
+    std::unique_ptr<Pulls> pulls_;
+};
+
+TEST_F(PullsTest, BeginOncePerStreamAndForPlayersAlone) {
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(ok(ask("b")));
+    ASSERT_TRUE(ok(ask("c", "", net::Action::kPublish)));
+    EXPECT_EQ(pulls_->list().size(), 2u);
+    ASSERT_TRUE(until([&] { return find("a") && !find("a")->problem().empty(); }));
+    EXPECT_NE(find("a")->problem().find("127.0.0.1:1"), std::string::npos) << find("a")->problem();
+    EXPECT_FALSE(origins_.is_up("127.0.0.1:1", runtime::now_ms()));
+}
+
+TEST_F(PullsTest, LeaveAPublisherOfThisServerAlone) {
+    auto stream = registry_.find_or_create(key("a"), live::live_options(vhost()));
+    LocalOwner owner;
+    auto publication = stream->acquire(owner, false);
+    ASSERT_TRUE(ok(publication));
+    ASSERT_TRUE(ok(ask("a")));
+    EXPECT_EQ(find("a"), nullptr);
+    EXPECT_FALSE(pulls_->publishes(*stream));
+    // One that comes between two attempts ends the pull.
+    ASSERT_TRUE(ok(ask("b")));
+    auto other = registry_.find_or_create(key("b"), live::live_options(vhost()));
+    auto taken = other->acquire(owner, false);
+    ASSERT_TRUE(ok(taken));
+    EXPECT_TRUE(until([&] { return !find("b"); }));
+    taken->end();
+    publication->end();
+}
+
+TEST_F(PullsTest, RefuseTheirOwnRequests) {
+    ASSERT_TRUE(ok(ask("a", "x,y")));
+    auto own = ask("b", "x," + registry_.instance() + ",y");
+    ASSERT_FALSE(own);
+    EXPECT_EQ(own.error().close_reason(), base::CloseReason::kRefused);
+    EXPECT_EQ(find("b"), nullptr);
+    EXPECT_EQ(pulls_->loops(), 1u);
+}
+
+TEST_F(PullsTest, WithoutMediaHaveALimit) {
+    for (size_t i = 0; i < Pulls::kMaxWithoutMedia; ++i) ASSERT_TRUE(ok(ask("s" + std::to_string(i))));
+    ASSERT_TRUE(ok(ask("new"))) << "it takes the place of one that nobody plays";
+    EXPECT_EQ(pulls_->list().size(), Pulls::kMaxWithoutMedia);
+    EXPECT_NE(find("new"), nullptr);
+    for (size_t i = 0; i < 2 * Pulls::kMaxWithoutMedia; ++i) {
+        (void)ask("more" + std::to_string(i));
+        ASSERT_LE(pulls_->list().size(), Pulls::kMaxWithoutMedia);
+    }
+    EXPECT_GT(pulls_->refused(), 0u) << "those that end have a limit, too";
+}
+
+TEST_F(PullsTest, EndWhereTheVhostIsNoEdgeAnyMore) {
+    ASSERT_TRUE(ok(ask("a")));
+    EXPECT_TRUE(pulls_->is_fetched(key("a")));
+    pulls_->reload(with({"127.0.0.1:2"}));
+    ASSERT_NE(find("a"), nullptr);
+    EXPECT_TRUE(until([&] { return find("a")->origin() == "127.0.0.1:2"; }));
+    pulls_->reload(with({}, "local"));
+    EXPECT_EQ(find("a"), nullptr);
+    EXPECT_FALSE(pulls_->is_fetched(key("a")));
+}
+
+TEST_F(PullsTest, AreGivenUpAfterAWhile) {
+    runtime::testing::SimulatedTime time;
+    ASSERT_TRUE(ok(ask("a")));
+    time.pass_ms(Pull::kAskedMs - 5'000);
+    EXPECT_NE(find("a"), nullptr) << "a player by HTTP may still wait";
+    time.pass_ms(10'000);
+    EXPECT_EQ(find("a"), nullptr);
+}
+
+}  // namespace
+}  // namespace service::edge
