@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lib import api, flv, http, media, mediamtx, publishing, rtc, rtc_aiortc, rtmp, rtsp
+from lib import api, flv, http, media, mediamtx, nginx, publishing, rtc, rtc_aiortc, rtmp, rtsp
 from lib.destination import Destination
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
@@ -438,6 +438,19 @@ def test_http_redirects(servers):
             second.wait_log("more than 3 redirects")
 
 
+def test_names_select_no_other_vhost_at_the_origin(servers):
+    """A client chooses a name that would be a parameter in the URL for the origin."""
+    private = "vhost private.com { http_remux { enabled on; } play { mw_latency 50; } }"
+    first = servers(top=API, vhosts=default_vhost(play=PLAY) + private)
+    second = edge(servers, first, remux="wait_publisher_timeout 2000;")
+    with publishing.Steady(rtmp.publisher(first, "live", "s?vhost=private.com"), media.from_keyframe(media.plain())):
+        for path in ("/live/s%3Fvhost=private.com.flv", "/live...vhost...private.com/s.flv", "/live/s.flv?vhost=private.com"):
+            status = http.get_status(second.http_port, path)
+            assert status in (400, 403, 404), f"{path} should get no stream: {status}"
+        asked = [one["url"] for one in clients(first, "rtmp-play") if "private" in one["url"]]
+        assert not asked and "RTMP play: private.com" not in first.log(), f"nothing should be asked for at the private vhost: {asked}"
+
+
 # ---- API and metrics
 
 
@@ -514,3 +527,38 @@ def test_http_flv_of_a_whip_publisher(servers, tmp_path):
                 assert {tag.type for tag in got} == {flv.VIDEO, flv.AUDIO}, "video and audio should go up"
 
     asyncio.run(scene())
+
+
+# ---- Origins of other kinds
+
+
+def test_nginx_is_an_origin(servers, tmp_path):
+    """Its players wait for the publisher, and its streams have the packets that it got."""
+    with nginx.running(tmp_path) as port:
+        second = edge(servers, f"127.0.0.1:{port}", rejoin=500)
+        with publishing.Steady(rtmp.publisher(None, "live", "s", port=port), media.from_keyframe(media.plain())) as source:
+            with rtmp.player(second, "live", "s") as player:
+                # It begins with the next keyframe.
+                tags = http.collect(player, lambda tags: sum(tag.type == flv.VIDEO and flv.is_frame(tag) for tag in tags) >= 20)
+                sent = [tag.body for tag in source.sent if tag.type == flv.VIDEO and flv.is_frame(tag)]
+            came = [tag.body for tag in tags if tag.type == flv.VIDEO and flv.is_frame(tag)]
+            begin = sent.index(came[0])
+            assert len(came) > 15 and sent[begin : begin + len(came)] == came, "the video should be the published one"
+            with rtmp.publisher(second, "live", "up") as client:
+                publishing.send_all(client, tags_of()[:100], speed=4)
+                wait_clients(second, "edge-push", 1)
+
+
+def test_many_players_at_once(servers):
+    """A hundred players that come together, and leave and come again, are one pull."""
+    first = origin(servers)
+    second = edge(servers, first)
+    with steady(first, "s"):
+        for _ in range(3):
+            players = [rtmp.player(second, "live", "s") for _ in range(50)]
+            players += [http.Live(second.http_port, "/live/s.flv", wait=False) for _ in range(50)]
+            assert frames_of(players[0], 10) and frames_of(players[-1], 10)
+            for player in players:
+                player.close()
+        assert len(clients(first, "rtmp-play")) == 1
+        assert second.log_count("is pulled from") == 1, "the pull should have gone on"

@@ -38,6 +38,20 @@ Result<void> check(const Source& source) {
     return {};
 }
 
+// The origin has to understand the URL as it is meant: a name that a client chose must not select another vhost.
+Result<void> check_names(const Source& source, const base::StreamKey& key, std::string_view vhost) {
+    const auto url = TRY(::rtmp::parse_url(source.url));
+    const auto address = TRY(::rtmp::resolve_stream(url.tc_url(), url.app, url.stream));
+    std::string expected(vhost);
+    if (vhost == config::kDefaultVhost) {
+        const auto plain =
+            TRY(::rtmp::parse_url(source.url.substr(0, source.url.find('/', source.url.find("://") + 3)) + "/a/s"));
+        expected = TRY(::rtmp::resolve_stream(plain.tc_url(), plain.app, plain.stream)).vhost;
+    }
+    if (address.app == key.app && address.stream == key.name && address.vhost == expected) return {};
+    return fail(Code::kConfig, "a name with characters that have a meaning in a URL");
+}
+
 void add_parameter(std::string& url, std::string_view parameter) {
     url += url.find('?') == url.npos ? '?' : '&';
     url += parameter;
@@ -79,6 +93,7 @@ Result<Source> source_of(const Origin& origin, Scheme scheme, const base::Stream
     if (vhost != config::kDefaultVhost) add_parameter(source.url, fmt::format("vhost={}", vhost));
     if (!rtmp) add_parameter(source.url, "tracks=all");
     TRY(check(source), "the stream's URL");
+    if (rtmp) TRY(check_names(source, key, vhost), "the stream's URL");
     return source;
 }
 

@@ -54,6 +54,24 @@ TEST(Origin, HasTheStream) {
     EXPECT_EQ(source->shown, "rtmp://a/live/s") << "parameters are not for the log";
 }
 
+TEST(Origin, NamesSelectNoOtherVhost) {
+    const std::pair<const char*, const char*> names[] = {{"live", "s?vhost=private"},
+                                                         {"live...vhost...private", "s"},
+                                                         {"live?vhost=private", "s"},
+                                                         {"live", "s?k=v"},
+                                                         {"live", "a/b"},
+                                                         {"", "s"},
+                                                         {"live", ""}};
+    for (const char* vhost : {"__defaultVhost__", "b.com"})
+        for (const auto& [app, name] : names)
+            EXPECT_FALSE(source_of(*parse_origin("a:1936"), Scheme::kRtmp, {"v", app, name}, vhost, ""))
+                << vhost << " " << app << "/" << name;
+    EXPECT_FALSE(source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "?vhost=private"))
+        << "params_for_origin() removes it";
+    for (const char* origin : {"[::1]:1936", "[::1]", "rtmps://a", "A.Example:1"})
+        EXPECT_TRUE(source_of(*parse_origin(origin), Scheme::kRtmp, kKey, "__defaultVhost__", "?k=v")) << origin;
+}
+
 TEST(Origin, Redirects) {
     const Source rtmp = *source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "");
     const Source flv = *source_of(*parse_origin("a:8080"), Scheme::kHttp, kKey, "__defaultVhost__", "");

@@ -189,8 +189,9 @@ Result<void> Pull::attempt(const std::string& origin) {
 UpstreamOptions Pull::upstream_options(const VhostConfig& cluster) const {
     const Identity& identity = owner_.identity();
     UpstreamOptions options;
-    options.path = path_;
-    add_to_path(options.path, owner_.registry().instance());
+    // This server first: clients may send long lists, whose end is left out.
+    options.path = owner_.registry().instance();
+    add_to_path(options.path, path_);
     options.user_agent = identity.signature;
     if (!cluster.debug_srs_upnode) return options;
     std::string ip = "127.0.0.1";
@@ -218,10 +219,11 @@ void Pull::note_streaming(const Source& source, const std::string& ip) {
 }
 
 void Pull::note_failure(const std::string& origin, const base::Error& error) {
-    // An origin that has not got the stream works.
+    // An origin that has not got the stream works, and one that cannot be asked for such a name may.
     const bool has_no_stream = streaming_ms_ == 0 && state_ == State::kWaitingForMedia;
+    const bool was_not_asked = error.code() == Code::kConfig;
     params_refused_ = error.code() == Code::kRefused;
-    if (!has_no_stream) owner_.origins().note_failure(origin, error.text(), runtime::now_ms());
+    if (!has_no_stream && !was_not_asked) owner_.origins().note_failure(origin, error.text(), runtime::now_ms());
     const std::string text = origin + ": " + error.text();
     if (text == problem_) return;
     problem_ = text;

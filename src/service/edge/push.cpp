@@ -140,7 +140,8 @@ Result<void> Push::run_round() {
         const bool was_steady = was_taken_ && runtime::now_ms() - began_ms >= kSteadyMs;
         why = fmt::format("{}: {}", origin, ended.error().text());
         const bool refused = ended.error().code() == Code::kRefused;
-        if (!refused) owner_.origins().note_failure(origin, ended.error().text(), runtime::now_ms());
+        if (!refused && ended.error().code() != Code::kConfig)
+            owner_.origins().note_failure(origin, ended.error().text(), runtime::now_ms());
         if (why != problem_) base::log::warn("edge push: {} to {}", stream_->key().text(), why);
         problem_ = why;
         // A refusal is a decision about the publisher.
