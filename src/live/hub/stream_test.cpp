@@ -64,6 +64,22 @@ TEST(Stream, HasOnePublisher) {
     EXPECT_TRUE(stream->acquire(second, false));
 }
 
+TEST(Stream, IsRevokedWithAReason) {
+    auto stream = make_stream();
+    stream->revoke("nobody has it", base::CloseReason::kOutputFailed);  // not published: nothing happens
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    stream->revoke("no origin takes it", base::CloseReason::kOutputFailed);
+    EXPECT_EQ(owner.revoked, "no origin takes it");
+    EXPECT_EQ(owner.reason, base::CloseReason::kOutputFailed);
+    EXPECT_FALSE(stream->published());
+    Recorder recorder;
+    stream->subscribe(recorder);
+    publication.publish(video(0, true));
+    EXPECT_TRUE(recorder.seen.empty()) << "a revoked publication must not publish";
+    stream->unsubscribe(recorder);
+}
+
 TEST(Stream, IsTakenOverFromADeadPublisherOrOnRequest) {
     for (bool takeover : {false, true}) {
         auto stream = make_stream();

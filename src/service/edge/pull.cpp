@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/log.h"
 #include "config/path_variables.h"
@@ -112,6 +113,9 @@ bool Pull::is_unwanted() {
 
 void Pull::run() {
     runtime::set_context_id(runtime::new_context_id());
+    // A quarter more or less, so that the streams of an origin that broke do not all come at the same moment.
+    const int64_t round_ms =
+        kRoundMs * 3 / 4 + static_cast<int64_t>(std::hash<std::string>()(key_.text()) % (kRoundMs / 2));
     while (!ending_ && !done_ && !runtime::cancelled()) {
         const int64_t began_ms = runtime::now_ms();
         reconfigured_ = false;
@@ -121,7 +125,7 @@ void Pull::run() {
         if (was_steady || ending_ || done_) continue;
         state_ = State::kPausing;
         while (!reconfigured_ && !ending_ && !is_unwanted()) {
-            const int64_t left_ms = began_ms + kRoundMs - runtime::now_ms();
+            const int64_t left_ms = began_ms + round_ms - runtime::now_ms();
             if (left_ms <= 0) break;
             auto waited = wake_.wait_next(Deadline::in_ms(left_ms));
             if (!waited && waited.error().code() != Code::kTimeout) break;
