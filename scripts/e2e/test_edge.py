@@ -351,6 +351,30 @@ def test_a_publisher_of_the_edge_is_served_before_a_pull(servers):
         wait_clients(second, "edge-pull", 1)
 
 
+def test_reload_of_pushes(servers):
+    """Another origin: the publisher goes on. A vhost that is no edge any more keeps its publishers."""
+    origins = [origin(servers), origin(servers)]
+    second = edge(servers, origins[0])
+
+    def reload(old, new):
+        text = second.conf_path.read_text()
+        assert old in text
+        second.conf_path.write_text(text.replace(old, new))
+        second.signal(signal.SIGHUP)
+
+    with steady(second, "s") as publisher:
+        second.wait_log(f"edge push: .* goes to rtmp://{at(origins[0])}/live/s")
+        reload(at(origins[0]), at(origins[1]))
+        second.wait_log(f"edge push: .* goes to rtmp://{at(origins[1])}/live/s")
+        with rtmp.player(origins[1], "live", "s") as player:
+            assert frames_of(player, 30)
+        reload("mode remote", "mode local")
+        wait_clients(second, "edge-push", 0)
+        reload("mode local", "mode remote")
+        wait_clients(second, "edge-push", 1)
+        assert publisher.error is None, f"the publisher should go on: {publisher.error}"
+
+
 # ---- token_traverse
 
 
