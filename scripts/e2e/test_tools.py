@@ -402,6 +402,17 @@ def test_a_killed_ffmpeg_publishes_again(servers):
     client.close()
 
 
+def test_signed_urls(servers):
+    """The server signs what its own tools play and publish, for its own address."""
+    signed = "signed_urls { enabled on; secret 0123456789abcdef0123456789abcdef; publish on; play on; } "
+    vhost = signed + ingest("a", media.plain()) + transcode(copy_engine(), "live/a")
+    server = servers(top=API + "ff_log_dir logs;", vhosts=default_vhost(vhost=vhost))
+    wait_until(lambda: api.streams(server).get("a_c", {}).get("frames", 0) > 20, 20, lambda: f"both tools are admitted: {tools_of(server)}")
+    assert all(tool["restarts"] == 0 for tool in tools_of(server)), tools_of(server)
+    with pytest.raises(rtmp.RtmpError):
+        publish(server, "b")
+
+
 def test_a_loop_is_left_alone(servers, tmp_path):
     fake = Fake(tmp_path / "fake")
     engine = "engine ff { enabled on; vcodec copy; output rtmp://localhost:[port]/[app]/[stream]?vhost=[vhost]; }"

@@ -75,11 +75,11 @@ void add_audio(Arguments& to, const Encoder& e) {
 }
 
 void add_output(Arguments& to, const Output& output, double keyframe_interval) {
-    std::string format = output.format;
-    if (output.encoder) {
+    std::string format = "flv";
+    if (output.encoder && !output.copies) {
         add_video(to, *output.encoder, keyframe_interval);
         add_audio(to, *output.encoder);
-        if (output.encoder->oformat != kOff) format = output.encoder->oformat;
+        format = output.encoder->oformat == kOff ? "" : output.encoder->oformat;
     } else {
         add(to, "-vcodec", "copy");
         add(to, "-acodec", "copy");
@@ -108,8 +108,9 @@ std::vector<std::string> ffmpeg_arguments(const std::string& program, const std:
     if (!first.iformat.empty() && first.iformat != kOff && input.url.starts_with("rtmp://"))
         add(all, "-f", first.iformat);
     add(all, "-i", input.url);
-    const auto encoding = std::ranges::count_if(
-        outputs, [](const Output& output) { return output.encoder && encodes_video(*output.encoder); });
+    const auto encoding = std::ranges::count_if(outputs, [](const Output& output) {
+        return output.encoder && !output.copies && encodes_video(*output.encoder);
+    });
     for (const Output& output : outputs) add_output(all, output, encoding > 1 ? keyframe_interval : 0);
     return all;
 }

@@ -11,9 +11,9 @@
 namespace service::tools {
 
 struct Output {
-    const Encoder* encoder;  // null: video and audio are passed on as they are
+    const Encoder* encoder;  // null: none is configured, and it copies
     std::string url;
-    std::string format;  // where encoder is null; empty: FFmpeg finds it out itself
+    bool copies = false;  // video and audio are passed on as they are, as FLV: of the encoder only perfile counts
 };
 
 struct FfmpegInput {

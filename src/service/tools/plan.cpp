@@ -8,6 +8,8 @@
 #include "base/result.h"
 #include "config/listeners.h"
 #include "config/path_variables.h"
+#include "net/access/gate.h"
+#include "net/access/signed_urls.h"
 #include "protocol/rtmp/url.h"
 #include "service/ingest.h"
 #include "service/tools/command.h"
@@ -43,6 +45,43 @@ bool is_in_scope(const std::string& scope, const base::StreamKey& stream) {
     return scope.empty() || scope == stream.app || scope == stream.app + "/" + stream.name;
 }
 
+// ---- Signed URLs
+
+// Where the vhost wants signed URLs: one for tools on this machine. They are valid from its address alone, so that it
+// does no harm that other programs see it, and without an end in practice, because tools are started again and again.
+std::string signature_for(net::Action action, const base::StreamKey& stream, const config::Snapshot& snapshot,
+                          std::string_view ip) {
+    constexpr std::string_view kExpires = "4102444800";  // 2100
+    const config::Vhost* vhost = snapshot.find_vhost(stream.vhost);
+    if (!vhost || !vhost->signed_urls.enabled || vhost->signed_urls.secret.empty()) return {};
+    const config::VhostSignedUrls& options = vhost->signed_urls;
+    if (!(action == net::Action::kPublish ? options.publish : options.play)) return {};
+    net::Visitor visitor;
+    visitor.action = action;
+    visitor.vhost = stream.vhost;
+    visitor.app = stream.app;
+    visitor.stream = stream.name;
+    return fmt::format("expires={}&ip={}&sign={}", kExpires, ip,
+                       net::sign_url(options.secret.front(), visitor, kExpires, ip));
+}
+
+// The source of a connection to an address of this machine.
+std::string source_of(std::string host) {
+    if (host == "localhost" || host.starts_with("127.")) return "127.0.0.1";
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    return host;
+}
+
+// A URL to which a tool publishes here, with a signature if it needs one and has none.
+std::string signed_output(std::string url, const base::StreamKey& stream, const config::Snapshot& snapshot) {
+    const auto parsed = ::rtmp::parse_any_url(url);
+    if (!parsed || url.find("sign=") != url.npos) return url;
+    const std::string signature = signature_for(net::Action::kPublish, stream, snapshot, source_of(parsed->host));
+    if (signature.empty()) return url;
+    const bool has_parameters = url.find('?', url.rfind('/')) != url.npos;
+    return url + (has_parameters ? "&" : "?") + signature;
+}
+
 // ---- Exec
 
 Result<Job> plan_exec(const config::Snapshot& snapshot, const std::vector<std::string>& words, const StreamNames& names,
@@ -68,9 +107,10 @@ Result<Job> plan_exec(const config::Snapshot& snapshot, const std::vector<std::s
 // ---- FFmpeg
 
 struct PlannedEngine {
-    const Encoder* encoder;  // null: a copy
+    const Encoder* encoder;  // null: none is configured
     std::string name;
     std::string url;
+    bool copies = false;
 };
 
 // Engines that become outputs of one process.
@@ -92,8 +132,7 @@ void add_ffmpeg(Job job, const config::Snapshot& snapshot, const std::string& pr
                 const std::vector<PlannedEngine>& engines, double keyframe_interval, Plan& plan) {
     std::vector<Output> outputs;
     for (const PlannedEngine& engine : engines) {
-        const bool is_rtmp = engine.url.starts_with("rtmp");
-        outputs.push_back({engine.encoder, engine.url, is_rtmp ? "flv" : ""});
+        outputs.push_back({engine.encoder, engine.url, engine.copies});
         if (!engine.name.empty()) job.engines.push_back(engine.name);
     }
     job.arguments =
@@ -118,6 +157,7 @@ Result<void> plan_transcode(const config::Snapshot& snapshot, const Transcode& t
             if (*made == names.key)
                 return fail(Code::kConfig, fmt::format("engine {} publishes to its own input: a loop", engine.name));
             makes.push_back(*made);
+            url = signed_output(std::move(url), *made, snapshot);
         }
         engines.push_back({&engine.encoder, engine.name, std::move(url)});
     }
@@ -132,7 +172,8 @@ Result<void> plan_transcode(const config::Snapshot& snapshot, const Transcode& t
     return {};
 }
 
-Result<void> plan_ingest(const config::Snapshot& snapshot, const Ingest& ingest, StreamNames names, Plan& plan) {
+Result<void> plan_ingest(const config::Snapshot& snapshot, const Ingest& ingest, StreamNames names,
+                         const Machine& machine, Plan& plan) {
     constexpr double kKeyframeInterval = 2;
     const std::string vhost = names.key.vhost;
     if (!ingest.stream.empty() || ingest.output().empty()) names.key = TRY(ingested_stream(ingest, vhost));
@@ -143,8 +184,12 @@ Result<void> plan_ingest(const config::Snapshot& snapshot, const Ingest& ingest,
         const std::string_view name = engine ? engine->name : std::string_view();
         std::string url =
             engine && !engine->output.empty() ? TRY(Variables(names, name).argument(engine->output)) : own;
-        const bool encodes = engine && engine->enabled;
-        engines.push_back({encodes ? &engine->parts.get<Encoder>() : nullptr, std::string(name), std::move(url)});
+        if (const auto published = own_stream(url, snapshot, machine))
+            url = signed_output(std::move(url), *published, snapshot);
+        const Encoder* encoder = engine ? &engine->parts.get<Encoder>() : nullptr;
+        // As in SRS: without codecs nothing is encoded.
+        const bool copies = !engine || !engine->enabled || encoder->vcodec.empty() || encoder->acodec.empty();
+        engines.push_back({encoder, std::string(name), std::move(url), copies});
         return {};
     };
     for (const IngestEngine& engine : ingest.engines) TRY(add(&engine));
@@ -205,9 +250,11 @@ bool wants_tools(const config::Vhost& vhost, const base::StreamKey& stream) {
     });
 }
 
-Plan plan_stream(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& names,
+Plan plan_stream(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& of_stream,
                  const Machine& machine) {
     Plan plan;
+    StreamNames names = of_stream;
+    names.signature = signature_for(net::Action::kPlay, names.key, snapshot, source_of(names.host));
     const auto& exec = vhost.get<ExecConfig>();
     if (exec.enabled)
         for (const auto& words : exec.publish) {
@@ -224,13 +271,14 @@ Plan plan_stream(const config::Snapshot& snapshot, const config::Vhost& vhost, c
     return plan;
 }
 
-Plan plan_ingests(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& names) {
+Plan plan_ingests(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& names,
+                  const Machine& machine) {
     Plan plan;
     StreamNames of_vhost = names;
     for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
         if (!ingest.enabled || ingest.url.empty() || is_pulled_by_server(ingest)) continue;
         of_vhost.key = {vhost.name, "live", ingest.name};
-        if (auto done = plan_ingest(snapshot, ingest, of_vhost, plan); !done)
+        if (auto done = plan_ingest(snapshot, ingest, of_vhost, machine, plan); !done)
             plan.problems.push_back(fmt::format("ingest {}: {}", ingest.name, done.error().text()));
     }
     return plan;

@@ -53,6 +53,7 @@ bool wants_tools(const config::Vhost& vhost, const base::StreamKey& stream);
 Plan plan_stream(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& names,
                  const Machine& machine);
 // names: of the server and the time; stream and publisher are those of each ingest.
-Plan plan_ingests(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& names);
+Plan plan_ingests(const config::Snapshot& snapshot, const config::Vhost& vhost, const StreamNames& names,
+                  const Machine& machine);
 
 }  // namespace service::tools

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "config/diff.h"
+#include "net/access/signed_urls.h"
 #include "service/tools/testing.h"
 
 namespace service::tools {
@@ -24,7 +25,7 @@ Plan plan_of(const std::string& text, const std::string& app = "live", const std
     names.key = {"v", app, stream};
     const config::Vhost& vhost = loaded.snapshot->vhosts.front();
     Plan plan = plan_stream(*loaded.snapshot, vhost, names, {{"10.0.0.7"}});
-    Plan ingests = plan_ingests(*loaded.snapshot, vhost, names);
+    Plan ingests = plan_ingests(*loaded.snapshot, vhost, names, {{"10.0.0.7"}});
     plan.jobs.insert(plan.jobs.end(), ingests.jobs.begin(), ingests.jobs.end());
     plan.problems.insert(plan.problems.end(), ingests.problems.begin(), ingests.problems.end());
     return plan;
@@ -154,6 +155,44 @@ TEST(Plan, WhatTheServiceOfRtspWouldPullIsPulledByATool) {
     EXPECT_EQ(commands(plan_of("ingest a { enabled on; input { type rtsp; url rtsp://h/a; } }")),
               "ffmpeg -re -i rtsp://h/a -vcodec copy -acodec copy -f flv -y rtmp://127.0.0.1:1936/live/a?vhost=v\n")
         << "it is not in this program";
+}
+
+TEST(Plan, AnIngestWithoutBothCodecsCopies) {
+    const auto codecs = [](const std::string& engine) {
+        const std::string text =
+            commands(plan_of("ingest a { enabled on; input { url a; } engine { " + engine + " } }"));
+        return text.substr(text.find("-i a") + 5, text.find(" -f flv") - text.find("-i a") - 5);
+    };
+    EXPECT_EQ(codecs("enabled on; vcodec libx264;"), "-vcodec copy -acodec copy");
+    EXPECT_EQ(codecs("enabled off; vcodec libx264; acodec aac;"), "-vcodec copy -acodec copy");
+    EXPECT_EQ(codecs("enabled on; vcodec vn; acodec aac;"), "-vn -acodec aac");
+}
+
+TEST(Plan, SignedUrls) {
+    const std::string secret = "signed_urls { enabled on; secret 0123456789abcdef0123456789abcdef; ";
+    const std::string rest = "} transcode { enabled on; " + engine("ff") + " } exec { enabled on; publish t [url]; }";
+    const std::string plain = commands(plan_of(secret + "publish off; play off; " + rest));
+    EXPECT_EQ(plain.find("sign="), std::string::npos) << plain;
+    const Plan plan = plan_of(secret + "publish on; play on; " + rest);
+    ASSERT_EQ(plan.jobs.size(), 2u);
+    const auto check = [&](net::Action action, const std::string& stream, const std::string& url, const char* ip) {
+        const config::VhostSignedUrls options{true, {"0123456789abcdef0123456789abcdef"}, true, true};
+        net::Visitor visitor;
+        visitor.action = action;
+        visitor.ip = ip;
+        visitor.vhost = "v";
+        visitor.app = "live";
+        visitor.stream = stream;
+        visitor.param = url.substr(url.find('?'));
+        const auto verified = net::verify_signed_url(options, visitor, 1'800'000'000);
+        return verified ? "" : verified.error().text();
+    };
+    const std::string url = plan.jobs[0].arguments[1];
+    EXPECT_EQ(check(net::Action::kPlay, "s", url, "127.0.0.1"), "") << url;
+    EXPECT_NE(check(net::Action::kPlay, "s", url, "192.0.2.1"), "") << "for this machine alone";
+    EXPECT_EQ(check(net::Action::kPlay, "s", plan.jobs[1].arguments[4], "127.0.0.1"), "") << commands(plan);
+    EXPECT_EQ(check(net::Action::kPublish, "s_ff", plan.jobs[1].arguments.back(), "127.0.0.1"), "") << commands(plan);
+    EXPECT_NE(check(net::Action::kPublish, "s", plan.jobs[1].arguments.back(), "127.0.0.1"), "") << "another stream";
 }
 
 TEST(Plan, ConfigurationProblems) {

@@ -156,7 +156,7 @@ void Service::plan_all_ingests() {
     Plan all;
     for (const config::Vhost& vhost : snapshot_->vhosts) {
         if (!vhost.enabled) continue;
-        Plan plan = plan_ingests(*snapshot_, vhost, server_names());
+        Plan plan = plan_ingests(*snapshot_, vhost, server_names(), machine_);
         std::ranges::move(plan.jobs, std::back_inserter(all.jobs));
         std::ranges::move(plan.problems, std::back_inserter(all.problems));
     }
@@ -216,6 +216,7 @@ void Service::begin_wanted(const StreamKey& group) {
 }
 
 void Service::begin_waiting() {
+    if (tools_.size() >= limit()) return;
     for (const StreamKey& group : std::exchange(waiting_, {})) {
         if (tools_.size() < limit())
             begin_wanted(group);

@@ -26,20 +26,26 @@ std::string_view checked_url(std::string_view url) {
     return {};
 }
 
-std::string join_parameters(std::string_view params, std::string_view vhost) {
-    return fmt::format("{}{}vhost={}", params, params.empty() ? "?" : "&", vhost);
+// The signature before the publisher's parameters, which may have another one.
+std::string join_parameters(std::string_view signature, std::string_view params, std::string_view vhost) {
+    if (params.starts_with('?')) params.remove_prefix(1);
+    std::string all = "?";
+    for (const std::string_view part : {signature, params})
+        if (!part.empty()) all.append(part).append("&");
+    return all.append("vhost=").append(vhost);
 }
 
 }  // namespace
 
 std::string StreamNames::input_url() const {
-    return fmt::format("rtmp://{}:{}/{}/{}?vhost={}", host, port, key.app, key.name, key.vhost);
+    return fmt::format("rtmp://{}:{}/{}/{}?vhost={}{}{}", host, port, key.app, key.name, key.vhost,
+                       signature.empty() ? "" : "&", signature);
 }
 
 Result<std::string> Variables::expand(std::string_view pattern, bool is_url, bool is_path) const {
     const base::StreamKey& key = names_.key;
     const std::string url = fmt::format("rtmp://{}:{}/{}/{}{}", names_.host, names_.port, key.app, key.name,
-                                        join_parameters(names_.params, key.vhost));
+                                        join_parameters(names_.signature, names_.params, key.vhost));
     const std::string port = std::to_string(names_.port);
     enum class Kind : uint8_t { kOwn, kName, kUrl };
     struct Variable {

@@ -24,10 +24,11 @@ struct StreamNames {
     uint16_t port = 1935;
     std::string params{};  // "?k=v", of the publisher
     std::string tc_url{}, swf_url{}, page_url{};
+    std::string signature{};  // "expires=...&sign=...", with which tools may play the stream; empty: not needed
     std::tm time{};
     int64_t wall_ms = 0;
 
-    // Where tools play the stream: rtmp://HOST:PORT/APP/STREAM?vhost=V
+    // Where tools play the stream: rtmp://HOST:PORT/APP/STREAM?vhost=V, and the signature.
     std::string input_url() const;
 };
 
