@@ -263,6 +263,23 @@ TEST_F(ForwardTest, AStreamThatEndsMeanwhileIsForgotten) {
     EXPECT_LT(base::monotonic_ms() - began, 5000);
 }
 
+TEST_F(ForwardTest, OtherProtocolsAreThoseOfOffers) {
+    std::vector<std::string> asked;
+    links_.push_back({.schemes = {"rtsp"}, .make = [&](PushRequest request) -> base::Result<std::unique_ptr<PushLink>> {
+                          asked.push_back(request.url + " " + request.path + " " + request.stream->key().text());
+                          return base::fail(base::Code::kOther, "not today");
+                      }});
+    owner_.about.forward_path = "one";
+    start({"rtsp://u:p@h:8554/[app]/x", "rtsps://h"});
+    publish();
+    until([&] { return asked.size() >= 2 && push(1).state() == Push::State::kWaiting; });
+    EXPECT_EQ(asked[0], "rtsp://u:p@h:8554/live/x one," + registry_.instance() + " " + kKey.text());
+    EXPECT_EQ(push(0).problem(), "not today");
+    EXPECT_EQ(push(0).target().shown, "rtsp://h:8554/live/...");
+    EXPECT_EQ(push(1).problem(), "this server does not publish by rtsps");
+    EXPECT_EQ(sessions_.size(), 0u);
+}
+
 TEST_F(ForwardTest, StopEndsEverything) {
     FakeServer there, silent;
     silent.silent = true;
