@@ -105,6 +105,29 @@ def test_a_second_server_gets_the_same(servers, udp):
     assert "secret" not in first.log() + second.log(), "a password should not be logged"
 
 
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not-trusted"])
+def test_rtsps(servers, certificate, trusted):
+    """By TLS, with a certificate that is checked."""
+    key, cert = certificate
+    tags = tags_of()
+    second = make(servers, f"rtsps {{ enabled on; listen 127.0.0.1:RTMPS_PORT; key {key}; cert {cert}; }}", top=API)
+    first = forwarding(
+        servers, f"rtsps://127.0.0.1:{second.rtmps_port}", environment={"SSL_CERT_FILE": str(cert)} if trusted else {}
+    )
+    with publish(first, tags) as publisher:
+        if not trusted:
+            line = first.wait_log("forward: .*it is tried again")
+            assert "TLS handshake" in line and "certificate" in line, f"the log should say what is wrong: {line}"
+            assert publisher.error is None, f"the publisher was disturbed: {publisher.error}"
+            return
+        first.wait_log("forward: .*goes to rtsps://.*, interleaved")
+        api.wait_stream(second, "s", lambda stream: stream["frames"] > 40, seconds=15)
+        with rtsp.client(second) as player:
+            player.play(rtsp.url(second, "live/s"))
+            frames = player.read_frames(10, lambda got: len(got) > 250)
+    rtsp.assert_same(tags, frames, 44_100, "a player of the second server")
+
+
 def test_a_receiver_that_goes_away_and_comes_back(servers):
     """It is tried again at growing intervals, and logged when its state changes; another destination is not disturbed."""
     tags = tags_of()
