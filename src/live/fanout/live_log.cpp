@@ -21,8 +21,7 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>
                      const media::SourcePackets* source) {
     if (tracks != encoder_tracks_) {
         encoder_tracks_ = tracks;
-        const LiveOptions& options = stream_.options();
-        encoder_->set_interval(std::max(options.merge_ms, options.send_min_interval_ms));
+        set_interval();
         encoder_->set_tracks(*tracks);
     }
     if (source) [[unlikely]]
@@ -30,10 +29,19 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
-    if (is_start(frame)) starts_.push_back({head_, frame.dts, tracks, encoder_->save_start_state(), {}});
+    if (is_start(frame)) {
+        starts_.push_back({head_, frame.dts, tracks, encoder_->save_start_state(), {}});
+        set_interval();
+    }
     packets_.push_back({head_, frame.dts, now_us / 1000});
     head_ += bytes;
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows(), now_us);
+}
+
+// A reload may have changed it.
+void LiveLog::set_interval() {
+    const LiveOptions& options = stream_.options();
+    encoder_->set_interval(std::max(options.merge_ms, options.send_min_interval_ms));
 }
 
 void LiveLog::forget_starts() {

@@ -108,6 +108,7 @@ class LiveLog {
     uint8_t* reserve(size_t bytes);
     const Block& block_of(uint64_t offset) const;
     bool is_start(const media::Frame& frame) const;
+    void set_interval();
 
     Stream& stream_;
     LogKey key_;

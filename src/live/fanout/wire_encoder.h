@@ -30,7 +30,8 @@ class WireEncoder {
     // The tracks from the next frame on: called before the first frame and at every change. For formats whose packets
     // carry values that only the headers contain (ADTS).
     virtual void set_tracks(const media::TrackSet&) {}
-    // How often viewers are sent what is new, in ms; 0: each frame at once. Called with set_tracks().
+    // How often viewers are sent what is new, in ms; 0: each frame at once. Called before the first frame and
+    // at every change of tracks and start.
     virtual void set_interval(int64_t) {}
     // What the next frame came in from a publisher by RTP: known, and valid until encode() has returned. For formats of
     // RTP.
