@@ -25,7 +25,9 @@ class AacJoiner {
     static std::optional<AacJoiner> make(std::span<const uint8_t> config, size_t max_payload);
 
     // Whether the frame can be in a packet beside others; others are to be sent alone, after flush().
-    bool fits(const media::Frame& frame) const { return bytes_of(1) + frame.payload.size() <= max_payload_; }
+    bool fits(const media::Frame& frame) const {
+        return !frame.payload.empty() && bytes_of(1) + frame.payload.size() <= max_payload_;
+    }
     // A frame that fits. Appends the packet of those before, if it does not follow or has no room there, and the packet
     // with it, if the first one has waited for `wait`.
     void push(const media::Frame& frame, media::Time wait, std::vector<JoinedAac>& out);

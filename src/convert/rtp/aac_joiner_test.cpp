@@ -71,6 +71,7 @@ TEST(AacJoiner, APacketIsNotLongerThanItMayBe) {
     EXPECT_EQ(joiner.text(), "ab cd e");
     EXPECT_TRUE(joiner.joiner.fits(aac_unit(0, 1384)));
     EXPECT_FALSE(joiner.joiner.fits(aac_unit(0, 1385)));
+    EXPECT_FALSE(joiner.joiner.fits(aac_unit(0, 0)));
 }
 
 TEST(AacJoiner, AGapIsNotJoined) {

@@ -97,6 +97,42 @@ TEST(RtpReader, AfterALossVideoWaitsForAKeyframe) {
     EXPECT_EQ(lenient.delta(10800, 120, true).size(), 1u);
 }
 
+// Players by RTSP come and go while packets arrive.
+TEST(RtpReader, PacketsAreThoseOfTheirFrames) {
+    Video video;
+    video.key(0, 0);
+    std::vector<Frame> out;
+    std::vector<media::SourcePackets> packets;
+    const auto push = [&](const Bytes& payload, uint32_t timestamp, bool marker, bool wanted) {
+        video.reader.push(0, {marker, 96, 0, timestamp, 1}, payload, false, timestamp / 90 * 1000, out,
+                          wanted ? &packets : nullptr);
+    };
+    const auto sizes = [&] {
+        EXPECT_EQ(packets.size(), out.size());
+        std::string text;
+        for (const media::SourcePackets& one : packets) {
+            size_t at = 0;
+            if (one.unknown()) text += "-";
+            while (const auto packet = one.next(at)) text += std::to_string(packet->payload.size()) + ",";
+            text += " ";
+        }
+        packets.clear();
+        out.clear();
+        return text;
+    };
+    push(nalu({0x41}, 30), 3600, false, false);
+    push(nalu({0x41}, 31), 3600, true, true);  // wanted from the middle of a frame on
+    push(nalu({0x41}, 32), 7200, false, true);
+    push(nalu({0x41}, 33), 7200, true, true);
+    EXPECT_EQ(sizes(), "- 32,33, ");
+    push(nalu({0x41}, 34), 10'800, false, true);
+    push(nalu({0x41}, 35), 10'800, true, false);
+    out.clear();
+    push(nalu({0x41}, 36), 14'400, true, true);
+    push(nalu({0x41}, 37), 18'000, true, true);
+    EXPECT_EQ(sizes(), "- 37, ") << "what was not wanted for a packet may lack it";
+}
+
 TEST(RtpReader, ARebootedCameraContinues) {
     Video video;
     video.key(90'000'000, 0);
