@@ -17,7 +17,7 @@ def server(servers):
 
 
 @pytest.mark.skipif(not golang.is_there(), reason="scripts/test installs Go")
-@pytest.mark.parametrize("how, in_step", [("udp", False), ("tcp", True)], ids=["udp", "tcp-in-step"])
+@pytest.mark.parametrize("how, in_step", [("udp", False), pytest.param("tcp", True, marks=pytest.mark.long)], ids=["udp", "tcp-in-step"])
 def test_gortsplib_plays_and_publishes(server, tool, how, in_step):
     """What it plays it publishes under another name: the frames are those of the first publisher. Its first report comes
     after 10 s; from then on the tracks are in step."""

@@ -266,6 +266,7 @@ def test_reload(servers):
         assert one.count("PLAY") == 1, f"an ingest that is the same should go on: {one.count('PLAY')} plays"
 
 
+@pytest.mark.long
 def test_a_hundred_cameras(servers):
     """At once, half of them by UDP. Then all reboot at the same moment: each comes back, not all in the same second, and
     none holds up the server."""

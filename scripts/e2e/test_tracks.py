@@ -84,9 +84,8 @@ def test_the_api_counts_tracks_that_are_too_many(servers):
     server = servers(top=api.CONF % "", vhosts=WAITING)
     tags = media.tags(media.plain())
     with publishing.Steady(rtmp.publisher(server, "live", "many"), with_tracks(tags, range(1, 10))):
-        stream = api.wait_stream(server, "many", lambda stream: len(stream.get("tracks", ())) == 9)
+        stream = api.wait_stream(server, "many", lambda stream: stream.get("dropped_tracks") == 2)
         assert [track["track"] for track in stream["tracks"] if track["kind"] == "audio"] == list(range(8)), stream
-        assert stream["dropped_tracks"] == 2, f"tracks 8 and 9 of ten: {stream}"
     with publishing.Steady(rtmp.publisher(server, "live", "few"), with_tracks(tags, range(1, 8))):
         stream = api.wait_stream(server, "few", lambda stream: len(stream.get("tracks", ())) == 9)
         assert "dropped_tracks" not in stream, stream
