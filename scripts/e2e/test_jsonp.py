@@ -12,12 +12,15 @@ PAGE = """<!doctype html><script>
 const [host, port, id] = decodeURIComponent(location.hash.slice(1)).split(" ");
 const report = what => fetch("/report", {method: "POST", body: JSON.stringify(what)});
 window.take = body => report({body});
-for (const query of ["/api/v1/clients?callback=take", `/api/v1/clients/${id}?callback=take&method=DELETE`]) {
+function ask([query, ...others]) {
+    if (!query) return;
     const script = document.createElement("script");
     script.src = `http://${host}:${port}${query}`;
-    script.onerror = () => report({error: query});
+    script.onload = () => ask(others);
+    script.onerror = () => { report({error: query}); ask(others); };
     document.head.append(script);
 }
+ask(["/api/v1/clients?callback=take", `/api/v1/clients/${id}?callback=take&method=DELETE`]);
 </script>"""
 
 
@@ -26,9 +29,7 @@ def test_a_page_reads_and_ends_a_client(servers, tool, tmp_path, host, is_ended)
     if not browser.is_there():
         pytest.skip("scripts/test installs Chromium")
     server = servers(top=api.CONF % "")
-    with rtmp.publisher(server, "live", "one", timeout=scaled(30)) as publisher:
-        for tag in media.tags(media.plain())[:20]:
-            publisher.send_tag(tag)
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(30)), media.tags(media.plain())):
         victim = wait_until(lambda: [one for one in api.clients(server) if one["publish"]], 10, "the publisher is listed")[0]
         page = browser.Browser(tool, tmp_path, PAGE, f"{host}%20{server.api_port}%20{victim['id']}")
         try:
