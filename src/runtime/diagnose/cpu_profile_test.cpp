@@ -71,20 +71,28 @@ class CpuProfileTest : public testing::RuntimeTest {
         EXPECT_TRUE(ok(profile));
         return profile ? *std::move(profile) : CpuProfile{};
     }
+
+    // Again where other processes had the processors meanwhile.
+    Seen see(void (*burn)(int64_t us), std::string_view function) {
+        Seen seen;
+        for (int i = 0; i < 5 && seen.samples < kEnough; ++i) seen = look_for(record(burn), function);
+        std::printf("%lu samples, %lu of them in the function, %lu whole\n", seen.samples, seen.inside, seen.whole);
+        return seen;
+    }
+
+    static constexpr size_t kEnough = 5;  // samples
 };
 
 TEST_F(CpuProfileTest, NamesTheHotFunctionAndItsCallers) {
-    const Seen seen = look_for(record(hot_loop_of_the_test), "hot_loop_of_the_test");
-    std::printf("%lu samples, %lu of them in the function, %lu whole\n", seen.samples, seen.inside, seen.whole);
-    ASSERT_GE(seen.samples, 5u);
+    const Seen seen = see(hot_loop_of_the_test, "hot_loop_of_the_test");
+    ASSERT_GE(seen.samples, kEnough);
     EXPECT_GE(seen.inside * 10, seen.samples * 6) << seen.example;
     EXPECT_GE(seen.whole * 10, seen.inside * 8) << seen.example;
 }
 
 TEST_F(CpuProfileTest, NamesWhoCalledTheLibrary) {
-    const Seen seen = look_for(record(hot_library_of_the_test), "hot_library_of_the_test");
-    std::printf("%lu samples, %lu of them in the function, %lu whole\n", seen.samples, seen.inside, seen.whole);
-    ASSERT_GE(seen.samples, 5u);
+    const Seen seen = see(hot_library_of_the_test, "hot_library_of_the_test");
+    ASSERT_GE(seen.samples, kEnough);
     EXPECT_GE(seen.inside * 10, seen.samples * 6) << seen.example;
     EXPECT_GE(seen.whole * 10, seen.inside * 6) << seen.example;
 }

@@ -118,7 +118,8 @@ TEST_F(RtspInterleaved, PassesTheSourcesPacketsOn) {
     EXPECT_TRUE(std::ranges::equal(packet->payload(), payload));
     EXPECT_TRUE(packet->marker());
     EXPECT_EQ(packet->timestamp(), 8'000u);
-    encoder_->set_source(media::SourcePackets::of_earlier_frame());
+    const auto earlier = media::SourcePackets::of_earlier_frame();
+    encoder_->set_source(earlier);
     EXPECT_EQ(encoder_->encoded_size(audio_frame(1'020)), 0u) << "it was in the packet before";
     const auto next = rtp::PacketView::parse(frames_of(encoded(audio_frame(1'040, 77)))[8].at(0));
     EXPECT_EQ(next->payload().size(), 77u) << "a frame without packets";
