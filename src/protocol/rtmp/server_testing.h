@@ -1,0 +1,56 @@
+#pragma once
+// For the tests of RTMP's sessions.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/rtmp/server_session.h"
+
+namespace rtmp::testing {
+
+// Accepts everything at once, unless set to wait or refuse; logs its calls.
+struct Server : ServerHandler {
+    ServerSession session{*this, 3073};
+    std::string log;
+    bool wait = false;
+    bool refuse = false;
+    std::string path;  // of what is played
+    uint32_t chunk_size = 60000;
+    std::vector<Message> media;
+    ConnectRequest connected;
+
+    void on_connect(ConnectRequest r) override {
+        log += "connect " + r.app + ";";
+        connected = std::move(r);
+        if (wait) return;
+        if (refuse) return session.refuse_connect("NetConnection.Connect.Rejected", "no");
+        session.accept_connect({.chunk_size = chunk_size, .id = "id"});
+    }
+    void on_publish(PublishRequest r) override {
+        log += fmt::format("publish {} {} {} {};", r.stream_id, r.name, r.type, int(r.style));
+        if (wait) return;
+        if (refuse) return session.refuse_publish(r.stream_id, "NetStream.Publish.BadName", "busy");
+        session.accept_publish(r.stream_id);
+    }
+    void on_play(PlayRequest r) override {
+        log += fmt::format("play {} {} {} {} {};", r.stream_id, r.name, r.start_ms, r.duration_ms, r.reset);
+        if (wait) return;
+        if (refuse) return session.refuse_play(r.stream_id, "NetStream.Play.StreamNotFound", "none");
+        session.accept_play(r.stream_id, r.reset, path);
+    }
+    base::Result<void> on_media(uint32_t id, Message& m) override {
+        log += fmt::format("media {} {};", id, m.type);
+        media.push_back(std::move(m));
+        return {};
+    }
+    void on_close_stream(uint32_t id) override { log += fmt::format("close {};", id); }
+    void on_pause(uint32_t id, bool paused) override { log += fmt::format("pause {} {};", id, paused); }
+    void on_receive(uint32_t id, media::Kind kind, bool wanted) override {
+        log += fmt::format("receive {} {} {};", id, int(kind), wanted);
+    }
+};
+
+}  // namespace rtmp::testing
