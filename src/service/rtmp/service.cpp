@@ -1,47 +1,25 @@
 #include "service/rtmp/service.h"
 
-#include "base/log.h"
-
 namespace service::rtmp {
 
 using base::Result;
-using runtime::Deadline;
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate) {}
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      registry_(registry),
+      gate_(gate),
+      listeners_(sessions, "RTMP connection", "rtmp-accept", [this](auto socket, auto tls) {
+          connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
+      }) {}
 
 Service::~Service() { stop(); }
 
 Result<void> Service::start() {
-    TRY(listen(snapshot_->rtmp.listen, nullptr), "rtmp.listen");
+    TRY(listeners_.open(snapshot_->rtmp.listen, "RTMP", nullptr), "rtmp.listen");
     if (!snapshot_->rtmps.enabled) return {};
     TRY(tls_pair_.load(snapshot_->rtmps.cert, snapshot_->rtmps.key));
-    return listen(snapshot_->rtmps.listen, &tls_pair_);
-}
-
-Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
-    for (const config::ListenAddress& address : addresses) {
-        net::Acceptor::Handlers handlers;
-        handlers.take = [this, tls](std::unique_ptr<runtime::ByteStream> socket) {
-            take(std::move(socket), net::TlsPair::context_of(tls));
-        };
-        net::Acceptor& acceptor = *listeners_.emplace_back(
-            std::make_unique<net::Acceptor>(sessions_, "RTMP connection", "rtmp-accept", std::move(handlers)));
-        TRY(acceptor.listen({address.host, address.port, address.ipv6_only}));
-        base::log::trace("{} listens on {}", tls ? "RTMPS" : "RTMP", address.text());
-    }
-    return {};
-}
-
-void Service::take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
-    empty_.reset();
-    Connection& connection = connections_.add(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
-    if (!connection.start()) remove(connection);
-}
-
-void Service::remove(Connection& connection) {
-    connections_.remove(connection);
-    if (connections_.empty()) empty_.set();
+    return listeners_.open(snapshot_->rtmps.listen, "RTMPS", &tls_pair_);
 }
 
 Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
@@ -60,22 +38,9 @@ void Service::reload(const config::SnapshotPtr& next) {
     });
 }
 
-void Service::stop_accepting() {
-    for (auto& listener : listeners_) listener->stop();
-    listeners_.clear();
-}
-
 void Service::stop() {
     stop_accepting();
-    for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
-    while (!connections_.empty()) {
-        if (!empty_.wait(Deadline::in_ms(1000))) {
-            // A connection changed from viewer to coroutine meanwhile, or this coroutine was cancelled and must not
-            // return yet.
-            for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
-            if (runtime::cancelled()) break;
-        }
-    }
+    connections_.close_all();
 }
 
 }  // namespace service::rtmp

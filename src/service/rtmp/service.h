@@ -4,19 +4,17 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
-#include "base/indexed_list.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
-#include "net/access/acceptor.h"
 #include "net/access/gate.h"
+#include "net/access/listeners.h"
 #include "net/access/tls_pair.h"
+#include "net/sessions/connection_list.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
-#include "runtime/loop/sync.h"
 #include "service/rtmp/connection.h"
 
 namespace service::rtmp {
@@ -29,7 +27,7 @@ class Service {
     Service(const Service&) = delete;
 
     base::Result<void> start();
-    void stop_accepting();
+    void stop_accepting() { listeners_.stop(); }
     bool idle() const { return connections_.empty(); }
     void stop();
     // Applies to connections, publishers and players that begin from now on; live streams take its options.
@@ -37,7 +35,7 @@ class Service {
     // The same in two phases, with its key and certificate.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
-    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->port(); }
+    uint16_t port(size_t listener = 0) const { return listeners_.port(listener); }
     size_t connections() const { return connections_.size(); }
 
     // For its connections.
@@ -46,22 +44,17 @@ class Service {
     live::Registry& registry() { return registry_; }
     net::Gate& gate() { return gate_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
-    void remove(Connection& connection);  // and destroys it
+    void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
   private:
-    // tls: null for plain RTMP.
-    base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
-    void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
-
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
     net::TlsPair tls_pair_{"rtmps"};
-    std::vector<std::unique_ptr<net::Acceptor>> listeners_;
+    net::Listeners listeners_;
     runtime::LogLimit refusal_log_;
-    base::IndexedList<Connection> connections_;
-    runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
+    net::ConnectionList<Connection> connections_;
 };
 
 }  // namespace service::rtmp

@@ -9,7 +9,6 @@
 namespace service::rtsp {
 
 using base::Result;
-using runtime::Deadline;
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
                  std::string signature)
@@ -18,6 +17,10 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       registry_(registry),
       gate_(gate),
       signature_(std::move(signature)),
+      listeners_(sessions, "RTSP connection", "rtsp-accept",
+                 [this](auto socket, auto tls) {
+                     connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
+                 }),
       pulls_(sessions, registry, gate) {}
 
 Service::~Service() { stop(); }
@@ -31,7 +34,7 @@ Result<void> Service::start() {
 Result<void> Service::start_server() {
     const auto& server = snapshot_->get<ServerConfig>();
     if (!server.enabled) return {};
-    TRY(listen(server.listen, nullptr), "rtsp_server.listen");
+    TRY(listeners_.open(server.listen, "RTSP", nullptr), "rtsp_server.listen");
     if (server.udp.enabled) {
         const config::ListenAddress& address = server.udp.listen.front();
         udp_ports_ = TRY(UdpPorts::open({address.host, address.port, address.ipv6_only}), "rtsp_server.udp.listen");
@@ -41,32 +44,7 @@ Result<void> Service::start_server() {
     if (!timer_) return base::fail(base::Code::kSystem, "no coroutine for the RTSP server");
     if (!server.rtsps.enabled) return {};
     TRY(tls_pair_.load(server.rtsps.cert, server.rtsps.key));
-    return listen(server.rtsps.listen, &tls_pair_);
-}
-
-Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
-    for (const config::ListenAddress& address : addresses) {
-        net::Acceptor::Handlers handlers;
-        handlers.take = [this, tls](std::unique_ptr<runtime::ByteStream> socket) {
-            take(std::move(socket), net::TlsPair::context_of(tls));
-        };
-        net::Acceptor& acceptor = *listeners_.emplace_back(
-            std::make_unique<net::Acceptor>(sessions_, "RTSP connection", "rtsp-accept", std::move(handlers)));
-        TRY(acceptor.listen({address.host, address.port, address.ipv6_only}));
-        base::log::trace("{} listens on {}", tls ? "RTSPS" : "RTSP", address.text());
-    }
-    return {};
-}
-
-void Service::take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
-    empty_.reset();
-    Connection& connection = connections_.add(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
-    if (!connection.start()) remove(connection);
-}
-
-void Service::remove(Connection& connection) {
-    connections_.remove(connection);
-    if (connections_.empty()) empty_.set();
+    return listeners_.open(server.rtsps.listen, "RTSPS", &tls_pair_);
 }
 
 Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
@@ -77,11 +55,6 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
         tls_pair_.adopt(context);
         pulls_.reload(next);
     };
-}
-
-void Service::stop_accepting() {
-    for (auto& listener : listeners_) listener->stop();
-    listeners_.clear();
 }
 
 void Service::housekeeping() {
@@ -106,20 +79,10 @@ void Service::end_outdated_players() {
     });
 }
 
-void Service::close_all() {
-    for (auto& connection : connections_) connection->close("the server stops", base::CloseReason::kServerStop);
-}
-
 void Service::stop() {
     stop_accepting();
     pulls_.stop();
-    close_all();
-    while (!connections_.empty()) {
-        if (empty_.wait(Deadline::in_ms(1000))) continue;
-        // A connection was parked meanwhile, or this coroutine was cancelled and must not return yet.
-        close_all();
-        if (runtime::cancelled()) break;
-    }
+    connections_.close_all();
     if (timer_) timer_.cancel_and_join();
     if (connections_.empty()) udp_ports_.reset();
 }

@@ -5,18 +5,16 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "base/indexed_list.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
-#include "net/access/acceptor.h"
 #include "net/access/gate.h"
+#include "net/access/listeners.h"
 #include "net/access/tls_pair.h"
+#include "net/sessions/connection_list.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
-#include "runtime/loop/sync.h"
 #include "service/rtsp/connection.h"
 #include "service/rtsp/pulls.h"
 #include "service/rtsp/tunnel.h"
@@ -33,13 +31,13 @@ class Service {
     Service(const Service&) = delete;
 
     base::Result<void> start();
-    void stop_accepting();
+    void stop_accepting() { listeners_.stop(); }
     bool idle() const { return connections_.empty(); }
     void stop();
     // Applies to connections that begin from now on.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
-    uint16_t port(size_t listener = 0) const { return listeners_.at(listener)->port(); }
+    uint16_t port(size_t listener = 0) const { return listeners_.port(listener); }
     size_t connections() const { return connections_.size(); }
 
     // For its connections.
@@ -53,14 +51,10 @@ class Service {
     Tunnels& tunnels() { return tunnels_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     const Pulls& pulls() const { return pulls_; }
-    void remove(Connection& connection);  // and destroys it
+    void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
   private:
     base::Result<void> start_server();
-    // tls: null for plain RTSP.
-    base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
-    void take(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
-    void close_all();
     void housekeeping();
     void end_outdated_players();
 
@@ -70,14 +64,13 @@ class Service {
     net::Gate& gate_;
     const std::string signature_;
     net::TlsPair tls_pair_{"rtsps"};
-    std::vector<std::unique_ptr<net::Acceptor>> listeners_;
+    net::Listeners listeners_;
     runtime::LogLimit refusal_log_;
     Tunnels tunnels_;
     std::unique_ptr<UdpPorts> udp_ports_;
     Pulls pulls_;
     runtime::Task timer_;
-    base::IndexedList<Connection> connections_;
-    runtime::Event empty_{"the last client to go"};  // set when the last connection is removed
+    net::ConnectionList<Connection> connections_;
 };
 
 }  // namespace service::rtsp
