@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/clock.h"
 #include "base/log.h"
 #include "protocol/flv/metadata.h"
 #include "runtime/loop/clock.h"
@@ -28,27 +25,6 @@ net::SessionType edge_pull_type() {
     static const net::SessionType kType = net::SessionType::add("edge-pull", true);
     return kType;
 }
-
-// The connection as a session, from the first media on.
-class PullConnection::Published final : public net::Session {
-  public:
-    explicit Published(PullConnection& connection)
-        : net::Session(connection.pull_.owner().sessions(), connection.id_, connection.upstream_->socket()->peer_ip(),
-                       Past{base::wall_ms()}),
-          connection_(connection) {
-        set_type(edge_pull_type());
-        not_a_connection();  // no client of ours
-        enter_stream(connection.stream_->key(), true);
-    }
-    std::string stream_text() const override { return connection_.stream_->key().text(); }
-    net::ClientDetails details() const override { return {connection_.source_.shown, {}, {}, {}}; }
-    net::Traffic traffic() const override { return {connection_.received_bytes_, connection_.sent_bytes_}; }
-    void kick(std::string_view why) override { connection_.close(why, CloseReason::kKicked); }
-    void end(std::string_view why, CloseReason reason) { log_end(why, reason); }
-
-  private:
-    PullConnection& connection_;
-};
 
 PullConnection::PullConnection(Pull& pull, Source source, UpstreamOptions options, const config::Vhost& vhost,
                                base::Ref<live::Stream> stream)
@@ -103,12 +79,11 @@ Result<void> PullConnection::read_once(int64_t& ticked_ms) {
     if (read) {
         if (read->empty()) return fail(Code::kClosed, "closed by the origin");
         received_bytes_ += read->size();
-        uncounted_bytes_ += read->size();
         TRY(upstream_->take(*read));
+        pace_.note_read(runtime::now_us(), read->size());
         publication_.was_read();
     }
     if (now_ms - ticked_ms < kTickMs) return {};
-    bytes_per_s_ = static_cast<int64_t>(std::exchange(uncounted_bytes_, 0)) * 1000 / (now_ms - ticked_ms);
     ticked_ms = now_ms;
     if (now_ms - media_ms_ >= Pull::kSilenceMs)
         return fail(Code::kTimeout, fmt::format("no audio or video for {} ms", Pull::kSilenceMs));
@@ -119,31 +94,16 @@ Result<void> PullConnection::read_once(int64_t& ticked_ms) {
     return {};
 }
 
-// As for a publisher by RTMP: what comes within one interval is read together.
+// As for a publisher by RTMP.
 int64_t PullConnection::read_interval_ms() const {
-    constexpr int64_t kStartMs = 2'000, kShortMs = 40, kLongMs = 160, kBytesPerRead = 32 * 1024, kSoonestMs = 5;
-    if (min_latency_ || began_ms_ == 0 || media_ms_ - began_ms_ < kStartMs) return 0;
-    int64_t interval_ms = std::min(merge_ms_ / 2, kLongMs);
-    if (stream_->rtp_wanted()) {
-        interval_ms = std::min(merge_ms_ / 8, kShortMs);
-    } else if (stream_->idle_since_ms() == 0 && !stream_->has_sinks()) {
-        interval_ms = merge_ms_;  // each pass over the viewers begins with a read
-    }
-    if (bytes_per_s_ == 0 || interval_ms <= kSoonestMs) return interval_ms;
-    return std::clamp(kBytesPerRead * 1000 / bytes_per_s_, kSoonestMs, interval_ms);
+    return min_latency_ || pace_.starts() ? 0 : pace_.interval_ms(*stream_, merge_ms_);
 }
 
 bool PullConnection::read_now() { return upstream_->socket() && upstream_->socket()->poll_now(); }
 
 Result<void> PullConnection::on_body(uint8_t type, const base::Slice& body, uint32_t timestamp) {
-    auto parsed = TRY(parser_.parse(type, body, timestamp));
-    if (!parsed.frame) {
-        if (parsed.nothing != noted_nothing_) {
-            noted_nothing_ = parsed.nothing;
-            base::log::info("edge pull: ignored: {}", parsed.nothing);
-        }
-        return {};
-    }
+    auto parsed = TRY(bodies_.parse(type, body, timestamp));
+    if (!parsed.frame) return {};
     // Servers send some data messages for streams that they do not have.
     const bool is_media = parsed.frame->kind != media::Kind::kData;
     if (!publication_) {
@@ -151,9 +111,11 @@ Result<void> PullConnection::on_body(uint8_t type, const base::Slice& body, uint
         if (!end_text_.empty()) return {};
         TRY(acquire());
     }
-    if (is_media) media_ms_ = runtime::now_ms();
-    publish(std::move(*parsed.frame));
-    for (media::Frame& frame : parsed.more) publish(std::move(frame));
+    if (is_media) {
+        media_ms_ = runtime::now_ms();
+        pace_.note_media(runtime::now_us());
+    }
+    convert::BodyPublisher::publish(publication_, std::move(parsed));
     return {};
 }
 
@@ -164,22 +126,21 @@ Result<void> PullConnection::acquire() {
         return std::unexpected(std::move(acquired).error());
     }
     publication_ = *std::move(acquired);
-    began_ms_ = media_ms_ = runtime::now_ms();
-    published_ = std::make_unique<Published>(*this);
+    media_ms_ = runtime::now_ms();
+    session_.emplace(
+        pull_.owner().sessions(),
+        OutgoingSession::Facts{.id = id_,
+                               .ip = upstream_->socket()->peer_ip(),
+                               .type = edge_pull_type(),
+                               .stream = stream_->key(),
+                               .url = source_.shown},
+        OutgoingSession::Connection{.traffic =
+                                        [this] {
+                                            return net::Traffic{received_bytes_, sent_bytes_};
+                                        },
+                                    .kick = [this](std::string_view why) { close(why, CloseReason::kKicked); }});
     pull_.note_streaming(source_, upstream_->socket()->peer_ip());
     return {};
-}
-
-void PullConnection::publish(media::Frame frame) {
-    if (frame.sequence_header) {
-        // It is kept, and would keep the memory of the frames read with it.
-        frame.payload = base::Slice::copy(frame.payload);
-        if (flv::is_metadata(frame)) {
-            if (flv::says_absolute_times(frame)) publication_.has_absolute_times();
-            if (auto names = flv::track_names(frame); !names.empty()) publication_.describe_tracks(std::move(names));
-        }
-    }
-    publication_.publish(std::move(frame));
 }
 
 live::PublisherFacts PullConnection::facts() const {
@@ -196,14 +157,14 @@ void PullConnection::publication_revoked(std::string_view why, CloseReason reaso
 
 void PullConnection::leave(const Result<void>& served) {
     publication_.end();
-    if (!published_) return;
+    if (!session_) return;
     if (end_text_.empty()) {
         const bool stops = served.error().code() == Code::kCancelled;
         close(stops ? "the server stops" : served.error().text(),
               stops ? CloseReason::kServerStop : served.error().close_reason());
     }
-    published_->end(end_text_, end_reason_);
-    published_.reset();
+    session_->end(end_text_, end_reason_);
+    session_.reset();
 }
 
 }  // namespace service::edge

@@ -5,15 +5,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/close_reason.h"
 #include "base/result.h"
+#include "convert/flv/body_publisher.h"
+#include "live/hub/read_pace.h"
 #include "live/hub/stream.h"
-#include "net/sessions/session.h"
-#include "protocol/flv/body.h"
 #include "service/edge/pull.h"
 #include "service/edge/upstream.h"
+#include "service/outgoing_session.h"
 
 namespace service::edge {
 
@@ -36,18 +38,15 @@ class PullConnection final : private UpstreamSink, public live::PublicationOwner
     live::PublisherFacts facts() const override;
     // A publisher of this server is served before the pull.
     bool publisher_alive() const override { return false; }
-    size_t dropped_tracks() const override { return parser_.dropped_tracks(); }
+    size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     bool read_now() override;
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
-    class Published;
-
     base::Result<void> serve();
     base::Result<void> read_once(int64_t& ticked_ms);
     base::Result<void> on_body(uint8_t type, const base::Slice& body, uint32_t timestamp) override;
     base::Result<void> acquire();
-    void publish(media::Frame frame);
     void leave(const base::Result<void>& served);
     int64_t read_interval_ms() const;
 
@@ -58,18 +57,14 @@ class PullConnection final : private UpstreamSink, public live::PublicationOwner
     base::Ref<live::Stream> stream_;
     const std::string id_;
     std::unique_ptr<Upstream> upstream_;
-    std::unique_ptr<Published> published_;
-    flv::BodyParser parser_;
+    std::optional<OutgoingSession> session_;  // from the first media on
+    convert::BodyPublisher bodies_{"edge pull"};
+    live::ReadPace pace_;
     live::Publication publication_;
-    std::string_view noted_nothing_;
     std::string end_text_;  // not empty: it is to end
     base::CloseReason end_reason_ = base::CloseReason::kUnknown;
     bool given_up_ = false;  // its end is no failure
     int64_t media_ms_ = 0;   // by the loop's clock: when the last body came
-    int64_t began_ms_ = 0;   // when the first came; 0: none did
-    int64_t last_read_ms_ = 0;
-    size_t uncounted_bytes_ = 0;
-    int64_t bytes_per_s_ = 0;
     uint64_t received_bytes_ = 0, sent_bytes_ = 0;
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "config/path_variables.h"
 #include "convert/flv/to_rtmp.h"
@@ -32,29 +31,6 @@ net::SessionType edge_push_type() {
     static const net::SessionType kType = net::SessionType::add("edge-push", false);
     return kType;
 }
-
-// The connection as a session, from the accepted publish on.
-class Push::Published final : public net::Session {
-  public:
-    Published(Push& push, const std::string& ip)
-        : net::Session(push.owner_.sessions(), push.id_, ip, Past{base::wall_ms()}), push_(push) {
-        set_type(edge_push_type());
-        not_a_connection();  // no client of ours
-        enter_stream(push.stream_->key(), false);
-    }
-    std::string stream_text() const override { return push_.stream_->key().text(); }
-    net::ClientDetails details() const override { return {push_.shown_, {}, {}, {}}; }
-    net::Traffic traffic() const override {
-        if (!push_.viewer_) return {};
-        const live::ViewerCounters counters = push_.viewer_->counters();
-        return {counters.received_bytes, counters.sent_bytes};
-    }
-    void kick(std::string_view why) override { push_.kick(why); }
-    void end(std::string_view why, CloseReason reason) { log_end(why, reason); }
-
-  private:
-    Push& push_;
-};
 
 std::string_view Push::state_name(State state) {
     constexpr std::array<std::string_view, kStates> kNames = {"connecting", "publishing", "waiting"};
@@ -201,7 +177,12 @@ Result<void> Push::publish(const Source& source, std::unique_ptr<runtime::ByteSt
         .stream_id = session_->stream_id(), .all_tracks = session_->peer_multitrack(), .publish = true};
     base::Slice first = base::Slice::copy(std::exchange(session_->output(), {}));
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
-    published_ = std::make_unique<Published>(*this, ip);
+    published_.emplace(
+        owner_.sessions(),
+        OutgoingSession::Facts{
+            .id = id_, .ip = ip, .type = edge_push_type(), .stream = stream_->key(), .url = source.shown},
+        OutgoingSession::Connection{.traffic = [this] { return traffic_of(*viewer_); },
+                                    .kick = [this](std::string_view why) { kick(why); }});
     viewer_->join(parameters.key(), std::move(socket), std::move(first));
     Result<void> waited;
     while (!over_ && waited) {

@@ -17,13 +17,13 @@
 #include "config/snapshot.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
-#include "net/sessions/session.h"
 #include "protocol/rtmp/client_session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
 #include "service/edge/config.h"
 #include "service/edge/origin.h"
 #include "service/edge/origins.h"
+#include "service/outgoing_session.h"
 #include "service/rtmp_dial.h"
 
 namespace service::edge {
@@ -80,8 +80,6 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     uint64_t attempts() const { return attempts_; }
 
   private:
-    class Published;
-
     void run();
     // An error ends the publisher: no origin takes the stream.
     base::Result<void> run_round();
@@ -112,7 +110,7 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     std::string origin_, problem_, over_why_, shown_;
     runtime::Deadline drained_by_ = runtime::Deadline::never();
     std::unique_ptr<::rtmp::ClientSession> session_;
-    std::unique_ptr<Published> published_;
+    std::optional<OutgoingSession> published_;  // from the accepted publish on
     std::optional<live::Viewer> viewer_;
     runtime::Event wake_{"a passed-up stream to end"};
     runtime::Task coroutine_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 
@@ -23,28 +22,6 @@ constexpr int64_t kFirstPauseMs = 500, kLongestPauseMs = 10'000;
 constexpr int64_t kCredentialsPauseMs = 30'000;  // after they were refused
 
 }  // namespace
-
-// The connection as a session, from the accepted publish on.
-class Push::Published final : public net::Session {
-  public:
-    Published(Push& push, const std::string& ip)
-        : net::Session(push.sessions_, push.id_, ip, Past{base::wall_ms()}), push_(push) {
-        set_type(push.link_->session_type());
-        not_a_connection();  // no client of ours
-        enter_stream(push.key(), false);
-    }
-    std::string stream_text() const override { return push_.key().text(); }
-    net::Traffic traffic() const override {
-        if (!push_.viewer_) return {};
-        const live::ViewerCounters counters = push_.viewer_->counters();
-        return {counters.received_bytes, counters.sent_bytes};
-    }
-    void kick(std::string_view why) override { push_.kick(why); }
-    void end(std::string_view why, base::CloseReason reason) { log_end(why, reason); }
-
-  private:
-    Push& push_;
-};
 
 Push::Push(PushOwner& owner, net::SessionTable& sessions, base::Ref<live::Stream> stream, Target target,
            std::string path)
@@ -86,7 +63,7 @@ void Push::run() {
     while (!ending_ && !runtime::cancelled()) {
         ++attempts_;
         auto ended = attempt();
-        published_.reset();
+        session_.reset();
         viewer_.reset();
         link_.reset();
         if (ending_ || runtime::cancelled()) break;
@@ -116,7 +93,10 @@ Result<void> Push::publish(PushLink::Ready ready) {
     over_ = false;
     std::string ip = ready.socket->peer_ip();
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
-    published_ = std::make_unique<Published>(*this, ip);
+    session_.emplace(sessions_,
+                     OutgoingSession::Facts{.id = id_, .ip = ip, .type = link_->session_type(), .stream = key()},
+                     OutgoingSession::Connection{.traffic = [this] { return traffic_of(*viewer_); },
+                                                 .kick = [this](std::string_view why) { kick(why); }});
     viewer_->join(ready.key, std::move(ready.socket), std::move(ready.first_bytes));
     ready.held.reset();
     auto ended = until_over();
@@ -126,7 +106,7 @@ Result<void> Push::publish(PushLink::Ready ready) {
         why = "the server stops";
         reason = base::CloseReason::kServerStop;
     }
-    if (!unsteady_) published_->end(why, reason);
+    if (!unsteady_) session_->end(why, reason);
     return fail(Code::kClosed, std::move(why));
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
 #include "service/forward/target.h"
+#include "service/outgoing_session.h"
 #include "service/push_link.h"
 
 namespace service::forward {
@@ -64,8 +65,6 @@ class Push final : private live::ViewerHandler {
     uint64_t attempts() const { return attempts_; }
 
   private:
-    class Published;
-
     void run();
     base::Result<void> attempt();
     base::Result<void> publish(PushLink::Ready ready);
@@ -102,7 +101,7 @@ class Push final : private live::ViewerHandler {
     std::unique_ptr<PushLink> link_;
     PushLink::Refusal refusal_ = PushLink::Refusal::kNone;  // of the last attempt
     std::string detail_;                                    // of the connection, for the log
-    std::unique_ptr<Published> published_;
+    std::optional<OutgoingSession> session_;                // from the accepted publish on
     std::optional<live::Viewer> viewer_;
     runtime::Event wake_{"a forwarded stream to end"};
     runtime::Task task_;

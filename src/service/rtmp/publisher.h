@@ -8,9 +8,10 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
+#include "convert/flv/body_publisher.h"
+#include "live/hub/read_pace.h"
 #include "live/hub/stream.h"
 #include "net/access/gate.h"
-#include "protocol/flv/body.h"
 #include "protocol/rtmp/message.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/deadline.h"
@@ -51,13 +52,11 @@ class Publisher final : public live::PublicationOwner {
 
     live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
-    size_t dropped_tracks() const override { return parser_.dropped_tracks(); }
+    size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     bool read_now() override;
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
-    void publish(media::Frame frame);
-    void note_rate(int64_t now_us, size_t bytes);
     int64_t timeout_ms() const {
         return any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     }
@@ -68,16 +67,12 @@ class Publisher final : public live::PublicationOwner {
     bool new_media_ = false;
     config::SnapshotPtr snapshot_;
     const config::Vhost* vhost_;
-    int64_t first_media_us_ = 0;
     int64_t last_media_us_;
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
-    int64_t last_read_us_ = 0;
-    size_t uncounted_bytes_ = 0;  // since the rate was last noted
-    int64_t bytes_per_s_ = 0;     // of the last reads
-    std::string_view noted_nothing_;
+    live::ReadPace pace_;
     net::Grant grant_;  // released after the publication
-    flv::BodyParser parser_;
+    convert::BodyPublisher bodies_{"RTMP publish"};
     live::Publication publication_;
     runtime::Task watch_;
 };

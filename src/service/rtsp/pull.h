@@ -13,7 +13,7 @@
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
-#include "runtime/socket/tls.h"
+#include "service/client_tls.h"
 #include "service/rtsp/pull_config.h"
 
 namespace service::rtsp {
@@ -26,8 +26,7 @@ class PullOwner {
     virtual const config::SnapshotPtr& snapshot() const = 0;
     virtual net::SessionTable& sessions() = 0;
     virtual live::Registry& registry() = 0;
-    // The context for rtsps://, created when it is first needed. Yields.
-    virtual base::Result<std::shared_ptr<runtime::TlsContext>> tls() = 0;
+    virtual ClientTls& tls() = 0;  // for rtsps://
     // It is over; the last call of its coroutine. The owner destroys it.
     virtual void pull_ended(Pull& pull) = 0;
 

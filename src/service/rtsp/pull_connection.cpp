@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
 #include "service/rtsp/random.h"
-#include "service/rtsp/stats.h"
 
 namespace service::rtsp {
 
@@ -78,29 +76,6 @@ Result<PullSource> redirected(const PullSource& from, const std::string& locatio
     return to;
 }
 
-// The connection as a session, from its first packet on.
-class PullConnection::Published final : public net::Session {
-  public:
-    CountedSession counted;
-
-    explicit Published(PullConnection& connection)
-        : net::Session(connection.owner_.sessions(), connection.id_, connection.socket_->peer_ip(),
-                       Past{base::wall_ms()}),
-          connection_(connection) {
-        set_type(rtsp_pull_type());
-        not_a_connection();  // no client of ours
-        enter_stream(connection.stream_->key(), true);
-    }
-    std::string stream_text() const override { return connection_.stream_->key().text(); }
-    net::ClientDetails details() const override { return {connection_.source_.url, {}, {}, {}}; }
-    net::Traffic traffic() const override { return {connection_.received_bytes_, connection_.sent_bytes_}; }
-    void kick(std::string_view why) override { connection_.close(why, CloseReason::kKicked); }
-    void end(std::string_view why, CloseReason reason) { log_end(why, reason); }
-
-  private:
-    PullConnection& connection_;
-};
-
 PullConnection::PullConnection(Pull& pull, PullOwner& owner, const PullSource& source, config::SnapshotPtr snapshot,
                                const config::Vhost& vhost, base::Ref<live::Stream> stream)
     : pull_(pull),
@@ -139,7 +114,7 @@ Result<void> PullConnection::connect() {
     socket_->set_no_delay(true);
     address_ = base::IpAddress::parse(socket_->peer_ip());
     if (!source_.tls) return {};
-    auto context = TRY(owner_.tls());
+    auto context = TRY(owner_.tls().context());
     socket_ = TRY(runtime::tls_connect(std::move(socket_), std::move(context), source_.host, limit), "TLS handshake");
     return {};
 }
@@ -282,7 +257,7 @@ void PullConnection::on_media(size_t track, bool rtcp, std::span<const uint8_t> 
     if (!publisher_ || !end_reason_.empty()) return;
     if (rtcp) return publisher_->on_rtcp(track, bytes, now_us);
     const bool is_rtp = bytes.size() >= 12 && bytes[0] >> 6 == 2;
-    if (is_rtp && !published_ && !acquire()) return;
+    if (is_rtp && !session_ && !acquire()) return;
     publisher_->on_rtp(track, bytes, now_us);
 }
 
@@ -291,8 +266,19 @@ bool PullConnection::acquire() {
         close(acquired.error().text(), acquired.error().close_reason());
         return false;
     }
-    published_ = std::make_unique<Published>(*this);
-    published_->counted.begin(SessionKind::kPull, tcp_ ? Carrier::kTcp : Carrier::kUdp);
+    session_.emplace(
+        owner_.sessions(),
+        OutgoingSession::Facts{.id = id_,
+                               .ip = socket_->peer_ip(),
+                               .type = rtsp_pull_type(),
+                               .stream = stream_->key(),
+                               .url = source_.url},
+        OutgoingSession::Connection{.traffic =
+                                        [this] {
+                                            return net::Traffic{received_bytes_, sent_bytes_};
+                                        },
+                                    .kick = [this](std::string_view why) { close(why, CloseReason::kKicked); }});
+    counted_.begin(SessionKind::kPull, tcp_ ? Carrier::kTcp : Carrier::kUdp);
     pull_.note_streaming(socket_->peer_ip(), tcp_);
     return true;
 }
@@ -335,14 +321,15 @@ void PullConnection::leave(const Result<void>& served) {
     }
     ports_.clear();
     publisher_.reset();
-    if (!published_) return;
+    if (!session_) return;
     if (end_reason_.empty()) {
         const bool stops = !served && served.error().code() == Code::kCancelled;
         if (stops) close("the server stops", CloseReason::kServerStop);
         if (!served) close(served.error().text(), served.error().close_reason());
     }
-    published_->end(end_reason_, end_code_);
-    published_.reset();
+    session_->end(end_reason_, end_code_);
+    session_.reset();
+    counted_.end();
 }
 
 live::PublisherFacts PullConnection::publisher_facts() const {

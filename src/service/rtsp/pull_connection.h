@@ -16,9 +16,11 @@
 #include "protocol/rtsp/reader.h"
 #include "protocol/sdp/session/read.h"
 #include "runtime/socket/byte_stream.h"
+#include "service/outgoing_session.h"
 #include "service/rtsp/publisher.h"
 #include "service/rtsp/pull.h"
 #include "service/rtsp/pull_ports.h"
+#include "service/rtsp/stats.h"
 
 namespace service::rtsp {
 
@@ -50,8 +52,6 @@ class PullConnection final : private PublisherOwner, private UdpReceiver {
     void close(std::string_view why, base::CloseReason reason);
 
   private:
-    class Published;
-
     base::Result<void> connect();
     base::Result<void> serve();
     base::Result<void> send_requests();
@@ -88,7 +88,8 @@ class PullConnection final : private PublisherOwner, private UdpReceiver {
     sdp::ReadSession described_;
     std::vector<std::unique_ptr<PullPorts>> ports_;  // of each track, by UDP
     std::unique_ptr<Publisher> publisher_;
-    std::unique_ptr<Published> published_;
+    std::optional<OutgoingSession> session_;  // from its first packet on
+    CountedSession counted_;
     std::string path_;  // the servers that the stream passed
     std::string location_;
     std::string end_reason_;  // not empty: it is to end

@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
-#include "runtime/threads/workers.h"
-
 namespace service::rtsp {
 
 using base::Result;
-using runtime::Deadline;
-
-namespace {
-
-constexpr int64_t kReadCertificatesMs = 10'000;
-
-}  // namespace
 
 Pulls::Pulls(net::SessionTable& sessions, live::Registry& registry, net::Gate& gate)
     : sessions_(sessions), registry_(registry), gate_(gate) {}
@@ -79,15 +69,6 @@ Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhos
             pull->want();
     }
     return {};
-}
-
-Result<std::shared_ptr<runtime::TlsContext>> Pulls::tls() {
-    if (tls_) return tls_;
-    // The certificates are read from files, so by a worker thread.
-    auto made = std::make_shared<Result<std::shared_ptr<runtime::TlsContext>>>();
-    TRY(runtime::offload([made] { *made = runtime::tls_client_context(true); }, Deadline::in_ms(kReadCertificatesMs)));
-    tls_ = TRY(std::move(*made));
-    return tls_;
 }
 
 }  // namespace service::rtsp

@@ -35,7 +35,7 @@ class Pulls final : private PullOwner, private net::Guard {
     const config::SnapshotPtr& snapshot() const override { return snapshot_; }
     net::SessionTable& sessions() override { return sessions_; }
     live::Registry& registry() override { return registry_; }
-    base::Result<std::shared_ptr<runtime::TlsContext>> tls() override;
+    ClientTls& tls() override { return tls_; }
     void pull_ended(Pull& pull) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     void begin_wanted();
@@ -44,7 +44,7 @@ class Pulls final : private PullOwner, private net::Guard {
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
-    std::shared_ptr<runtime::TlsContext> tls_;
+    ClientTls tls_;
     std::vector<std::unique_ptr<Pull>> pulls_;
     bool started_ = false;
 };

@@ -1,0 +1,41 @@
+#include "convert/flv/body_publisher.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "protocol/flv/metadata.h"
+
+namespace convert {
+
+namespace {
+
+void publish_frame(live::Publication& publication, media::Frame frame) {
+    if (frame.sequence_header) {
+        // It is kept, and would keep the memory of the frames read with it.
+        frame.payload = base::Slice::copy(frame.payload);
+        if (flv::is_metadata(frame)) {
+            if (flv::says_absolute_times(frame)) publication.has_absolute_times();
+            if (auto names = flv::track_names(frame); !names.empty()) publication.describe_tracks(std::move(names));
+        }
+    }
+    publication.publish(std::move(frame));
+}
+
+}  // namespace
+
+base::Result<flv::Parsed> BodyPublisher::parse(uint8_t type, const base::Slice& body, uint32_t timestamp) {
+    auto parsed = parser_.parse(type, body, timestamp);
+    if (parsed && !parsed->frame && parsed->nothing != noted_nothing_) {
+        noted_nothing_ = parsed->nothing;
+        base::log::info("{}: ignored: {}", name_, noted_nothing_);
+    }
+    return parsed;
+}
+
+void BodyPublisher::publish(live::Publication& publication, flv::Parsed&& parsed) {
+    if (!parsed.frame) return;
+    publish_frame(publication, std::move(*parsed.frame));
+    for (media::Frame& frame : parsed.more) publish_frame(publication, std::move(frame));
+}
+
+}  // namespace convert

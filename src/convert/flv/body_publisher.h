@@ -1,0 +1,32 @@
+#pragma once
+// BodyPublisher: publishes the bodies of FLV tags and RTMP messages, as clients publish them and as other servers play
+// them. One for each connection.
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/slice.h"
+#include "live/hub/stream.h"
+#include "protocol/flv/body.h"
+
+namespace convert {
+
+class BodyPublisher {
+  public:
+    // name: of the connections in the log, a literal.
+    explicit BodyPublisher(std::string_view name) : name_(name) {}
+
+    // Why a body has no frame is logged when the reason changes. An error: the body is not valid FLV.
+    base::Result<flv::Parsed> parse(uint8_t type, const base::Slice& body, uint32_t timestamp);
+    static void publish(live::Publication& publication, flv::Parsed&& parsed);
+    // Of tracks whose ids are too high.
+    size_t dropped_tracks() const { return parser_.dropped_tracks(); }
+
+  private:
+    const std::string_view name_;
+    std::string_view noted_nothing_;
+    flv::BodyParser parser_;
+};
+
+}  // namespace convert

@@ -1,0 +1,47 @@
+#include "live/hub/read_pace.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "live/hub/stream.h"
+
+namespace live {
+
+void ReadPace::note_read(int64_t now_us, size_t bytes) {
+    constexpr int64_t kShortestUs = 4000;  // what comes in two reads at once says nothing
+    uncounted_bytes_ += bytes;
+    const int64_t elapsed_us = now_us - last_read_us_;
+    if (elapsed_us < kShortestUs) return;
+    const int64_t rate = static_cast<int64_t>(std::exchange(uncounted_bytes_, 0)) * 1'000'000 / elapsed_us;
+    last_read_us_ = now_us;
+    bytes_per_s_ += (rate - bytes_per_s_) / 4;
+}
+
+void ReadPace::note_media(int64_t now_us) {
+    if (first_media_us_ == 0) first_media_us_ = now_us;
+    last_media_us_ = now_us;
+}
+
+bool ReadPace::starts() const {
+    // The sender of a new connection needs acknowledgements, which come with the reads, to increase its rate.
+    constexpr int64_t kStartUs = 2'000'000;
+    return first_media_us_ == 0 || last_media_us_ - first_media_us_ < kStartUs;
+}
+
+int64_t ReadPace::interval_ms(const Stream& stream, int64_t merge_ms) const {
+    // A read brings this much at most: half of what a sender may have in flight before its window has grown.
+    constexpr int64_t kBytesPerRead = 32 * 1024, kSoonestMs = 5;
+    // What is made of the frames at once, WebRTC's packets, waits the shorter time; recorders and segmenters tolerate
+    // the longer one.
+    constexpr int64_t kShortMs = 40, kLongMs = 160;
+    int64_t interval_ms = std::min(merge_ms / 2, kLongMs);
+    if (stream.rtp_wanted()) {
+        interval_ms = std::min(merge_ms / 8, kShortMs);
+    } else if (stream.idle_since_ms() == 0 && !stream.has_sinks()) {
+        interval_ms = merge_ms;  // each pass over the viewers begins with a read
+    }
+    if (bytes_per_s_ == 0 || interval_ms <= kSoonestMs) return interval_ms;
+    return std::clamp(kBytesPerRead * 1000 / bytes_per_s_, kSoonestMs, interval_ms);
+}
+
+}  // namespace live

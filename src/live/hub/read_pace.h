@@ -1,0 +1,30 @@
+#pragma once
+// ReadPace: how often the connection of a publisher is to be read, so that one read gets several messages, and each
+// pass over the viewers begins with a read. One for each connection. Times are the loop's.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace live {
+
+class Stream;
+
+class ReadPace {
+  public:
+    void note_read(int64_t now_us, size_t bytes);
+    // Audio or video came.
+    void note_media(int64_t now_us);
+    // Its first seconds: each message is to be read as it arrives.
+    bool starts() const;
+    // Afterwards: ms between reads, 0: as messages arrive. merge_ms: play { mw_latency }.
+    int64_t interval_ms(const Stream& stream, int64_t merge_ms) const;
+
+  private:
+    int64_t first_media_us_ = 0;  // 0: none came
+    int64_t last_media_us_ = 0;
+    int64_t last_read_us_ = 0;
+    size_t uncounted_bytes_ = 0;  // since the rate was last noted
+    int64_t bytes_per_s_ = 0;     // of the last reads
+};
+
+}  // namespace live

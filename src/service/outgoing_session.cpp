@@ -1,0 +1,19 @@
+#include "service/outgoing_session.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace service {
+
+// With a past: it is not counted as a client that was accepted.
+OutgoingSession::OutgoingSession(net::SessionTable& table, Facts facts, Connection connection)
+    : net::Session(table, facts.id, facts.ip, Past{base::wall_ms()}),
+      facts_(std::move(facts)),
+      connection_(std::move(connection)) {
+    set_type(facts_.type);
+    not_a_connection();
+    enter_stream(facts_.stream, net::publishes(facts_.type));
+}
+
+}  // namespace service

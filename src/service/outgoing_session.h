@@ -1,0 +1,50 @@
+#pragma once
+// OutgoingSession: a connection that this server opened to another one, as a session of the stream that it pulls or
+// pushes. It counts for no limit of clients.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/close_reason.h"
+#include "base/stream_key.h"
+#include "live/fanout/viewer.h"
+#include "net/sessions/session.h"
+
+namespace service {
+
+class OutgoingSession final : public net::Session {
+  public:
+    struct Facts {
+        std::string id{};
+        std::string ip{};
+        net::SessionType type = net::SessionType::kNone;  // one that publishes: the stream is pulled
+        base::StreamKey stream{};
+        std::string url{};  // of the other server, without passwords
+    };
+    // The functions are called while it exists; they do not yield.
+    struct Connection {
+        std::function<net::Traffic()> traffic;
+        std::function<void(std::string_view why)> kick;
+    };
+
+    OutgoingSession(net::SessionTable& table, Facts facts, Connection connection);
+
+    std::string stream_text() const override { return facts_.stream.text(); }
+    net::ClientDetails details() const override { return {facts_.url, {}, {}, {}}; }
+    net::Traffic traffic() const override { return connection_.traffic(); }
+    void kick(std::string_view why) override { connection_.kick(why); }
+    // The log line of its end. To be called once, before it is destroyed.
+    void end(std::string_view why, base::CloseReason reason) { log_end(why, reason); }
+
+  private:
+    const Facts facts_;
+    const Connection connection_;
+};
+
+inline net::Traffic traffic_of(const live::Viewer& viewer) {
+    const live::ViewerCounters counters = viewer.counters();
+    return {counters.received_bytes, counters.sent_bytes};
+}
+
+}  // namespace service
