@@ -123,6 +123,12 @@ class Verdict:
         elif always or not self.quick:
             self.rows.append((what, round(figure, 3), limit, figure <= limit))
 
+    def served(self, what, run):
+        """Every player got the stream, to the end."""
+        bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
+        bad += run["slowest_viewer_percent"] < STARVED_PERCENT
+        self.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+
 
 def ratio_limit(group, count):
     """For 500 players of 3 Mbit/s the floor takes 36 ms a second; what a server does besides sending (ingest, the clock,
@@ -139,9 +145,7 @@ def check(groups, quick):
         for server, by_count in groups.get(group, {}).items():
             for count, run in by_count.items() if server.startswith("ours") else ():
                 what = f"{group}: {server}, {count} players"
-                bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
-                bad += run["slowest_viewer_percent"] < STARVED_PERCENT
-                v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+                v.served(what, run)
                 ratio = to_floor(groups, group, server, count, "server_cpu_ms_per_mbit")
                 if "floor" in groups[group]:
                     v.at_most(f"{what}: CPU to the floor's", ratio, ratio_limit(group, count))
@@ -170,9 +174,7 @@ def check_rooms(groups, v):
         for server, by_count in groups.get(group, {}).items():
             for streams, run in by_count.items() if server.startswith("ours") else ():
                 what = f"rooms: {server}, {streams} streams with {players} players each"
-                bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
-                bad += run["slowest_viewer_percent"] < STARVED_PERCENT
-                v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+                v.served(what, run)
                 if "floor" in groups[group]:
                     v.at_most(f"{what}: CPU to the floor's", to_floor(groups, group, server, streams, "server_cpu_percent"), 1.4)
                 v.at_most(f"{what}: kB each stream more", run["kb_per_stream"], 32 + 1.5 * players)
@@ -228,9 +230,7 @@ def check_webrtc(groups, v):
     for server, by_count in groups.get("whep", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             what = f"whep: {server}, {count} players"
-            bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
-            bad += run["slowest_viewer_percent"] < STARVED_PERCENT
-            v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+            v.served(what, run)
             v.at_most(f"{what}: packets lost, percent", 100 * run["packets_lost"] / max(1, run["packets"]), 0.1)
             v.at_most(f"{what}: CPU, ms per Mbit", run["server_cpu_ms_per_mbit"], 1.1)
             if FLOOR in groups["whep"]:
@@ -246,9 +246,7 @@ def check_webrtc_rooms(groups, v):
         for server, by_count in groups.get(group, {}).items():
             for streams, run in by_count.items() if server.startswith("ours") else ():
                 what = f"{group}: {server}, {streams} streams with {players} players each"
-                bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
-                bad += run["slowest_viewer_percent"] < STARVED_PERCENT
-                v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+                v.served(what, run)
                 if FLOOR in groups[group]:
                     v.at_most(f"{what}: CPU to the floor's", to_floor(groups, group, server, streams, "server_cpu_percent"), 1.3)
 
@@ -257,9 +255,7 @@ def check_rtsp(groups, v):
     for server, by_count in groups.get("rtsp", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             what = f"rtsp: {server}, {count} players"
-            bad = run["dropped"] + run["stream_errors"] + run["without_frame"] + (not run["mbit_per_s"])
-            bad += run["slowest_viewer_percent"] < STARVED_PERCENT
-            v.at_most(f"{what}: dropped or starved", bad, 0, always=True)
+            v.served(what, run)
             lost = 100 * run["packets_lost"] / max(1, run["packets"])
             if server.endswith("UDP"):
                 v.at_most(f"{what}: packets lost, percent", lost, 0.1)

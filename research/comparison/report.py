@@ -71,28 +71,21 @@ def shown(ratio):
 
 
 def players_table(groups, group):
+    """Where packets are counted, with those that were lost."""
+    runs = [(server, count, run) for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]
+    counts_packets = any(run.get("packets") for _, _, run in runs)
     rows = []
-    for server, by_count in groups[group].items():
-        for count, run in sorted(by_count.items()):
-            ratio = shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit"))
-            rows.append((server, count, run["server_cpu_ms_per_mbit"], ratio, run["server_cpu_percent"],
-                         run["server_kb_per_player"], run["mbit_per_s"], run["dropped"],
-                         f"{run['slowest_viewer_percent']} %", run["longest_gap_ms"]))  # fmt: skip
-    return table(("server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped",
-                  "slowest", "longest gap ms"), rows)  # fmt: skip
-
-
-def rtsp_table(groups, group):
-    rows = []
-    for server, by_count in groups[group].items():
-        for count, run in sorted(by_count.items()):
-            ratio = shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit"))
-            rows.append((server, count, run["server_cpu_ms_per_mbit"], ratio, run["server_cpu_percent"],
-                         run["server_kb_per_player"], run["mbit_per_s"], run["dropped"],
-                         run["packets_lost"] if run["packets"] else "", f"{run['slowest_viewer_percent']} %",
-                         run["longest_gap_ms"]))  # fmt: skip
-    return table(("server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped",
-                  "packets lost", "slowest", "longest gap ms"), rows)  # fmt: skip
+    for server, count, run in runs:
+        lost = (run["packets_lost"] if run["packets"] else "",) if counts_packets else ()
+        rows.append((server, count, run["server_cpu_ms_per_mbit"],
+                     shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit")), run["server_cpu_percent"],
+                     run["server_kb_per_player"], run["mbit_per_s"], run["dropped"], *lost,
+                     f"{run['slowest_viewer_percent']} %", run["longest_gap_ms"]))  # fmt: skip
+    head = ["server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped", "slowest",
+            "longest gap ms"]  # fmt: skip
+    if counts_packets:
+        head.insert(8, "packets lost")
+    return table(head, rows)
 
 
 def rooms_table(groups, group):
@@ -164,7 +157,7 @@ def delivery_table(groups, group):
 
 TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
-          "whip": webrtc_publishers_table, "rtsp": rtsp_table, "rtsp_publish": publishers_table,
+          "whip": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
           "delivery": delivery_table}  # fmt: skip
 
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "floor/die.h"
+#include "floor/srtp_batch.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -82,14 +83,7 @@ class DatagramFloor {
         : interval_ms_(interval_ms),
           tracks_{video_track(kbps, interval_ms),
                   {97, static_cast<size_t>(kAudioPerSecond * interval_ms / 1000 + 1), kAudioPayload}} {
-        socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-        const int size = 8 << 20;
-        if (::setsockopt(socket_, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) < 0)
-            ::setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(port);
-        if (::bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) < 0) die("bind");
+        socket_ = open_floor_socket(port);
     }
 
     int run() {
