@@ -11,8 +11,6 @@ import time
 
 from . import flv, rtsp
 
-PUBLIC = "OPTIONS, DESCRIBE, SETUP, PLAY, GET_PARAMETER, TEARDOWN"
-
 
 def sequence_header(tags, kind):
     return next(tag.body for tag in tags if tag.type == kind and flv.is_sequence_header(tag))
@@ -96,6 +94,7 @@ class Camera:
 
 
 class _Session:
+    public = "OPTIONS, DESCRIBE, SETUP, PLAY, GET_PARAMETER, TEARDOWN"
     packets = rtsp.Publisher.packets
     _packets = rtsp.Publisher._packets
 
@@ -164,18 +163,26 @@ class _Session:
         secret = md5(f"{camera.user}:{got['realm']}:{camera.password}")
         return got["response"] == md5(f"{secret}:4f3c:{md5(method + ':' + got['uri'])}")
 
+    def _answer_first(self, method, url, head):
+        """Whether the request is answered by what all methods have in common."""
+        self.camera.requests.append((time.monotonic(), method, url, head))
+        if not self._is_allowed(method, head):
+            self._respond(head, "401 Unauthorized", WWW_Authenticate=self._challenges())
+        elif method == "OPTIONS":
+            self._respond(head, Public=self.public)
+        elif method in ("DESCRIBE", "ANNOUNCE") and self.camera.redirect:
+            self._respond(head, "302 Moved Temporarily", Location=self.camera.redirect)
+        else:
+            return False
+        return True
+
     def _answer(self, head):
         """False: the connection is closed."""
         camera = self.camera
         method, url = head.split(" ")[:2]
-        camera.requests.append((time.monotonic(), method, url, head))
-        if not self._is_allowed(method, head):
-            self._respond(head, "401 Unauthorized", WWW_Authenticate=self._challenges())
-        elif method == "OPTIONS":
-            self._respond(head, Public=PUBLIC)
-        elif method == "DESCRIBE" and camera.redirect:
-            self._respond(head, "302 Moved Temporarily", Location=camera.redirect)
-        elif method == "DESCRIBE":
+        if self._answer_first(method, url, head):
+            return True
+        if method == "DESCRIBE":
             base = {"Content_Base": url + "/"} if camera.content_base else {}
             self._respond(head, body=self._description(url), Content_Type="application/sdp", **base)
         elif method == "SETUP":

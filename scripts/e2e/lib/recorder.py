@@ -6,11 +6,8 @@ import re
 import socket
 import struct
 import threading
-import time
 
 from . import camera
-
-PUBLIC = "OPTIONS, ANNOUNCE, SETUP, RECORD, GET_PARAMETER, TEARDOWN"
 
 
 class Recorder(camera.Camera):
@@ -41,6 +38,8 @@ class Recorder(camera.Camera):
 
 
 class _Session(camera._Session):
+    public = "OPTIONS, ANNOUNCE, SETUP, RECORD, GET_PARAMETER, TEARDOWN"
+
     def run(self):
         self.frames = []
         data = b""
@@ -87,14 +86,9 @@ class _Session(camera._Session):
     def _answer_record(self, head, body):
         recorder = self.camera
         method, url = head.split(" ")[:2]
-        recorder.requests.append((time.monotonic(), method, url, head))
-        if not self._is_allowed(method, head):
-            self._respond(head, "401 Unauthorized", WWW_Authenticate=self._challenges())
-        elif method == "OPTIONS":
-            self._respond(head, Public=PUBLIC)
-        elif method == "ANNOUNCE" and recorder.redirect:
-            self._respond(head, "302 Moved Temporarily", Location=recorder.redirect)
-        elif method == "ANNOUNCE" and recorder.refuse:
+        if self._answer_first(method, url, head):
+            return True
+        if method == "ANNOUNCE" and recorder.refuse:
             self._respond(head, recorder.refuse, **({"Warning": recorder.warning} if recorder.warning else {}))
         elif method == "ANNOUNCE":
             recorder.descriptions.append(body)
