@@ -73,6 +73,7 @@ def settled_memory(server, wanted_kb, until):
 
 
 @pytest.mark.serial
+@pytest.mark.long
 def test_nobody_notices_any_bad_input(server, watch):
     watched = watch(server, all_kinds=True)
     wait_until(

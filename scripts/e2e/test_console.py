@@ -89,6 +89,7 @@ DRAWN = """[...document.querySelectorAll(".plot canvas")].map((canvas) => {
 })"""
 
 
+@pytest.mark.long
 def test_figures_move_with_a_publisher_and_players(servers, tool, chromium):
     server = start(servers)
     publish(tool, server)
@@ -137,6 +138,7 @@ def test_one_request_every_two_seconds_and_none_while_hidden(many, chromium):
         wait_until(lambda: many.asked, 5, "a visible tab goes on")
 
 
+@pytest.mark.long
 def test_preview_and_health_of_a_stream(servers, tool, chromium):
     server = start(servers)
     publish(tool, server)
@@ -205,6 +207,7 @@ def packets(file):
     return {one["codec_name"]: int(one["nb_read_packets"]) for one in found["streams"]}
 
 
+@pytest.mark.long
 def test_record_play_and_download(servers, tool, chromium, tmp_path):
     server = start(servers)
     publish(tool, server)
@@ -233,6 +236,7 @@ def test_record_play_and_download(servers, tool, chromium, tmp_path):
         tab.page.wait_for_selector("dialog", state="detached")
 
 
+@pytest.mark.long
 def test_config_log_and_profile(servers, tool, chromium):
     server = start(servers)
     publish(tool, server)

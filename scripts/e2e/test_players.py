@@ -62,6 +62,7 @@ def test_plays(site, chromium, protocol):
         wait_gone(site, before)
 
 
+@pytest.mark.long
 def test_shared_links(site, chromium):
     """The page writes them, and what they open starts without audio, for browsers demand a click for that."""
     with page.opened(chromium, player(site, "flv", stream="other", vhost="v.example")) as opened:
@@ -89,6 +90,7 @@ def test_shared_links(site, chromium):
         assert opened.page.evaluate(STATE) == "idle", "autostart=false should start nothing"
 
 
+@pytest.mark.long
 def test_whip_publishes_and_waiting_players_play(site, chromium):
     """Players by WHEP and HTTP-FLV come first; the pattern of the page carries the wall clock, too."""
     place = {"stream": "pattern"}
@@ -114,6 +116,7 @@ def test_whip_publishes_and_waiting_players_play(site, chromium):
         assert "has ended" in words(flv) or "Nobody publishes" in words(flv), words(flv)
 
 
+@pytest.mark.long
 def test_busy_name_and_camera(site, chromium):
     """A name that is taken, then the browser's camera under another one."""
     with page.opened(chromium, player(site, "whip")) as opened:
@@ -150,6 +153,7 @@ def test_comparison(site, chromium):
         opened.check_width()
 
 
+@pytest.mark.long
 def test_behind_a_proxy_below_a_path(site, chromium, tmp_path):
     before = session_ids(site)
     with nginx.in_front_of(site, tmp_path) as port, page.opened(chromium, address(site, port=port, below="media/")) as opened:

@@ -128,6 +128,7 @@ def test_rtsps(servers, certificate, trusted):
     rtsp.assert_same(tags, frames, 44_100, "a player of the second server")
 
 
+@pytest.mark.long
 def test_a_receiver_that_goes_away_and_comes_back(servers):
     """It is tried again at growing intervals, and logged when its state changes; another destination is not disturbed."""
     tags = tags_of()
@@ -208,7 +209,10 @@ def test_a_redirect_is_followed(servers):
         assert not any("Authorization" in one[3] for one in recorder.requests), "another host should not get the credentials"
 
 
-@pytest.mark.parametrize("get_parameter", [True, False], ids=["get-parameter", "options"])
+@pytest.mark.parametrize(
+    "get_parameter",
+    [pytest.param(True, id="get-parameter"), pytest.param(False, id="options", marks=pytest.mark.long)],
+)
 def test_it_keeps_the_session_alive(servers, get_parameter):
     """By half of the timeout: 10 s are the least that is believed."""
     with Recorder(keep_alive=1, get_parameter=get_parameter) as recorder:
@@ -277,6 +281,7 @@ def test_a_kicked_one_comes_back(servers):
             wait_until(lambda: recorder.count("RECORD") == 2, 10, lambda: "a kicked destination should be connected again")
 
 
+@pytest.mark.long
 def test_a_track_that_begins_later_is_announced(servers):
     """The receiver is told of all tracks anew."""
     tags = media.from_keyframe(media.with_b_frames())

@@ -12,7 +12,7 @@ from lib.server import OBJS, ROOT, can_connect
 from lib.timing import scaled, wait_until
 
 
-@pytest.mark.serial
+@pytest.mark.quiet
 def test_run_shows_a_playing_stream(tmp_path):
     out = tmp_path / "run.txt"
     rtmp_port, http_port, api_port, rtc_port = taken = ports.take(4)
