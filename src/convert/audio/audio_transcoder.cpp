@@ -106,6 +106,18 @@ Result<std::unique_ptr<AudioTranscoder>> AudioTranscoder::make(const AudioTransc
     return made;
 }
 
+// LC at kSampleRate, and that there is no SBR (ISO/IEC 14496-3, 1.6.5).
+base::Slice AudioTranscoder::aac_header(int channels) {
+    if (!libav().error.empty()) return {};
+    constexpr uint8_t kLowComplexity = 2;
+    constexpr uint8_t kNoSbr[] = {0x56, 0xe5, 0x00};  // syncExtensionType, SBR, absent
+    const base::Slice config = media::make_aac_config(kLowComplexity, kSampleRate, static_cast<uint8_t>(channels));
+    base::SliceBuilder header;
+    header.append(config.bytes());
+    header.append(kNoSbr);
+    return header.freeze();
+}
+
 Result<void> AudioTranscoder::open_decoder(const AudioTranscoderOptions& options) {
     const AVCodec* codec = find_decoder(options.from);
     if (!codec)

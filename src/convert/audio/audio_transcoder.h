@@ -57,6 +57,8 @@ class AudioTranscoder {
     // kNotFound: libavcodec is missing or not of the version of this build, or it lacks a codec. kProtocol: the header
     // is malformed.
     static base::Result<std::unique_ptr<AudioTranscoder>> make(const AudioTranscoderOptions& options);
+    // The header() of any that converts to AAC with that many channels, 1 or 2; empty without libavcodec.
+    static base::Slice aac_header(int channels);
     ~AudioTranscoder();
     AudioTranscoder(const AudioTranscoder&) = delete;
 

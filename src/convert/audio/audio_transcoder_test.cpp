@@ -111,6 +111,16 @@ TEST(AudioTranscoder, PredictsWhenAPacketComes) {
     EXPECT_LE(said, came + 3);
 }
 
+TEST(AudioTranscoder, TheHeaderOfAacIsKnownBefore) {
+    for (int channels : {1, 2}) {
+        AudioTranscoderOptions options = from_alaw(media::Codec::kAac);
+        options.from_channels = channels;
+        auto made = make(options);
+        ASSERT_TRUE(made);
+        EXPECT_EQ(made->header(), AudioTranscoder::aac_header(channels)) << channels;
+    }
+}
+
 TEST(AudioTranscoder, KeepsTimesToAacAndBack) {
     auto to_aac = make(from_alaw(media::Codec::kAac));
     ASSERT_TRUE(to_aac);

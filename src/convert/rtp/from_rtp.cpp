@@ -48,6 +48,7 @@ void RtpToFrames::start() {
     take_tracks();
     auto keyframe = lane_.ring().newest_keyframe();
     if (keyframe) cursor_ = *keyframe;
+    for (uint64_t at = cursor_; at < lane_.ring().end(); ++at) inputs_[lane_.ring().at(at).track].arrived = true;
     lane_.join(*this, live::RtpLane::Wants::kConvert);
     if (!keyframe) wait_for_keyframe();
     base::log::trace("rtc: {}: RTP is converted to frames", stream_.key().text());
@@ -59,6 +60,7 @@ void RtpToFrames::stop() {
     lane_.leave(*this, live::RtpLane::Wants::kConvert);
     for (Input& input : inputs_) input.buffer.reset();
     converter_.reset();
+    announced_audio_ = {};
     publication_.pause();
     base::log::trace("rtc: {}: nobody takes frames", stream_.key().text());
 }
@@ -84,6 +86,7 @@ void RtpToFrames::take_tracks() {
     cursor_ = lane_.ring().end();
     converter_.reset();
     audio_header_ = {};
+    announced_audio_ = {};
     waits_for_keyframe_ = true;
 }
 
@@ -111,6 +114,7 @@ bool RtpToFrames::on_packets(int64_t now_us) {
         const live::RtpPacket& packet = ring.at(cursor_);
         Input& input = inputs_[packet.track];
         if (!input.depacketizer) continue;
+        input.arrived = true;
         input.buffer.push({packet.sequence, packet.timestamp, packet.marker, packet.came_us, packet.payload});
         drain(input, now_us);
     }
@@ -189,8 +193,29 @@ void RtpToFrames::take_video(media::Frame frame, int64_t time_us, const media::S
             return;
         }
         ++counters_.video_frames;
+        announce_audio(media::from_us(time_us));
     }
     publish(std::move(frame), media::from_us(time_us), source);
+}
+
+// Converted audio is later than the first video frames. Players that are told of the tracks once, by the header of an
+// FLV file, have to know it by then. A track without packets is not announced: such players would wait for it.
+void RtpToFrames::announce_audio(media::Time time) {
+    if (!announced_audio_.empty()) return;
+    auto audio = std::ranges::find_if(
+        inputs_, [](const Input& input) { return input.kind == Kind::kAudio && input.depacketizer && input.arrived; });
+    if (audio == inputs_.end()) return;
+    announced_audio_ = AudioTranscoder::aac_header(audio->channels);
+    if (!announced_audio_.empty()) publish_audio_header(time);
+}
+
+void RtpToFrames::publish_audio_header(media::Time time) {
+    media::Frame header;
+    header.kind = Kind::kAudio;
+    header.codec = Codec::kAac;
+    header.sequence_header = true;
+    header.payload = announced_audio_;
+    publish(std::move(header), time);
 }
 
 void RtpToFrames::open_converter(const Input& input) {
@@ -202,7 +227,6 @@ void RtpToFrames::open_converter(const Input& input) {
     options.to = Codec::kAac;
     options.bitrate = options_.aac_bitrate;
     options.slack_ms = kAudioSlackMs;
-    audio_header_published_ = false;
     converter_ = std::make_unique<AudioConverter>(
         stream_.key().text(), options,
         [this](std::vector<EncodedAudio>& packets, const base::Slice& header) { publish_audio(packets, header); });
@@ -218,15 +242,13 @@ void RtpToFrames::take_audio(const Input& input, const media::Frame& frame, int6
 }
 
 void RtpToFrames::publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header) {
+    if (announced_audio_ != header) {
+        announced_audio_ = header;
+        publish_audio_header(media::from_ticks(packets.front().time, AudioTranscoder::kSampleRate));
+    }
     media::Frame aac;
     aac.kind = Kind::kAudio;
     aac.codec = Codec::kAac;
-    if (!std::exchange(audio_header_published_, true)) {
-        aac.sequence_header = true;
-        aac.payload = header;
-        publish(aac, media::from_ticks(packets.front().time, AudioTranscoder::kSampleRate));
-        aac.sequence_header = false;
-    }
     for (EncodedAudio& packet : packets) {
         aac.payload = std::move(packet.payload);
         ++counters_.audio_frames;

@@ -55,6 +55,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
         std::optional<PacketKeeper> keeper;               // of video, while packets are wanted
         rtp::JitterBuffer buffer;
         uint64_t given_up = 0;  // of the buffer's count, added already
+        bool arrived = false;   // a packet of it
         live::RtpClock clock;   // as it was used last
     };
 
@@ -72,6 +73,8 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     void take_unit(Input& input, rtp::Unit& unit, const media::SourcePackets* source);
     void take_video(media::Frame frame, int64_t time_us, const media::SourcePackets* source);
     void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
+    void announce_audio(media::Time time);
+    void publish_audio_header(media::Time time);
     void open_converter(const Input& input);
     void publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header);
     int64_t time_of(Input& input, uint32_t timestamp);
@@ -91,7 +94,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     std::optional<int64_t> origin_us_, exact_origin_us_;
     base::Slice audio_header_;
     std::unique_ptr<AudioConverter> converter_;
-    bool audio_header_published_ = false;
+    base::Slice announced_audio_;  // the AudioSpecificConfig that was published last; empty: none since the start
     std::vector<rtp::Unit> units_;
     std::vector<media::SourcePackets> kept_;
     RtpToFramesCounters counters_;

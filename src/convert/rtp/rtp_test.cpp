@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -282,6 +283,35 @@ TEST_F(BridgeTest, ThereAndBack) {
     EXPECT_FALSE(back.running());
     EXPECT_TRUE(target.stream->gop().empty());
     settle();
+}
+
+// A player by HTTP-FLV is told of the tracks once, before the first frame; converted audio is later than that.
+TEST_F(BridgeTest, AudioIsAnnouncedBeforeTheFirstVideoFrame) {
+    for (bool audio_arrived : {true, false}) {
+        Side side;
+        live::RtpTrack video{.codec = Codec::kH264, .payload_type = 102, .ssrc = 7};
+        video.sprop = "sprop-parameter-sets=Z0LAHtiQKAv+XARAAAADAEAAAAyDxYuJgA==,aMiIyyA=";
+        live::RtpTrack audio{.kind = Kind::kAudio, .codec = Codec::kOpus, .clock_rate = 48'000, .channels = 2};
+        side.owner.rtp = true;
+        side.lane.set_tracks({video, audio}, base::monotonic_us());
+        side.lane.append(0, {1, 90'000, true, true}, base::hex("65888400"), base::monotonic_us());
+        if (audio_arrived) side.lane.append(1, {1, 48'000, true, false}, base::hex("fcfffe"), base::monotonic_us());
+        RtpToFrames back(side.publication, {});
+        Frames frames;
+        side.stream->subscribe(frames);
+        side.lane.append(0, {2, 93'600, true, false}, base::hex("419a2200"), base::monotonic_us());
+        auto is_frame = [](const Frame& frame) { return frame.kind == Kind::kVideo && !frame.sequence_header; };
+        auto is_header = [](const Frame& frame) { return frame.kind == Kind::kAudio && frame.sequence_header; };
+        settle();
+        const auto first = std::ranges::find_if(frames.frames, is_frame);
+        ASSERT_NE(first, frames.frames.end());
+        const auto header = std::find_if(frames.frames.begin(), first, is_header);
+        ASSERT_EQ(header != first, audio_arrived);
+        if (audio_arrived) {
+            EXPECT_EQ(header->payload, AudioTranscoder::aac_header(2));
+        }
+        side.stream->unsubscribe(frames);
+    }
 }
 
 TEST_F(BridgeTest, ParameterSetsOfTheOfferAreEnough) {
