@@ -30,6 +30,8 @@ NOT_RUN = {
     "apt install": "it changes the machine",
     "curl -O -J": "it takes a recording of that name; test_overview.py downloads one",
     "docker": "no image can be fetched here; scripts/check_image runs the steps of the Dockerfile",
+    "cd packaging/kubernetes": "it changes the manifests",
+    "kubectl": "there is no cluster; test_kubernetes.py builds and checks the manifests",
     "ln -s": "it changes the machine",
     "systemctl": "it takes an installed package; scripts/check_deb installs it",
     "/usr/local/srs/etc/init.d/srs": "it takes an installed server; test_install.py runs it",
