@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034  # the lists are for those who source this
 
 PACKAGES_BUILD="g++ make lld libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
-    libcli11-dev libc-ares-dev liburing-dev zlib1g-dev libsrtp2-dev
+    libcli11-dev libc-ares-dev liburing-dev zlib1g-dev libsrtp2-dev libhiredis-dev
     libavcodec-dev libavutil-dev libswresample-dev"
 PACKAGES_DEMO="ffmpeg"
 PACKAGES_TEST="python3 libgtest-dev clang-format valgrind"

@@ -55,6 +55,9 @@ libraries_rows() {
         'SwrContext* c = swr_alloc(); swr_free(&c); std::printf("%u", swresample_version() >> 16);'
     library libsrtp required libsrtp2-dev -lsrtp2 "srtp2/srtp.h srtp2/cipher.h srtp2/auth.h" \
         'srtp_init(); srtp_replace_cipher_type(nullptr, SRTP_NULL_CIPHER); std::puts(srtp_get_version_string());'
+    library hiredis required libhiredis-dev -lhiredis "hiredis/hiredis.h hiredis/read.h" \
+        'redisReaderFree(redisReaderCreateWithFunctions(nullptr));
+         std::printf("%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);'
     diagnostics_libraries
     library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
         'testing::GTEST_FLAG(brief) = true;'
