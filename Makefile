@@ -112,6 +112,10 @@ batches := $(sort $(patsubst batch.%,%,$(filter batch.%,$(.VARIABLES))))
 test_batches := $(foreach b,$(batches),$(if $(findstring /tests-,$(b)),$(b)))
 
 object = $(patsubst %.cpp,$(OBJDIR)/%.o,$(1))
+# In this order the server's sources are compiled: those that do not wait for what is precompiled, then batches of many
+# sources, so that at the end no processor waits for another one's large batch.
+in_order := $(call object,$(filter src/%,$(WITH_EXCEPTIONS))) $(patsubst %,$(OBJDIR)/%.o,$(shell printf '%s\n' \
+    $(foreach b,$(filter-out $(test_batches),$(filter src/%,$(batches))),$(words $(batch.$(b))):$(b)) | sort -t: -k1,1nr | cut -d: -f2))
 # The objects of folder $(1) with its sources $(2), which are of kind $(3).
 objects_of = $(patsubst %,$(OBJDIR)/%.o,$(filter $(1)/$(3)-%,$(batches))) \
     $(call object,$(filter-out $(batched),$(call of_dir,$(1),$(2))))
@@ -135,7 +139,7 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 .PHONY: all program help pages console site test standalone compile-commands coverage unit unit-build unit-list fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
 all: program pages
 # Without the web pages, for builds that test the program alone.
-program: $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
+program: $(in_order) $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
 
 # The server needs none of its web pages.
 pages:

@@ -26,6 +26,7 @@ libraries_check() {
         END { for (i = 1; i <= n; i++) if (last[name[i]] == i) printf "%s ", name[i] }')
 }
 
+# The smallest header that has the version: the whole ones take seconds.
 libraries_rows() {
     libs_gtest="-lgtest_main -lgtest"
     # Without its switch callbacks the sanitizers and valgrind could not follow the coroutines.
@@ -36,16 +37,16 @@ libraries_rows() {
     library zlib required zlib1g-dev -lz zlib.h 'std::puts(zlibVersion());'
     library http-parser required libhttp-parser-dev -lhttp_parser http_parser.h \
         'unsigned long v = http_parser_version(); std::printf("%lu.%lu.%lu", v >> 16, v >> 8 & 255, v & 255);'
-    library fmt required libfmt-dev -lfmt fmt/format.h \
+    library fmt required libfmt-dev -lfmt fmt/core.h \
         'fmt::print("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);'
     feature_flags="-DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL"
     library spdlog required libspdlog-dev "-lspdlog -lfmt" "spdlog/spdlog.h spdlog/version.h" \
         'spdlog::shutdown(); std::printf("%d.%d.%d", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH);'
     feature_flags=
-    library nlohmann-json required nlohmann-json3-dev "" nlohmann/json.hpp \
+    library nlohmann-json required nlohmann-json3-dev "" nlohmann/json_fwd.hpp \
         'std::printf("%d.%d.%d", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                      NLOHMANN_JSON_VERSION_PATCH);'
-    library CLI11 required libcli11-dev "" CLI/CLI.hpp 'std::puts(CLI11_VERSION);'
+    library CLI11 required libcli11-dev "" CLI/Version.hpp 'std::puts(CLI11_VERSION);'
     library c-ares required libc-ares-dev -lcares ares.h 'std::puts(ares_version(nullptr));'
     library liburing required liburing-dev -luring "liburing.h liburing/io_uring.h" \
         'io_uring ring; if (io_uring_queue_init(2, &ring, 0) == 0) io_uring_queue_exit(&ring);'
@@ -59,7 +60,7 @@ libraries_rows() {
         'redisReaderFree(redisReaderCreateWithFunctions(nullptr));
          std::printf("%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);'
     diagnostics_libraries
-    library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest.h \
-        'testing::GTEST_FLAG(brief) = true;'
+    library GoogleTest tests libgtest-dev "-lgtest_main -lgtest -pthread" gtest/gtest-message.h \
+        'testing::Message().GetString();'
     have_gtest=$feature_found
 }
