@@ -72,6 +72,7 @@ def parse_options():
     parser.add_argument("--webrtc-publishers", type=int, default=100)
     parser.add_argument("--rtsp-udp-players", type=int, default=1000)
     parser.add_argument("--rtsp-publishers", type=int, default=200)
+    parser.add_argument("--edge-players", type=int, default=4000, help="of each of two edges")
     parser.add_argument("--hls-connections", type=numbers, default=[100, 2000], help="of HLS delivery, by wrk")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="measured per run")
@@ -97,6 +98,7 @@ def parse_options():
         options.players, options.other_players, options.lowlatency_players = [100], [100], [100]
         options.rate3m_players, options.publishers, options.viewers, options.rooms = 20, 20, 20, [20]
         options.hls_connections, options.rtsp_udp_players, options.rtsp_publishers = [20], 20, 10
+        options.edge_players = 20
         options.recorded, options.segmented, options.webrtc_players, options.webrtc_publishers = 20, 10, 20, 10
         options.repeats, options.seconds, options.settle = 1, 1, 1
     return options

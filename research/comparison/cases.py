@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from .delivery import LONG_SECONDS, PUBLISH_SECONDS, SHORT_SECONDS, Delivery
+from .edges import EDGES, Edges
 from .figures import FLOOR, FLOOR_OF_UDP, FLOOR_OF_WHIP
 from .load import KBPS
 
@@ -41,13 +42,13 @@ class Cases:
         self.there = servers.there()
         self.list = []
         for group in (self.players, self.lowlatency, self.rate3m, self.rooms, self.publishers, self.segments, self.recording,
-                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.rtcrooms, self.rtsp,
+                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.rtcrooms, self.rtsp, self.edges,
                       self.delivery):  # fmt: skip
             if group.__name__ in options.only:
                 group()
 
     GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start",
-              "whep", "whip", "rtcrooms", "rtsp", "delivery")  # fmt: skip
+              "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -414,6 +415,22 @@ class Cases:
                                      running.pid)  # fmt: skip
 
         self.add("rtsp_publish", server, count, START_S + GOP_S + self.o.settle + self.o.seconds, body)
+
+    # ---- Edges
+
+    def edges(self):
+        """Two edges of one origin, each with so many players; the floor once with as many as one edge."""
+        count = self.o.edge_players
+        edges = Edges(self.servers, self.load)
+        words = ["--ramp", self.o.ramp, "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000]
+
+        def run(protocol):
+            return lambda: edges.run(protocol, count, MERGED, words)
+
+        self.add_players("edges", FLOOR, lambda: self.servers.floor(KBPS, INTERVAL_MS), [count], "floor")
+        seconds = START_S * (EDGES + 1) + PUBLISHER_S + count / self.o.ramp + self.o.settle + self.o.seconds
+        for name, protocol in (("RTMP", "rtmp"), ("HTTP-FLV", "http")):
+            self.add("edges", f"ours, {name}", count, seconds, run(protocol))
 
     # ---- HLS delivery
 

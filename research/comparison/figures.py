@@ -51,6 +51,14 @@ def of_rtsp_players(runs):
     return of_webrtc_players([{"packets": 0, "packets_lost": 0, **run} for run in runs])
 
 
+def of_edges(runs):
+    """The floor has no origin."""
+    out = of_players(runs)
+    out["origin_cpu_percent"] = max(run.get("origin_cpu_percent", 0) for run in runs)
+    out["origin_players"] = max(run.get("origin_players", 0) for run in runs)
+    return out
+
+
 def of_webrtc_publishers(runs):
     return {
         "cpu_ms_per_s": round(statistics.median(run["server_cpu_ms_per_s_per_publisher"] for run in runs), 4),
@@ -90,7 +98,7 @@ def of_delivery(runs):
 SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), "publishers": of_publishers, "segments": of_publishers,
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
-             "whip": of_webrtc_publishers, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
+             "whip": of_webrtc_publishers, "edges": of_edges, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
              "delivery": of_delivery}  # fmt: skip
 
 
@@ -165,6 +173,7 @@ def check(groups, quick):
     check_webrtc(groups, v)
     check_webrtc_rooms(groups, v)
     check_rtsp(groups, v)
+    check_edges(groups, v)
     check_delivery(groups.get("delivery", {}), v)
     return v.rows
 
@@ -268,6 +277,16 @@ def check_rtsp(groups, v):
     for server, by_count in groups.get("rtsp_publish", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             v.at_most(f"rtsp: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)
+
+
+def check_edges(groups, v):
+    for server, by_count in groups.get("edges", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"edges: {server}, {count} players each"
+            v.served(what, run)
+            v.at_most(f"{what}: players of the origin", run["origin_players"], 2, always=True)
+            if FLOOR in groups["edges"]:
+                v.at_most(f"{what}: CPU to the floor's", to_floor(groups, "edges", server, count, "server_cpu_ms_per_mbit"), 1.3)
 
 
 DELIVERY_TO_NGINX = {"playlist": 1.2, "segment": 1.3}

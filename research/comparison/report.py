@@ -27,6 +27,7 @@ TITLES = {
     "meetings": "Meetings of ten by WebRTC: publishers of 237 kbit/s with nine players each",
     "rtsp": "Players of one 237 kbit/s stream by RTSP, sent to every 350 ms",
     "rtsp_publish": "Publishers by RTSP, interleaved, 237 kbit/s each, without viewers",
+    "edges": "Two edges of one origin, players of one 237 kbit/s stream at each, sent to every 350 ms; the edge that took more",
     "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
 }
 
@@ -142,6 +143,15 @@ def start_table(groups, group):
     return table(("server", "start ms", "slowest of 9", "idle PSS kB"), rows)
 
 
+def edges_table(groups, group):
+    rows = [(server, count, run["server_cpu_ms_per_mbit"],
+             shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit")), run["server_cpu_percent"],
+             run["server_kb_per_player"], run["dropped"], run["origin_players"] or "", run["origin_cpu_percent"] or "")
+            for server, by_count in groups[group].items() for count, run in by_count.items()]  # fmt: skip
+    return table(("server", "players each", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "dropped",
+                  "players of the origin", "its CPU %"), rows)  # fmt: skip
+
+
 def webrtc_publishers_table(groups, group):
     rows = [(server, count, run["cpu_ms_per_s"], run["kb"], run["mbit_per_s"], run["asked_again"], run["dropped"])
             for server, by_count in groups[group].items() for count, run in by_count.items()]  # fmt: skip
@@ -158,6 +168,7 @@ def delivery_table(groups, group):
 TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
           "whip": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
+          "edges": edges_table,
           "delivery": delivery_table}  # fmt: skip
 
 

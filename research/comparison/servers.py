@@ -58,10 +58,13 @@ class Failure(Exception):
     """Something that keeps the comparison from being made."""
 
 
-def free_ports(count):
+FIRST_PORT = 21000 + os.getpid() % 1000 * 10  # others may look for theirs at the same time
+
+
+def free_ports(count, first=FIRST_PORT):
     """Ports that nobody uses, or another server would be measured for ours; below those that clients are given."""
     ports = []
-    for port in range(21000 + os.getpid() % 1000 * 10, 32000):
+    for port in range(first, 32000):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             ports.append(port)
         if len(ports) == count:
@@ -69,9 +72,9 @@ def free_ports(count):
     raise Failure("no free ports between 21000 and 32000")
 
 
-def free_udp_pair():
+def free_udp_pair(first=FIRST_PORT):
     """An even port and the next one, for RTP and RTCP."""
-    for port in range(21000 + os.getpid() % 1000 * 10, 32000, 2):
+    for port in range(first + first % 2, 32000, 2):
         sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
         with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
             for i, one in enumerate(sockets):
@@ -121,11 +124,14 @@ class Running:
 
 
 class Servers:
-    def __init__(self, objs, directory):
+    """One server at a time. first: of the ports that it looks for; another server beside it begins behind last_port."""
+
+    def __init__(self, objs, directory, first=FIRST_PORT):
         self.objs, self.directory = objs, directory
         (self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port,
-         self.rtsp_port) = free_ports(6)  # fmt: skip
-        self.rtp_port = free_udp_pair()
+         self.rtsp_port) = free_ports(6, first)  # fmt: skip
+        self.rtp_port = free_udp_pair(first)
+        self.last_port = max(self.rtsp_port, self.rtp_port + 1)
         (directory / "logs").mkdir(exist_ok=True)
 
     @contextlib.contextmanager
