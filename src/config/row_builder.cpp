@@ -59,6 +59,7 @@ template Row make_row(const RowText&, Finder, size_t, IpNetworks, Limits);
 template Row make_row(const RowText&, Finder, size_t, Commands, Limits);
 template Row make_row(const RowText&, Finder, size_t, LogTank, Limits);
 template Row make_row(const RowText&, Finder, size_t, TimeJitter, Limits);
+template Row make_row(const RowText&, Finder, size_t, StandbyMode, Limits);
 template Row make_list_row<std::vector<std::string>>(const RowText&, Finder, size_t);
 template Row make_list_row<Commands>(const RowText&, Finder, size_t);
 template Row make_list_row<AccessRules>(const RowText&, Finder, size_t);

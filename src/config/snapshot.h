@@ -188,6 +188,9 @@ struct VhostPublish {
     bool parse_sps{};
     int kickoff_for_idle{};  // s; 0: never
     bool takeover{};
+    StandbyMode standby{};
+    int standby_timeout{};  // ms without a frame until the active publisher counts as frozen
+    int standby_max{};      // publishers of a stream that wait
 };
 
 struct VhostHttpStatic {

@@ -319,6 +319,10 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
                         fmt::format("security of vhost {} has no rule: everybody is refused", vhost.name));
     if (vhost.signed_urls.enabled && vhost.signed_urls.secret.empty())
         checks_.error(vhost, "vhost/signed_urls/enabled", "signed_urls is enabled without a secret");
+    if (vhost.publish.takeover && vhost.publish.standby != StandbyMode::kOff)
+        checks_.error(
+            vhost, "vhost/publish/standby",
+            "takeover and standby exclude each other: a second publisher replaces the first one, or it waits");
     for (const Section& section : sections())
         if (section.check_vhost) section.check_vhost(checks_, vhost);
 }

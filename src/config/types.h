@@ -78,4 +78,8 @@ enum class LogTank : uint8_t { kFile, kConsole };
 // full: the timeline starts at 0 and is monotonic; zero: it starts at 0; off: timestamps are unchanged.
 enum class TimeJitter : uint8_t { kFull, kZero, kOff };
 
+// on: a second publisher of a stream waits and takes over when the first one ends; preempt: one of a higher priority
+// takes over as soon as it sends.
+enum class StandbyMode : uint8_t { kOff, kOn, kPreempt };
+
 }  // namespace config

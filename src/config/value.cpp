@@ -34,6 +34,8 @@ struct EnumName {
 constexpr EnumName<LogTank> kLogTanks[] = {{LogTank::kFile, "file"}, {LogTank::kConsole, "console"}};
 constexpr EnumName<TimeJitter> kTimeJitters[] = {
     {TimeJitter::kFull, "full"}, {TimeJitter::kZero, "zero"}, {TimeJitter::kOff, "off"}};
+constexpr EnumName<StandbyMode> kStandbyModes[] = {
+    {StandbyMode::kOff, "off"}, {StandbyMode::kOn, "on"}, {StandbyMode::kPreempt, "preempt"}};
 
 template <class Enum, size_t N>
 Result<Enum> parse_enum(const EnumName<Enum> (&names)[N], Words words) {
@@ -213,6 +215,11 @@ std::string ValueType<LogTank>::text(const LogTank& value) { return enum_text(kL
 
 Result<TimeJitter> ValueType<TimeJitter>::parse(Words words, const Limits&) { return parse_enum(kTimeJitters, words); }
 std::string ValueType<TimeJitter>::text(const TimeJitter& value) { return enum_text(kTimeJitters, value); }
+
+Result<StandbyMode> ValueType<StandbyMode>::parse(Words words, const Limits&) {
+    return parse_enum(kStandbyModes, words);
+}
+std::string ValueType<StandbyMode>::text(const StandbyMode& value) { return enum_text(kStandbyModes, value); }
 
 Result<ListenAddress> parse_listen_address(std::string_view text) {
     auto bad = [&](std::string_view why) {

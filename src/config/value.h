@@ -59,6 +59,7 @@ CONFIG_VALUE_TYPE(IpNetworks, "networks");
 CONFIG_VALUE_TYPE(Commands, "command");
 CONFIG_VALUE_TYPE(LogTank, "file|console");
 CONFIG_VALUE_TYPE(TimeJitter, "full|zero|off");
+CONFIG_VALUE_TYPE(StandbyMode, "off|on|preempt");
 #undef CONFIG_VALUE_TYPE
 
 base::Result<ListenAddress> parse_listen_address(std::string_view text);

@@ -28,4 +28,10 @@ LiveOptions live_options(const config::Vhost& vhost) {
     return options;
 }
 
+StandbyOptions standby_options(const config::VhostPublish& publish) {
+    return {.mode = publish.standby,
+            .timeout_ms = publish.standby_timeout,
+            .max = static_cast<size_t>(publish.standby_max)};
+}
+
 }  // namespace live

@@ -30,4 +30,17 @@ struct LiveOptions {
 
 LiveOptions live_options(const config::Vhost& vhost);
 
+using config::StandbyMode;
+
+// Whether and how a publisher waits while another one has the name.
+struct StandbyOptions {
+    StandbyMode mode = StandbyMode::kOff;
+    int64_t timeout_ms = 2'000;  // without a frame, until the active publisher is frozen
+    size_t max = 4;              // waiting publishers of one stream
+
+    bool enabled() const { return mode != StandbyMode::kOff; }
+};
+
+StandbyOptions standby_options(const config::VhostPublish& publish);
+
 }  // namespace live

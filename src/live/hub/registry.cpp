@@ -11,6 +11,13 @@ constexpr int64_t kHousekeepingMs = 100;
 // Memory is counted when frames arrive. Memory released later is noticed within this many passes: of thousands of
 // streams each pass counts a part.
 constexpr int64_t kRecountPasses = 10;
+// How long viewers wait at least, whatever rejoin_timeout says, while a standby publisher sends: its keyframe is due.
+constexpr int64_t kStandbyWaitMs = 30'000;
+
+int64_t viewer_patience_ms(const Stream& stream, int64_t now_ms) {
+    const int64_t rejoin_ms = stream.options().rejoin_timeout_ms;
+    return stream.awaits_standby(now_ms) ? std::max(rejoin_ms, kStandbyWaitMs) : rejoin_ms;
+}
 }  // namespace
 
 Registry::Registry() : instance_(runtime::new_context_id()) {}
@@ -56,6 +63,10 @@ void Registry::notify_unpublished(Stream& stream) const {
     for (auto* watcher : watchers_) watcher->stream_unpublished(stream);
 }
 
+void Registry::notify_standby(Stream& stream, const StandbyChange& change) const {
+    for (auto* watcher : watchers_) watcher->standby_changed(stream, change);
+}
+
 size_t Registry::memory() const {
     size_t bytes = memory_;
     for (const MemoryHolder* holder : holders_) bytes += holder->memory();
@@ -90,7 +101,7 @@ void Registry::end_orphans(int64_t now_ms) {
     std::vector<base::Ref<Stream>> orphans;
     for (const auto& [key, stream] : streams_) {
         int64_t since = stream->unpublished_since_ms();
-        if (since > 0 && !stream->published() && now_ms - since >= stream->options().rejoin_timeout_ms &&
+        if (since > 0 && !stream->published() && now_ms - since >= viewer_patience_ms(*stream, now_ms) &&
             stream->viewer_count() > 0)
             orphans.push_back(base::Ref<Stream>(stream));
     }

@@ -15,14 +15,29 @@ namespace live {
 
 // A follower of published streams: recorders, segmenters. Must not yield. In stream_published the stream has no frame
 // yet; a sink subscribed there gets every frame.
+struct StandbyChange {
+    PublisherFacts publisher;
+    int priority = 0;
+    bool in_force = false;  // it has the name now; otherwise it waits
+    StandbyReason reason = StandbyReason::kBusy;
+    std::string other;  // the session that has the name, or had it before; empty: none
+};
+
 class StreamWatcher {
   public:
     virtual void stream_published(Stream& stream) = 0;
     // Its last frame is out. Another publisher may follow at once (takeover).
     virtual void stream_unpublished(Stream&) {}
+    // A publisher begins to wait, or a waiting one has taken over. A waiting one that leaves is not reported.
+    virtual void standby_changed(Stream&, const StandbyChange&) {}
 
   protected:
     ~StreamWatcher() = default;
+};
+
+struct StandbyCounters {
+    uint64_t takeovers[kStandbyReasons] = {};  // by StandbyReason
+    uint64_t refused = 0;                      // publishers, because too many wait
 };
 
 class Registry {
@@ -53,6 +68,11 @@ class Registry {
     void add_holder(MemoryHolder& holder) { holders_.push_back(&holder); }
     void remove_holder(MemoryHolder& holder) { std::erase(holders_, &holder); }
 
+    // Waiting publishers of all streams.
+    static constexpr size_t kMaxStandbys = 1'000;
+    size_t standbys() const { return standbys_; }
+    const StandbyCounters& standby_counters() const { return standby_counters_; }
+
     // The watcher must live until unwatch().
     void watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
     void unwatch(StreamWatcher& watcher) { std::erase(watchers_, &watcher); }
@@ -62,6 +82,7 @@ class Registry {
     void forget(const Stream& stream);
     void notify_published(Stream& stream) const;
     void notify_unpublished(Stream& stream) const;
+    void notify_standby(Stream& stream, const StandbyChange& change) const;
     void run_housekeeping();
     void end_orphans(int64_t now_ms);
     void enforce_memory_limit(bool recount);
@@ -76,6 +97,8 @@ class Registry {
     size_t memory_ = 0;  // of the streams
     size_t memory_limit_ = 0;
     bool memory_short_ = false;  // the limit was exceeded, and this was logged
+    size_t standbys_ = 0;
+    StandbyCounters standby_counters_;
     std::string instance_;
     runtime::Task housekeeper_;
 };

@@ -48,14 +48,20 @@ Publication::~Publication() { end(); }
 bool Publication::in_force() const { return stream_ && stream_->owner_ == owner_; }
 
 void Publication::publish(media::Frame frame, const media::SourcePackets* source) {
-    if (in_force()) stream_->publish(std::move(frame), source && !source->unknown() ? source : nullptr);
+    const media::SourcePackets* known = source && !source->unknown() ? source : nullptr;
+    if (in_force()) [[likely]]
+        stream_->publish(std::move(frame), known);
+    else if (stream_ && stream_->standby_)
+        stream_->publish_standby(*owner_, std::move(frame), known);
 }
 
 void Publication::has_absolute_times() {
     if (in_force() && stream_->options_.atc_auto) stream_->timeline_.set_mode(TimeJitter::kOff);
+    if (waits()) stream_->standby_->find(*owner_)->absolute_times = true;
 }
 
 void Publication::describe_tracks(std::vector<media::TrackName> names) {
+    if (waits()) return stream_->describe_standby(*owner_, std::move(names));
     if (!in_force()) return;
     stream_->new_tracks().describe(std::move(names));
     stream_->notify_tracks();
@@ -71,7 +77,10 @@ void Publication::pause() {
 }
 
 void Publication::end() {
-    if (in_force()) stream_->unpublish();
+    if (in_force())
+        stream_->unpublish();
+    else if (waits())
+        stream_->remove_standby(*owner_);
     stream_.reset();
     owner_ = nullptr;
 }
@@ -91,24 +100,38 @@ Stream::~Stream() {
     registry_->forget(*this);
 }
 
-base::Result<void> Stream::check_free(bool takeover) const {
+base::Result<void> Stream::check_free(bool takeover, const StandbyOptions& standby) const {
+    if (standby.enabled() && must_wait()) return check_standby(standby);
     if (owner_ && !takeover && owner_->publisher_alive())
         return base::fail(base::Code::kBusy, fmt::format("{} is being published already", key_.text()));
     return {};
 }
 
 base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover) {
-    TRY(check_free(takeover));
+    const StandbyOptions standby = owner.standby();
+    TRY(check_free(takeover, standby));
+    const int priority = standby.enabled() ? standby_priority(owner.facts().params) : 0;
+    if (standby.enabled() && must_wait()) {
+        add_standby(owner, priority, runtime::now_ms());
+        return Publication(base::Ref<Stream>(this), owner);
+    }
     if (owner_) {
         PublicationOwner* revoked = owner_;
         unpublish();
         revoked->publication_revoked("another publisher took the name over", base::CloseReason::kPublisherReplaced);
     }
+    priority_ = priority;
+    begin(owner);
+    return Publication(base::Ref<Stream>(this), owner);
+}
+
+void Stream::begin(PublicationOwner& owner) {
     owner_ = &owner;
     overdrawn_.clear();
     unpublished_since_ms_ = 0;
     const int64_t now_ms = runtime::now_ms();
     if (viewer_count() == 0) idle_since_ms_ = now_ms;
+    if (standby_) standby_->begin_active(now_ms);
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
     timeline_.restart();
     health_.restart(now_ms);
@@ -119,7 +142,6 @@ base::Result<Publication> Stream::acquire(PublicationOwner& owner, bool takeover
     if (rtp_) rtp_->restart();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
     if (registry_) registry_->notify_published(*this);
-    return Publication(base::Ref<Stream>(this), owner);
 }
 
 void Stream::revoke(std::string_view why, base::CloseReason reason) {
@@ -139,6 +161,7 @@ void Stream::unpublish() {
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
     if (rtp_) rtp_->notify_unpublished();
     if (registry_) registry_->notify_unpublished(*this);
+    if (standby_) standby_->end_active(now.ms());
 }
 
 void Stream::clear_gop() {

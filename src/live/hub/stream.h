@@ -20,6 +20,7 @@
 #include "live/hub/health.h"
 #include "live/hub/mix_queue.h"
 #include "live/hub/options.h"
+#include "live/hub/standby.h"
 #include "live/hub/stream_memory.h"
 #include "live/hub/timeline.h"
 #include "media/per_track.h"
@@ -62,6 +63,15 @@ class PublicationOwner {
     // Another publisher has the name now (kPublisherReplaced), or the stream exceeds its memory limit (kFlood). The
     // publication is void; the owner must end soon.
     virtual void publication_revoked(std::string_view why, base::CloseReason reason) = 0;
+    // Enabled: while another publisher has the name its publication waits instead of being refused, and it may have to
+    // wait again later. A publisher of frames need not know which of the two is the case.
+    virtual StandbyOptions standby() const { return {}; }
+    // Another publisher has the name now, and the publication waits.
+    virtual void publication_waits() {}
+    // The publication that waited has the name now; its next frame is the first.
+    virtual void publication_in_force() {}
+    // A keyframe of the waiting publication is wanted soon, with which it takes over. Repeated every second.
+    virtual void standby_keyframe_wanted() {}
 
   protected:
     ~PublicationOwner() = default;
@@ -76,6 +86,12 @@ class Publication {
     ~Publication();
 
     explicit operator bool() const { return static_cast<bool>(stream_); }
+    // Another publisher has the name, and this one may take over later. Its frames are not published; where it may take
+    // over, publish() does so with a keyframe.
+    bool waits() const { return stream_ && owner_ && stream_waits(); }
+    // For a publisher that writes the RTP lane itself: a packet of that kind is there; keyframe: the first one of a
+    // keyframe. True: the publication is in force, from this packet on if it waited.
+    bool offer(media::Kind kind, bool keyframe);
     // frame.dts is the publisher's time, which does not wrap. Dropped silently after the publication was revoked.
     // source: what it came in by RTP, where Stream::packets_wanted(); null or unknown: the frame alone.
     void publish(media::Frame frame, const media::SourcePackets* source = nullptr);
@@ -94,6 +110,7 @@ class Publication {
     friend class Stream;
     Publication(base::Ref<Stream> stream, PublicationOwner& owner);
     bool in_force() const;
+    bool stream_waits() const;
     base::Ref<Stream> stream_;
     PublicationOwner* owner_ = nullptr;
 };
@@ -149,10 +166,14 @@ class Stream : public base::RefCounted<Stream> {
     const LiveOptions& options() const { return options_; }
     void set_options(const LiveOptions& options) { options_ = options; }
 
-    // kBusy while another publisher is alive, unless takeover.
-    base::Result<void> check_free(bool takeover) const;
-    // The same, and acquires the stream.
+    // kBusy while another publisher is alive, unless takeover; with standby enabled when too many wait.
+    base::Result<void> check_free(bool takeover, const StandbyOptions& standby = {}) const;
+    // The same with the owner's options, and acquires the stream, or begins to wait for it.
     base::Result<Publication> acquire(PublicationOwner& owner, bool takeover);
+    // The publishers that wait; null: none does.
+    const StandbyQueue* standby() const { return standby_.get(); }
+    // Whether one of them is about to take over a stream without a publisher.
+    bool awaits_standby(int64_t now_ms) const;
     bool published() const { return owner_ != nullptr; }
     // See PublicationOwner::read_now().
     bool read_publisher() { return owner_ && owner_->read_now(); }
@@ -204,7 +225,7 @@ class Stream : public base::RefCounted<Stream> {
     bool keep_for_viewer(size_t bytes);
     void drop_for_viewer(size_t bytes) { viewer_bytes_ -= bytes; }
     // Called by the registry's housekeeping, by the clock: for work that cannot wait for the next frame.
-    bool needs_tick() const { return !mix_.empty() || !overdrawn_.empty(); }
+    bool needs_tick() const { return !mix_.empty() || !overdrawn_.empty() || standby_; }
     void tick(int64_t now_ms);
 
     void for_each_log(const std::function<void(LiveLog&)>& visit) const;
@@ -254,6 +275,24 @@ class Stream : public base::RefCounted<Stream> {
     void count_memory();
     void unpublish();
     media::TrackSet& new_tracks();
+    void begin(PublicationOwner& owner);
+    // stream_standby.cpp
+    bool must_wait() const;
+    base::Result<void> check_standby(const StandbyOptions& options) const;
+    void add_standby(PublicationOwner& owner, int priority, int64_t now_ms);
+    void remove_standby(PublicationOwner& owner);
+    bool is_standby(const PublicationOwner& owner) const { return standby_ && standby_->find(owner); }
+    void publish_standby(PublicationOwner& owner, media::Frame&& frame, const media::SourcePackets* source);
+    void keep_standby_header(PublicationOwner& owner, const media::Frame& frame);
+    void keep_standby_tracks(PublicationOwner& owner);
+    void describe_standby(PublicationOwner& owner, std::vector<media::TrackName> names);
+    bool offer_standby(PublicationOwner& owner, media::Kind kind, bool keyframe);
+    void switch_to(PublicationOwner& owner, StandbyReason reason, int64_t now_ms);
+    void check_standby_memory(PublicationOwner& owner);
+    void note_active(int64_t now_ms);
+    void tick_standby(int64_t now_ms);
+    void notify_standby(const PublicationOwner& owner, int priority, bool in_force, StandbyReason reason,
+                        std::string other);
 
     Registry* registry_;
     const base::Ref<Fanout> fanout_;  // outlives the logs
@@ -285,8 +324,11 @@ class Stream : public base::RefCounted<Stream> {
     size_t viewer_bytes_ = 0;
     size_t unchecked_bytes_ = 0;  // published since the last count of memory
     size_t counted_memory_ = 0;
-    bool memory_short_ = false;  // the limit was reached, and this was logged
-    std::string overdrawn_;      // why its publisher is to be closed; empty: it is not
+    bool memory_short_ = false;              // the limit was reached, and this was logged
+    std::string overdrawn_;                  // why its publisher is to be closed; empty: it is not
+    std::unique_ptr<StandbyQueue> standby_;  // null: no publisher waits
+    int priority_ = 0;                       // of the publisher, where standby is enabled
+    int64_t keyframe_wanted_ms_ = 0;         // of the next one that takes over
 };
 
 }  // namespace live

@@ -32,6 +32,7 @@ StreamMemory Stream::memory() const {
     held.viewers = viewer_bytes_;
     if (rtp_) held.rtp = rtp_->ring().memory();
     for (const FrameSink* sink : sinks_) held.outputs += sink->memory();
+    if (standby_) held.gop += standby_->memory();
     return held;
 }
 
@@ -106,6 +107,7 @@ void Stream::tick(int64_t now_ms) {
     base::Ref<Stream> keep(this);
     runtime::EventTime now(now_ms * 1000);
     for (media::Frame frame; mix_.pop(frame, now_ms);) deliver(frame, now);
+    if (standby_) tick_standby(now_ms);
     if (overdrawn_.empty() || !owner_) return;
     const std::string why = std::exchange(overdrawn_, {});
     PublicationOwner* revoked = owner_;

@@ -10,7 +10,7 @@
 namespace live {
 
 struct StreamMemory {
-    size_t gop = 0;        // the GOP cache, and the tracks
+    size_t gop = 0;        // the GOP cache, and the tracks, those of waiting publishers too
     size_t mix_queue = 0;  // frames that mix_correct sorts
     size_t logs = 0;       // encoded for viewers, per wire format
     size_t viewers = 0;    // what viewers that jumped have still to send of the packet they were in

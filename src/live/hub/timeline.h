@@ -26,6 +26,7 @@ class Timeline {
     static constexpr media::Time kSameJump = std::chrono::seconds(2);
 
     void set_mode(TimeJitter mode) { mode_ = mode; }
+    TimeJitter mode() const { return mode_; }
     // The next frame comes from another publisher, whose times are unrelated to the last one's.
     void restart();
     struct Corrected {
@@ -39,6 +40,8 @@ class Timeline {
     media::Time companion_time(media::Time published) const;
     // The latest time returned; 0 before the first.
     media::Time last() const { return last_; }
+    // The same of one track.
+    media::Time last(media::Kind kind, uint8_t track) const { return tracks_.at(kind, track).last; }
     // Corrected jumps, each track's counted.
     uint64_t jumps() const { return jumps_; }
 

@@ -197,7 +197,8 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     set_type(session_type(request.style));
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     // No guard is asked if the name is in use anyway.
-    if (auto free = stream_->check_free(vhost->publish.takeover); !free) return refused(free.error());
+    if (auto free = stream_->check_free(vhost->publish.takeover, live::standby_options(vhost->publish)); !free)
+        return refused(free.error());
     auto grant = admit(net::Action::kPublish, *key, *vhost);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, runtime::now_us());
@@ -210,7 +211,8 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
         publishers_.back()->watch();
     }
     session_.accept_publish(request.stream_id);
-    base::log::trace("RTMP publish: {}, {}, from {}", stream_->key().text(), session_type_name(type()), ip());
+    base::log::trace("RTMP publish: {}, {}, from {}{}", stream_->key().text(), session_type_name(type()), ip(),
+                     publishers_.back()->waits() ? ", as a standby" : "");
 }
 
 void Connection::decide_play(const ::rtmp::PlayRequest& request) {

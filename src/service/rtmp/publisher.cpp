@@ -19,7 +19,7 @@ Publisher::~Publisher() { watch_.cancel(); }
 
 base::Result<void> Publisher::acquire(live::Stream& stream) {
     publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover));
-    noted_jumps_ = stream.counters().timeline_jumps;
+    note_jumps();
     return {};
 }
 
@@ -38,7 +38,7 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
     last_media_us_ = now_us;
     pace_.note_media(now_us);
     live::Stream* stream = publication_.stream();
-    if (!stream) return;
+    if (!stream || publication_.waits()) return;
     uint64_t jumps = stream->counters().timeline_jumps;
     if (jumps == noted_jumps_ || now_us < last_note_us_ + snapshot_->global.pithy_print_ms * 1000LL) return;
     last_note_us_ = now_us;

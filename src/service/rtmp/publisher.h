@@ -27,8 +27,9 @@ class Publisher final : public live::PublicationOwner {
               int64_t now_us);
     ~Publisher();
 
-    // Acquires the stream's name; kBusy: it is in use.
+    // Acquires the stream's name, or begins to wait for it (publish.standby); kBusy: it is in use.
     base::Result<void> acquire(live::Stream& stream);
+    bool waits() const { return publication_.waits(); }
     // Keeps the gate's grant, which is released when it ends.
     void keep(net::Grant grant) { grant_ = std::move(grant); }
     // An error is the publisher's fault and ends it.
@@ -54,9 +55,12 @@ class Publisher final : public live::PublicationOwner {
     bool publisher_alive() const override;
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     bool read_now() override;
+    live::StandbyOptions standby() const override { return live::standby_options(vhost_->publish); }
+    void publication_in_force() override { note_jumps(); }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
+    void note_jumps() { noted_jumps_ = publication_.stream()->counters().timeline_jumps; }
     int64_t timeout_ms() const {
         return any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     }

@@ -155,7 +155,9 @@ std::vector<uint8_t> Publisher::report(size_t track, int64_t now_us) {
     const auto block = input.stats->report(now_us);
     writer.receiver_report(ssrc_, block ? std::span(&*block, 1) : std::span<const rtcp::ReportBlock>());
     writer.cname(ssrc_, "server");
-    if (input.kind == media::Kind::kVideo && reader_.waits_for_keyframe()) writer.pli(ssrc_, input.ssrc);
+    if (input.kind == media::Kind::kVideo &&
+        (reader_.waits_for_keyframe() || (publication_.waits() && std::exchange(wants_keyframe_, false))))
+        writer.pli(ssrc_, input.ssrc);
     bytes.resize(writer.size());
     return bytes;
 }

@@ -39,8 +39,9 @@ class Publisher final : public live::PublicationOwner {
               const std::vector<sdp::SessionTrack>& tracks, size_t dropped, bool reorders, int64_t now_us);
     ~Publisher();
 
-    // Acquires the stream's name; kBusy: it is in use.
+    // Acquires the stream's name, or begins to wait for it (publish.standby); kBusy: it is in use.
     base::Result<void> acquire(live::Stream& stream);
+    bool waits() const { return publication_.waits(); }
     // track: its index in the constructor's list. What is no RTP, or no RTCP, is dropped and counted.
     void on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t now_us);
     void on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t now_us);
@@ -65,6 +66,8 @@ class Publisher final : public live::PublicationOwner {
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
     size_t dropped_tracks() const override { return dropped_; }
+    live::StandbyOptions standby() const override { return live::standby_options(vhost_->publish); }
+    void standby_keyframe_wanted() override { wants_keyframe_ = true; }
     void publication_revoked(std::string_view why, base::CloseReason reason) override {
         owner_.on_revoked(why, reason);
     }
@@ -99,6 +102,7 @@ class Publisher final : public live::PublicationOwner {
     bool any_media_ = false;
     int64_t last_media_us_;
     uint64_t bad_packets_ = 0;
+    bool wants_keyframe_ = false;  // to take over
     convert::RtpReader reader_;
     std::vector<Input> inputs_;
     std::vector<media::Frame> frames_;  // kept to reuse its memory

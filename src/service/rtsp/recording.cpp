@@ -45,7 +45,7 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
         return base::fail(Code::kRefused, "publishing by RTSP is switched off (rtsp.publish)");
     auto stream = service_.registry().find_or_create(place.key, live::live_options(*place.vhost));
     // No guard is asked if the name is in use anyway.
-    TRY(stream->check_free(place.vhost->publish.takeover));
+    TRY(stream->check_free(place.vhost->publish.takeover, live::standby_options(place.vhost->publish)));
     auto grant =
         TRY(service_.gate().admit(visitor(net::Action::kPublish, place, url), *place.vhost, work_->socket.get()));
     const auto outcome = session_.set_tracks(::rtsp::ServerSession::Direction::kRecord, announced->tracks.size());
@@ -98,7 +98,8 @@ Connection::Message Connection::record(const Message& request) {
     work_->newcomer.leave_list();
     set_type(rtsp_publish_type());
     enter_stream(stream_->key(), true);
-    base::log::trace("RTSP publish: {}, {}, from {}", stream_text(), claimed_ ? "UDP" : "interleaved", ip());
+    base::log::trace("RTSP publish: {}, {}, from {}{}", stream_text(), claimed_ ? "UDP" : "interleaved", ip(),
+                     publisher_->waits() ? ", as a standby" : "");
     return response_to(request);
 }
 

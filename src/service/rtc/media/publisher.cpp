@@ -47,7 +47,7 @@ std::vector<live::RtpTrack> Publisher::lane_tracks() const {
 }
 
 base::Result<void> Publisher::prepare() {
-    TRY(stream_->check_free(vhost_.publish.takeover));
+    TRY(stream_->check_free(vhost_.publish.takeover, standby()));
     lane().expect(this, lane_tracks());
     return {};
 }
@@ -55,6 +55,12 @@ base::Result<void> Publisher::prepare() {
 base::Result<void> Publisher::acquire() {
     publication_ = TRY(stream_->acquire(*this, vhost_.publish.takeover));
     lane().expect_no_more(this);
+    waits_ = publication_.waits();
+    if (!waits_) enter_lane();
+    return {};
+}
+
+void Publisher::enter_lane() {
     lane().set_tracks(lane_tracks(), base::monotonic_us());
     lane().set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
@@ -66,7 +72,16 @@ base::Result<void> Publisher::acquire() {
         options.keyframe_ms = static_cast<int64_t>(rtc_.pli_for_rtmp * 1000);
         bridge_ = std::make_unique<convert::RtpToFrames>(publication_, options);
     }
-    return {};
+}
+
+void Publisher::publication_waits() {
+    waits_ = true;
+    bridge_.reset();
+}
+
+void Publisher::publication_in_force() {
+    waits_ = false;
+    enter_lane();
 }
 
 void Publisher::on_connected(int64_t now_ms) {
@@ -77,6 +92,7 @@ void Publisher::on_connected(int64_t now_ms) {
     }
     const live::StreamKey& key = stream_->key();
     session_.as_session().enter_stream(key, true);
+    if (waits_) base::log::trace("rtc-publish: {} as a standby", key.text());
     last_media_ms_ = now_ms;
     for (ReceiveTrack& track : tracks_) track.begin(now_ms);
     next_report_ms_ = now_ms + kReportEveryMs;
@@ -115,6 +131,7 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
                          track.kind() == media::Kind::kVideo ? "video" : "audio", view.ssrc(), track.ssrc());
     ++counters_.ssrc_changes;
     track.follow(view.ssrc(), now_ms);
+    if (waits_) return true;
     lane().restart_track(static_cast<size_t>(&track - tracks_.data()));
     if (track.kind() == media::Kind::kVideo) lane().request_keyframe(now_ms);
     return true;
@@ -128,7 +145,7 @@ bool Publisher::note_ssrc(uint32_t ssrc) {
 }
 
 void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
-    if (!in_force()) return;
+    if (!joined()) return;
     auto view = rtp::PacketView::parse(packet);
     if (!view) return;
     ++counters_.packets;
@@ -162,15 +179,15 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const media::Codec codec = track.format().track.codec;
     const auto payload = view.payload();
     track.on_packet(view, by_rtx, now_us);
-    bool keyframe = false;
-    if (track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload)) {
-        keyframe = true;
+    any_media_ = true;
+    last_media_ms_ = now_us / 1000;
+    const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
+    if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
+    if (keyframe) {
         if (auto info = video_info(codec, payload)) lane().note_video_info(std::move(*info));
     }
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
     lane().append(index, head, payload, now_us);
-    any_media_ = true;
-    last_media_ms_ = now_us / 1000;
 }
 
 void Publisher::make_keyframe() {
@@ -193,13 +210,13 @@ void Publisher::check_time(int64_t now_ms) {
 }
 
 void Publisher::on_tick(int64_t now_ms) {
-    if (!in_force()) return;
+    if (!joined()) return;
     check_time(now_ms);
     ask_for_missing(now_ms);
     for (ReceiveTrack& track : tracks_)
-        if (track.take_damage()) lane().request_keyframe(now_ms);
+        if (track.take_damage() && !waits_) lane().request_keyframe(now_ms);
     if (bridge_) bridge_->on_tick(now_ms);
-    lane().tick(now_ms);
+    if (!waits_) lane().tick(now_ms);
     if (now_ms >= next_twcc_ms_) send_twcc(now_ms);
     if (now_ms >= next_report_ms_) send_reports(now_ms);
 }

@@ -47,7 +47,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
 
     // Checks whether the stream's name is available now (kBusy). The publisher takes the name in on_connected(), and
     // ends the session if another publisher has it by then: an offer alone neither replaces a publisher nor reserves a
-    // name.
+    // name. With publish.standby it waits for the name: its packets are read and reported, but not published.
     base::Result<void> prepare();
 
     void on_connected(int64_t now_ms) override;
@@ -78,11 +78,17 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool publisher_alive() const override { return !closed_; }
     bool publishes_rtp() const override { return true; }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
+    live::StandbyOptions standby() const override { return live::standby_options(vhost_.publish); }
+    void publication_waits() override;
+    void publication_in_force() override;
+    void standby_keyframe_wanted() override { make_keyframe(); }
     void make_keyframe() override;
 
     live::RtpLane& lane() const { return stream_->rtp_lane(); }
     base::Result<void> acquire();
-    bool in_force() const { return static_cast<bool>(publication_); }
+    // Has the name, or waits for it.
+    bool joined() const { return static_cast<bool>(publication_); }
+    void enter_lane();
     ReceiveTrack* track_of(const rtp::PacketView& view, int64_t now_ms);
     bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
     bool note_ssrc(uint32_t ssrc);
@@ -113,6 +119,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     uint8_t mid_id_, twcc_id_;
     uint8_t fir_sequence_ = 0;
     bool closed_ = false;
+    bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
     bool any_media_ = false;
     bool wants_remb_ = false;
     int64_t last_media_ms_ = 0;

@@ -23,7 +23,7 @@ class Publisher::Feedback final : public rtcp::Visitor {
             if (report.ssrc == 0 || report.ssrc != track.ssrc()) continue;
             track.on_sender_report(report.ntp, now_us_);
             // A sender without a clock sends 0 (RFC 3550, 6.4.1).
-            if (report.ntp != 0)
+            if (report.ntp != 0 && !publisher_.waits_)
                 publisher_.lane().set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp, now_us_);
         }
     }
@@ -40,7 +40,7 @@ class Publisher::Feedback final : public rtcp::Visitor {
 };
 
 void Publisher::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
-    if (!in_force()) return;
+    if (!joined()) return;
     Feedback feedback(*this, now_us);
     const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;

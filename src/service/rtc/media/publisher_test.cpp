@@ -401,6 +401,49 @@ TEST_F(PublisherTest, AnotherOneMayNotHaveTheNameUnlessItTakesOver) {
     EXPECT_FALSE(stream->published());
 }
 
+TEST_F(PublisherTest, AStandbyLeavesTheLaneAloneUntilItTakesOverAtAKeyframe) {
+    config::Vhost with_standby = *vhost;
+    with_standby.publish.standby = config::StandbyMode::kOn;
+    vhost = &with_standby;
+    auto first = connected();
+    FakeSession other;
+    auto second = make(other);
+    ASSERT_TRUE(runtime::testing::ok(second->prepare()));
+    second->on_connected(now_us / 1000);
+    EXPECT_EQ(other.ended, "");
+    video(*first, 10, "A");
+    video(*second, 50, "eK");  // an IDR picture
+    // It continues with another SSRC, and reports its clock.
+    now_us += 1'000'000;
+    const auto changed = [&](uint16_t sequence, std::string_view payload) {
+        put(*second, packet(kVideoSsrc + 9, 102, sequence, payload));
+    };
+    changed(7, "B");
+    EXPECT_EQ(second->counters().ssrc_changes, 1u);
+    std::vector<uint8_t> report(100);
+    rtcp::Writer writer(report);
+    ASSERT_TRUE(writer.sender_report({kVideoSsrc + 9, rtp::ntp_of_unix_us(5'000'000'000), 21'000, 1, 1}));
+    report.resize(writer.size());
+    second->on_rtcp(report, now_us);
+    for (int i = 0; i < 3; ++i) second->on_tick(now_us / 1000 + i * 1000);
+    EXPECT_EQ(lane_text(), "0:A ") << "of the active publisher alone";
+    EXPECT_EQ(lane.counters().restarts, 0u);
+    EXPECT_FALSE(lane.clock(0).exact);
+    first.reset();
+    EXPECT_FALSE(stream->published());
+    changed(8, "B");
+    EXPECT_FALSE(stream->published());
+    changed(9, "eL");
+    EXPECT_TRUE(stream->published());
+    changed(10, "C");
+    EXPECT_EQ(lane_text(), "0:eL 0:C ");
+    EXPECT_TRUE(lane.published_by_rtp());
+    EXPECT_EQ(other.ended, "");
+    second.reset();
+    EXPECT_FALSE(stream->published());
+    EXPECT_EQ(stream->standby(), nullptr);
+}
+
 TEST_F(PublisherTest, OfTwoOffersTheFirstToConnectHasTheName) {
     FakeSession early, late;
     auto first = make(early), second = make(late);
