@@ -232,6 +232,7 @@ const std::vector<Line>& lines() {
         {"vhost/http_hooks/on_dvr", "", kUrls, kNoUrls},
         {"vhost/http_hooks/on_hls", "", kUrls, kNoUrls},
         {"vhost/http_hooks/on_hls_notify", "", kUrls, kNoUrls},
+        {"vhost/http_hooks/on_standby", "", kUrls, kNoUrls},
         {"vhost/http_hooks/timeout", "5000", {"10", "300000"}, no_integer({"0", "300001"})},
         {"vhost/http_hooks/retries", "3", {"0", "100"}, no_integer({"-1", "101"})},
         {"vhost/http_hooks/fail_open", "", {"on_play", "on_connect on_publish"}, {"''", "on_stop", "on_play all"}},

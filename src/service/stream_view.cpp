@@ -85,6 +85,21 @@ void add_health(StreamView& view, const live::Health& health, int64_t now_ms) {
         view.audio_ahead_ms = media::to_ms(health.newest().audio_dts - health.newest().video_dts);
 }
 
+void add_standbys(StreamView& view, const live::Stream& stream, int64_t now_ms) {
+    const live::StandbyQueue* queue = stream.standby();
+    if (!queue) return;
+    for (const live::StandbyPublisher& publisher : queue->publishers()) {
+        const live::PublisherFacts facts = publisher.owner->facts();
+        StandbyView& standby = view.standbys.emplace_back();
+        standby.id = facts.session_id;
+        standby.ip = facts.ip;
+        standby.priority = publisher.priority;
+        standby.sends = queue->is_sending(publisher, now_ms);
+        standby.waiting_ms = now_ms - publisher.since_ms;
+        if (publisher.keyframe_ms != 0) standby.keyframe_age_ms = now_ms - publisher.keyframe_ms;
+    }
+}
+
 void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     view.published = stream.published();
     view.viewers = stream.viewer_count();
@@ -96,6 +111,16 @@ void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     view.tracks = tracks_of(*stream.tracks());
     if (stream.publisher()) view.dropped_tracks = stream.publisher()->dropped_tracks();
     add_health(view, stream.health(), now_ms);
+    add_standbys(view, stream, now_ms);
+}
+
+// The session that publishes. The account knows the one that came last, which may wait, or may have waited.
+const net::Session* publisher_of(const net::StreamAccount& account, const live::Stream* stream,
+                                 const net::SessionTable& sessions) {
+    const bool account_knows = account.publisher() && !(stream && stream->standby());
+    if (!account_knows && stream && stream->publisher())
+        if (const net::Session* session = sessions.find(stream->publisher()->facts().session_id)) return session;
+    return account.publisher();
 }
 
 }  // namespace
@@ -103,14 +128,15 @@ void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
 StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions) {
     const int64_t now_ms = runtime::now_ms();
     StreamView view{.key = key};
-    if (const base::Ref<live::Stream> stream = registry.find(key)) add_live(view, *stream, now_ms);
+    const base::Ref<live::Stream> stream = registry.find(key);
+    if (stream) add_live(view, *stream, now_ms);
     if (const net::StreamAccount* account = sessions.accounts().find(key)) {
         view.id = account->id();
         view.vhost_id = account->vhost().id();
         view.clients = account->clients();
         view.traffic = account->traffic();
         view.rates = account->rates(now_ms);
-        if (const net::Session* publisher = account->publisher()) {
+        if (const net::Session* publisher = publisher_of(*account, stream.get(), sessions)) {
             view.tc_url = publisher->details().tc_url;
             view.publisher = publisher->id();
         }
@@ -122,6 +148,16 @@ StreamView view_of(const live::StreamKey& key, const live::Registry& registry, c
     // A client that multiplexes several streams on one connection is counted in only one account.
     view.clients = std::max(view.clients, view.viewers + (view.published ? 1 : 0));
     return view;
+}
+
+bool is_standby(const net::Session& session, const live::Registry& registry) {
+    const net::StreamAccount* account = session.stream_account();
+    if (registry.standbys() == 0 || !account || !net::publishes(session.type())) return false;
+    const base::Ref<live::Stream> stream = registry.find(account->key());
+    return stream && stream->standby() &&
+           std::ranges::any_of(stream->standby()->publishers(), [&](const live::StandbyPublisher& publisher) {
+               return publisher.owner->facts().session_id == session.id();
+           });
 }
 
 int64_t slowest_viewer_ms(live::Stream& stream) {

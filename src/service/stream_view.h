@@ -22,6 +22,16 @@ struct TrackView {
     std::string label{};
 };
 
+// A publisher that waits while another one has the name.
+struct StandbyView {
+    std::string id{};  // of its session
+    std::string ip{};
+    int priority = 0;
+    bool sends = false;  // frames, within standby_timeout
+    int64_t waiting_ms = 0;
+    std::optional<int64_t> keyframe_age_ms{};
+};
+
 struct StreamView {
     live::StreamKey key{};
     std::string id{};         // in the API
@@ -41,6 +51,7 @@ struct StreamView {
     std::optional<media::AudioInfo> audio{};
     std::vector<TrackView> tracks{};  // all of them; empty: there is at most one of a kind
     size_t dropped_tracks = 0;        // that the publisher sends beyond them
+    std::vector<StandbyView> standbys{};
     // Of the last groups of pictures.
     double bitrate = 0;     // bit/s
     double frame_rate = 0;  // video frames a second
@@ -51,6 +62,9 @@ struct StreamView {
 
 // Does not yield.
 StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions);
+
+// Whether the session publishes, and its publication waits.
+bool is_standby(const net::Session& session, const live::Registry& registry);
 
 // How far the slowest viewer is behind, ms. Visits every viewer.
 int64_t slowest_viewer_ms(live::Stream& stream);

@@ -44,6 +44,7 @@ struct SessionView {
     Traffic traffic{};
     Rates rates{};
     std::optional<RtcQuality> rtc{};
+    bool standby = false;  // it publishes, and waits for the name; set by those who know the stream
 };
 
 }  // namespace net

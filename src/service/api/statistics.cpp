@@ -124,6 +124,23 @@ void put_traffic(JsonText& out, const net::Traffic& traffic, const net::Rates& r
     out.close();
 }
 
+// Where publishers wait.
+void put_standbys(JsonText& out, const std::vector<StandbyView>& standbys) {
+    if (standbys.empty()) return;
+    out.open_list("standbys");
+    for (const StandbyView& standby : standbys) {
+        out.open();
+        out.field("cid", standby.id);
+        out.field("ip", standby.ip);
+        out.field("priority", standby.priority);
+        out.field("state", standby.sends ? "ready" : "silent");
+        out.field("waiting_ms", standby.waiting_ms);
+        if (standby.keyframe_age_ms) out.field("keyframe_age_ms", *standby.keyframe_age_ms);
+        out.close();
+    }
+    out.close_list();
+}
+
 void put_stream(JsonText& out, const StreamView& stream) {
     out.field("id", stream.id);
     out.field("name", stream.key.name);
@@ -145,6 +162,7 @@ void put_stream(JsonText& out, const StreamView& stream) {
     put_audio(out, stream.audio);
     put_tracks(out, stream.tracks);
     if (stream.dropped_tracks > 0) out.field("dropped_tracks", stream.dropped_tracks);
+    put_standbys(out, stream.standbys);
     put_memory(out, stream);
 }
 
@@ -164,6 +182,7 @@ void put_session(JsonText& out, const net::SessionView& session) {
     out.field("publish", net::publishes(session.type));
     out.field("alive", static_cast<double>(session.alive_ms) / 1000);
     put_traffic(out, session.traffic, session.rates);
+    if (session.standby) out.field("standby", true);
     if (session.rtc) put_quality(out, *session.rtc);
 }
 
@@ -387,7 +406,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
         const net::Session& session = sessions_.at(index);
         if (session.stream_account() && page->has(seen++)) {
             list.text().open();
-            put_session(list.text(), session.view());
+            put_session(list.text(), view_of_client(session));
             list.text().close();
             TRY(list.next());
         } else {
@@ -395,6 +414,12 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
         }
     }
     return list.send(response, seen);
+}
+
+net::SessionView Statistics::view_of_client(const net::Session& session) const {
+    net::SessionView view = session.view();
+    view.standby = is_standby(session, registry_);
+    return view;
 }
 
 base::Result<void> Statistics::selected_clients(Request& request, Response& response, const Page& page) {
@@ -432,7 +457,7 @@ base::Result<void> Statistics::selected_clients(Request& request, Response& resp
         const net::Session* session = sessions_.find(rows->clients[index].id);
         if (!session || !session->stream_account()) continue;
         list.text().open();
-        put_session(list.text(), session->view());
+        put_session(list.text(), view_of_client(*session));
         list.text().close();
         TRY(list.next());
     }
@@ -442,7 +467,7 @@ base::Result<void> Statistics::selected_clients(Request& request, Response& resp
 base::Result<void> Statistics::client(Request& request, Response& response) {
     const net::Session* session = sessions_.find(request.capture("id"));
     if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
-    return send_one(response, identity_, "client", [&](JsonText& out) { put_session(out, session->view()); });
+    return send_one(response, identity_, "client", [&](JsonText& out) { put_session(out, view_of_client(*session)); });
 }
 
 }  // namespace service::api

@@ -58,6 +58,7 @@ class Statistics {
     base::Result<void> selected_streams(Request& request, Response& response, const Page& page);
     base::Result<void> stream(Request& request, Response& response);
     base::Result<void> clients(Request& request, Response& response);
+    net::SessionView view_of_client(const net::Session& session) const;
     base::Result<void> selected_clients(Request& request, Response& response, const Page& page);
     base::Result<void> client(Request& request, Response& response);
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;

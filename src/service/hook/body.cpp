@@ -92,6 +92,16 @@ std::string hls_body(const Identity& identity, const net::Visitor& publisher, co
     return base::to_text(body);
 }
 
+std::string standby_body(const Identity& identity, const net::Visitor& publisher, const live::StandbyChange& change) {
+    Json body = of_publisher("on_standby", identity, publisher);
+    body["state"] = change.in_force ? "active" : "waiting";
+    body["priority"] = change.priority;
+    body["reason"] = live::standby_reason_name(change.reason);
+    body["other_id"] = change.other;
+    add_stream(body, publisher);
+    return base::to_text(body);
+}
+
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,
                        std::string_view ts_url) {
     // Escaped for a URL's path. [param] is left as it is, because it is a query.

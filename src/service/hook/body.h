@@ -1,9 +1,11 @@
 #pragma once
-// The JSON bodies sent to hooks: field names and their order are those of SRS (INTERFACE.md, "Hooks"). Pure.
+// The JSON bodies sent to hooks: field names and their order are those of SRS (INTERFACE.md, "Hooks"); on_standby is
+// our own. Pure.
 
 #include <string>
 
 #include "live/hub/events.h"
+#include "live/hub/registry.h"
 #include "net/access/gate.h"
 #include "service/hook/stats.h"
 
@@ -22,6 +24,8 @@ std::string client_body(Hook hook, const Identity& identity, const net::Visitor&
 // publisher: the current or last publisher; if it is not known, only vhost, app and stream are set.
 std::string dvr_body(const Identity& identity, const net::Visitor& publisher, const live::RecordingDone& event);
 std::string hls_body(const Identity& identity, const net::Visitor& publisher, const live::SegmentDone& event);
+// on_standby. publisher: the one whose state changed.
+std::string standby_body(const Identity& identity, const net::Visitor& publisher, const live::StandbyChange& change);
 
 // on_hls_notify: the URL with its variables substituted.
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,

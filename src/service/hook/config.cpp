@@ -35,6 +35,8 @@ void add_rows(std::vector<config::Row>& rows) {
          "URLs fetched when an HLS segment is complete, to fill a cache. [server_id], "
          "[service_id], [app], [stream], [param] and [ts_url] are replaced.",
          "http://127.0.0.1:8085/api/v1/hls/[server_id]/[app]/[stream]/[ts_url][param]");
+    urls("on_standby", &H::on_standby,
+         "URLs notified when a publisher begins to wait as a standby, and when a standby takes over.", kStreams);
     rows.push_back(row(scope, "timeout", &H::timeout, milliseconds(10, 300'000), kLive,
                        "A call without a complete response within this time, the connection included, has "
                        "failed."));

@@ -19,6 +19,7 @@ struct VhostConfig {
     std::vector<std::string> on_dvr{};
     std::vector<std::string> on_hls{};
     std::vector<std::string> on_hls_notify{};
+    std::vector<std::string> on_standby{};
     int timeout = 5'000;
     int retries = 3;
     std::vector<std::string> fail_open{};  // names of hooks

@@ -48,6 +48,13 @@ TEST(HookBody, AllFieldsInTheirOrder) {
     EXPECT_EQ(body(Hook::kOnStop), expected("on_stop", stream + ids));
     EXPECT_EQ(dvr_body(kIdentity, visitor(), {{"__defaultVhost__", "live", "cam"}, "./a.flv", 1, 2}),
               expected("on_dvr", stream + R"("cwd":"/srv","file":"./a.flv",)" + ids));
+    live::StandbyChange change;
+    change.priority = 2;
+    change.in_force = true;
+    change.reason = live::StandbyReason::kFrozen;
+    change.other = "efgh5678";
+    const std::string change_fields = R"("state":"active","priority":2,"reason":"frozen","other_id":"efgh5678",)";
+    EXPECT_EQ(standby_body(kIdentity, visitor(), change), expected("on_standby", stream + change_fields + ids));
     live::SegmentDone segment{{"__defaultVhost__", "live", "cam"},
                               "./html/live/cam-7.ts",
                               "cam-7.ts",

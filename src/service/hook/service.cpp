@@ -51,6 +51,8 @@ const std::vector<std::string>& urls_of(Hook hook, const VhostConfig& hooks) {
             return hooks.on_dvr;
         case Hook::kOnHls:
             return hooks.on_hls;
+        case Hook::kOnStandby:
+            return hooks.on_standby;
         case Hook::kOnHlsNotify:
             break;
     }
@@ -64,10 +66,12 @@ std::string working_directory() {
 
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, std::string service_id)
+Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
+                 std::string service_id)
     : snapshot_(std::move(snapshot)),
       gate_(gate),
       events_(events),
+      registry_(registry),
       identity_{snapshot_->global.server_id, std::move(service_id), working_directory()},
       caller_(stats_),
       reporter_(caller_, stats_) {}
@@ -77,6 +81,7 @@ Service::~Service() { stop(); }
 Result<void> Service::start() {
     gate_.add(*this);
     events_.subscribe(*this);
+    registry_.watch(*this);
     started_ = true;
     return {};
 }
@@ -86,6 +91,7 @@ void Service::stop() {
     started_ = false;
     gate_.remove(*this);
     events_.unsubscribe(*this);
+    registry_.unwatch(*this);
     ends_.send_all();
     reporter_.stop(kStopMs);
 }
@@ -171,6 +177,18 @@ void Service::on_segment(const live::SegmentDone& event) {
     for (const std::string& pattern : hooks->on_hls_notify)
         urls.push_back(notify_url(pattern, identity_, publisher, event.url));
     report(Hook::kOnHlsNotify, *hooks, urls, "", publisher.id);
+}
+
+// A stream that the server itself pulls has no visitor.
+void Service::standby_changed(live::Stream& stream, const live::StandbyChange& change) {
+    const VhostConfig* hooks = hooks_of(stream.key().vhost);
+    if (!hooks || hooks->on_standby.empty()) return;
+    net::Visitor publisher = publishers_.find(stream.key(), change.publisher.session_id);
+    if (publisher.ip.empty()) {
+        publisher.ip = change.publisher.ip;
+        publisher.tc_url = change.publisher.tc_url;
+    }
+    report(Hook::kOnStandby, *hooks, hooks->on_standby, standby_body(identity_, publisher, change), publisher.id);
 }
 
 }  // namespace service::hook

@@ -1,6 +1,7 @@
 #pragma once
 // http_hooks: queries HTTP servers whether a client may connect, publish or play, in the client's own coroutine, and
-// reports ends, recordings and segments to them. It is a Guard of the gate and a listener of the live events.
+// reports ends, recordings, segments and changes of standby publishers to them. It is a Guard of the gate, a listener
+// of the live events and a watcher of the streams.
 
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "config/snapshot.h"
 #include "live/hub/events.h"
+#include "live/hub/registry.h"
 #include "net/access/gate.h"
 #include "runtime/loop/log_limit.h"
 #include "service/hook/body.h"
@@ -20,10 +22,11 @@
 
 namespace service::hook {
 
-class Service final : public net::Guard, private live::EventListener {
+class Service final : public net::Guard, private live::EventListener, private live::StreamWatcher {
   public:
-    // service_id: of this run. Gate and events must outlive it.
-    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, std::string service_id);
+    // service_id: of this run. Gate, events and registry must outlive it.
+    Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
+            std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -45,6 +48,8 @@ class Service final : public net::Guard, private live::EventListener {
     void on_file_ending(const live::FileEnding& event) override { ends_.file_ending(event.publisher); }
     void on_file_ended(const live::FileEnded& event) override { ends_.file_ended(event.publisher); }
     void on_segment(const live::SegmentDone& event) override;
+    void stream_published(live::Stream&) override {}
+    void standby_changed(live::Stream& stream, const live::StandbyChange& change) override;
     void report_end(const EndReports::Report& end);
     // Null: the vhost has no hooks.
     const VhostConfig* hooks_of(const std::string& vhost) const;
@@ -54,6 +59,7 @@ class Service final : public net::Guard, private live::EventListener {
     config::SnapshotPtr snapshot_;
     net::Gate& gate_;
     live::Events& events_;
+    live::Registry& registry_;
     Identity identity_;
     HookStats stats_;
     Caller caller_;

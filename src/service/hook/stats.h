@@ -18,9 +18,11 @@ enum class Hook : uint8_t {
     kOnDvr,
     kOnHls,
     kOnHlsNotify,
+    kOnStandby,
 };
-inline constexpr std::array<std::string_view, 9> kHookNames = {
-    "on_connect", "on_close", "on_publish", "on_unpublish", "on_play", "on_stop", "on_dvr", "on_hls", "on_hls_notify"};
+inline constexpr std::array<std::string_view, 10> kHookNames = {
+    "on_connect", "on_close", "on_publish", "on_unpublish",  "on_play",
+    "on_stop",    "on_dvr",   "on_hls",     "on_hls_notify", "on_standby"};
 constexpr std::string_view hook_name(Hook hook) { return kHookNames[static_cast<size_t>(hook)]; }
 
 struct HookCounters {

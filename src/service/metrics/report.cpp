@@ -69,6 +69,7 @@ base::Result<std::string> Report::make(const Identity& identity, const ServerCon
     closed(text);
     loop(text);
     operations(text);
+    standbys(text);
     latency(text);
     disk(text);
     for (const auto& write_metrics : offers_.metrics) write_metrics(text);
@@ -222,6 +223,19 @@ void Report::operations(Text& text) const {
                 static_cast<int>(operations.load.level));
     text.single("srs_overload_refused_total", Type::kCounter, "Players refused at the level dying.",
                 number(operations.load.refused));
+}
+
+void Report::standbys(Text& text) const {
+    const live::StandbyCounters& counters = registry_.standby_counters();
+    text.single("srs_standby_publishers", Type::kGauge, "Publishers that wait for the name of a stream.",
+                number(registry_.standbys()));
+    text.family("srs_standby_takeovers_total", Type::kCounter,
+                "Waiting publishers that took over, by what had happened to the active one.");
+    for (const auto reason : {live::StandbyReason::kLeft, live::StandbyReason::kFrozen, live::StandbyReason::kPriority})
+        text.sample({{"reason", live::standby_reason_name(reason)}},
+                    number(counters.takeovers[static_cast<size_t>(reason)]));
+    text.single("srs_standby_refused_total", Type::kCounter, "Publishers refused because too many wait.",
+                number(counters.refused));
 }
 
 void Report::latency(Text& text) const {

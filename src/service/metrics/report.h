@@ -41,6 +41,7 @@ class Report {
     void closed(Text& text) const;
     base::Result<void> clients(Text& text);
     base::Result<void> streams(Text& text, size_t limit);
+    void standbys(Text& text) const;
     void latency(Text& text) const;
     static void udp(Text& text);
 
