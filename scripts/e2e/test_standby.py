@@ -8,6 +8,7 @@ import time
 import pytest
 
 from lib import api, ffmpeg, flv, hls, hooks, http, media, mediamtx, publishing, rtc, rtc_aiortc, rtmp, rtsp
+from lib.camera import Camera
 from lib.server import run_once
 from lib.timing import scaled, wait_until
 
@@ -247,6 +248,24 @@ def test_preempt(start, tool):
     preferred.process.kill()
     third = wait_active(server, other_than=second)
     assert third in [entry["cid"] for entry in found], f"a waiting one takes over: {third} of {found}"
+
+
+def test_a_camera_and_an_encoder_stand_in_for_each_other(start, tool):
+    """A camera that the server pulls from is a publisher, too."""
+    tags = media.from_keyframe(media.with_b_frames())[:400]
+    with Camera(tags) as camera:
+        server = start(vhost=f"ingest one {{ enabled on; input {{ type rtsp; url {camera.url()}; }} }}")
+        first = wait_active(server)
+        encoder = tool(by_rtmp(server, "red"))
+        wait_standbys(server, 1)
+        port = camera.port
+    second = wait_active(server, other_than=first)
+    with Camera(tags, port=port):
+        (waiting,) = wait_standbys(server, 1)
+        assert active(server) == second, f"the camera that is back waits: {stream(server)}"
+        encoder.process.kill()
+        third = wait_active(server, other_than=second)
+        assert third == waiting["cid"], f"the camera should take over: {third}, {waiting}"
 
 
 def test_hooks_api_and_metrics(start, tool):
