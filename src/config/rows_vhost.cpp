@@ -88,7 +88,7 @@ void add_publish(std::vector<Row>& rows) {
     rows.push_back(row(scope, "standby", &P::standby, StandbyMode::kOff, none(), kLive,
                        "A second publisher of a stream waits, and takes over at a keyframe when the first one ends or "
                        "freezes; preempt: also when its priority (?priority=2) is higher. See doc/standby.md."));
-    rows.push_back(row(scope, "standby_timeout", &P::standby_timeout, 2'000, milliseconds(100, 3'600'000), kLive,
+    rows.push_back(row(scope, "standby_timeout", &P::standby_timeout, 2'000, milliseconds(500, 3'600'000), kLive,
                        "A publisher that sends no video frame for this time, or no audio where there is no video, is "
                        "frozen: a standby takes over."));
     rows.push_back(row(scope, "standby_max", &P::standby_max, 4, count(1, 16), kLive,

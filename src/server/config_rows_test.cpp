@@ -168,7 +168,7 @@ const std::vector<Line>& lines() {
         {"vhost/publish/kickoff_for_idle", "0", {"1", "86400"}, no_integer({"-1"})},
         {"vhost/publish/takeover", "off", kSwitchOff, kNoSwitch},
         {"vhost/publish/standby", "off", {"on", "preempt"}, {"no", "1", "''"}},
-        {"vhost/publish/standby_timeout", "2000", {"100", "3600000"}, no_integer({"99"})},
+        {"vhost/publish/standby_timeout", "2000", {"500", "3600000"}, no_integer({"499"})},
         {"vhost/publish/standby_max", "4", {"1", "16"}, no_integer({"0", "17"})},
         {"vhost/http_remux/enabled", "off", kSwitchOff, kNoSwitch},
         {"vhost/http_remux/fast_cache", "0", {"30", "600"}, no_integer({"-1"})},

@@ -1,5 +1,6 @@
 #include "live/hub/options.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace live {
@@ -28,9 +29,12 @@ LiveOptions live_options(const config::Vhost& vhost) {
     return options;
 }
 
-StandbyOptions standby_options(const config::VhostPublish& publish) {
+StandbyOptions standby_options(const config::Vhost& vhost) {
+    const config::VhostPublish& publish = vhost.publish;
+    // Publishers are read as seldom as that: what has not been read is not missing.
+    const int read_ms = std::max(vhost.play.mw_latency, publish.mr ? publish.mr_latency : 0);
     return {.mode = publish.standby,
-            .timeout_ms = publish.standby_timeout,
+            .timeout_ms = std::max(publish.standby_timeout, 2 * read_ms),
             .max = static_cast<size_t>(publish.standby_max)};
 }
 

@@ -41,6 +41,6 @@ struct StandbyOptions {
     bool enabled() const { return mode != StandbyMode::kOff; }
 };
 
-StandbyOptions standby_options(const config::VhostPublish& publish);
+StandbyOptions standby_options(const config::Vhost& vhost);
 
 }  // namespace live

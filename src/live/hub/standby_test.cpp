@@ -46,6 +46,21 @@ TEST(StandbyPriority, ComesFromTheUrl) {
         EXPECT_EQ(standby_priority(none), 0) << none;
 }
 
+TEST(StandbyOptions, TheTimeoutIsAboveTheTimeBetweenTwoReads) {
+    config::Vhost vhost;
+    vhost.publish.standby = StandbyMode::kOn;
+    vhost.publish.standby_timeout = 2'000;
+    vhost.publish.mr_latency = 4'000;
+    vhost.play.mw_latency = 350;
+    EXPECT_EQ(standby_options(vhost).timeout_ms, 2'000);
+    vhost.play.mw_latency = 1'500;
+    EXPECT_EQ(standby_options(vhost).timeout_ms, 3'000);
+    vhost.publish.mr = true;
+    EXPECT_EQ(standby_options(vhost).timeout_ms, 8'000);
+    EXPECT_TRUE(standby_options(vhost).enabled());
+    EXPECT_FALSE(standby_options(config::Vhost()).enabled());
+}
+
 TEST_F(StandbyQueueTest, BeginsAtAKeyframe) {
     StandbyPublisher& one = add(a);
     EXPECT_FALSE(queue.note(one, Kind::kAudio, false, now)) << "video may follow";

@@ -197,7 +197,7 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     set_type(session_type(request.style));
     stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
     // No guard is asked if the name is in use anyway.
-    if (auto free = stream_->check_free(vhost->publish.takeover, live::standby_options(vhost->publish)); !free)
+    if (auto free = stream_->check_free(vhost->publish.takeover, live::standby_options(*vhost)); !free)
         return refused(free.error());
     auto grant = admit(net::Action::kPublish, *key, *vhost);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());

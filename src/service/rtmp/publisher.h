@@ -55,7 +55,7 @@ class Publisher final : public live::PublicationOwner {
     bool publisher_alive() const override;
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     bool read_now() override;
-    live::StandbyOptions standby() const override { return live::standby_options(vhost_->publish); }
+    live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void publication_in_force() override { note_jumps(); }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 

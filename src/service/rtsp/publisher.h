@@ -66,7 +66,7 @@ class Publisher final : public live::PublicationOwner {
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
     size_t dropped_tracks() const override { return dropped_; }
-    live::StandbyOptions standby() const override { return live::standby_options(vhost_->publish); }
+    live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void standby_keyframe_wanted() override { wants_keyframe_ = true; }
     void publication_revoked(std::string_view why, base::CloseReason reason) override {
         owner_.on_revoked(why, reason);

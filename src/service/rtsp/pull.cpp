@@ -97,7 +97,7 @@ Result<void> Pull::attempt() {
     if (!vhost) return fail(Code::kNotFound, "the vhost is gone");
     auto stream = owner_.registry().find_or_create(task_.stream, live::live_options(*vhost));
     // A camera is not asked for what could not be published.
-    TRY(stream->check_free(false, live::standby_options(vhost->publish)));
+    TRY(stream->check_free(false, live::standby_options(*vhost)));
     PullSource source = task_.source;
     for (int redirects = 0;; ++redirects) {
         PullConnection connection(*this, owner_, source, snapshot, *vhost, stream);

@@ -45,7 +45,7 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
         return base::fail(Code::kRefused, "publishing by RTSP is switched off (rtsp.publish)");
     auto stream = service_.registry().find_or_create(place.key, live::live_options(*place.vhost));
     // No guard is asked if the name is in use anyway.
-    TRY(stream->check_free(place.vhost->publish.takeover, live::standby_options(place.vhost->publish)));
+    TRY(stream->check_free(place.vhost->publish.takeover, live::standby_options(*place.vhost)));
     auto grant =
         TRY(service_.gate().admit(visitor(net::Action::kPublish, place, url), *place.vhost, work_->socket.get()));
     const auto outcome = session_.set_tracks(::rtsp::ServerSession::Direction::kRecord, announced->tracks.size());

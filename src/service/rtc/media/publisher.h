@@ -78,7 +78,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool publisher_alive() const override { return !closed_; }
     bool publishes_rtp() const override { return true; }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
-    live::StandbyOptions standby() const override { return live::standby_options(vhost_.publish); }
+    live::StandbyOptions standby() const override { return live::standby_options(vhost_); }
     void publication_waits() override;
     void publication_in_force() override;
     void standby_keyframe_wanted() override { make_keyframe(); }
