@@ -227,8 +227,10 @@ def test_priorities(start, tool):
     tool(by_rtmp(server, "green"))
     wait_standbys(server, 1)
     tool(by_rtsp(server, "blue", "?priority=2"))
-    found = wait_standbys(server, 2)
-    assert [entry["priority"] for entry in found] == [0, 2], f"priorities from the URLs: {found}"
+    wait_standbys(server, 2)
+    tool(by_whip(server, "white", "?priority=-3"))
+    found = wait_standbys(server, 3)
+    assert [entry["priority"] for entry in found] == [0, 2, -3], f"priorities from the URLs: {found}"
     time.sleep(2 * TIMEOUT_MS / 1000)
     assert active(server) == first, f"standby on: a higher priority does not interrupt the active one: {stream(server)}"
     one.process.kill()
