@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hex_testing.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
 #include "protocol/rtcp/writer.h"
@@ -126,6 +127,37 @@ TEST_F(RtspPublisher, ReportsWhatItReceived) {
     EXPECT_EQ(report[1], rtcp::kReceiverReport);
     EXPECT_EQ(rtp::get_u32(report.data() + 8), 7u) << "of the publisher's SSRC";
     EXPECT_EQ(rtp::get_u32(report.data() + 12) & 0xffffff, 2u) << "two packets are lost";
+}
+
+TEST_F(RtspPublisher, AStandbyIsAskedForAKeyframeWhenItIsNext) {
+    make(false);
+    config::Vhost vhost = snapshot_->vhosts.front();
+    vhost.publish.standby = config::StandbyMode::kOn;
+    sdp::SessionTrack track;
+    track.format.codec = Codec::kH264;
+    Publisher standby(owner_, snapshot_, vhost, {track}, 0, false, 0);
+    ASSERT_TRUE(runtime::testing::ok(standby.acquire(*stream_)));
+    EXPECT_TRUE(standby.waits());
+    const std::vector<uint8_t> units[] = {base::hex("6742c01ed890280bfe5c0440000003004000000c83c58b8980"),
+                                          base::hex("68c888cb20"), base::hex("65888400")};
+    for (uint16_t i = 0; i < std::size(units); ++i) {
+        auto datagram = packet(i, {reinterpret_cast<const char*>(units[i].data()), units[i].size()});
+        datagram[1] |= i == 2 ? 0x80 : 0;
+        std::fill_n(datagram.begin() + 4, 4, uint8_t{0});  // one timestamp
+        standby.on_rtp(0, datagram, 1'000);
+    }
+    const auto has_pli = [&] {
+        const std::vector<uint8_t> report = standby.report(0, 2'000);
+        for (size_t at = 0; at + 4 <= report.size(); at += 4 + 4 * size_t{rtp::get_u16(report.data() + at + 2)})
+            if (report[at + 1] == rtcp::kPayloadFeedback) return true;
+        return false;
+    };
+    EXPECT_FALSE(has_pli());
+    publisher_.reset();
+    ASSERT_FALSE(stream_->published());
+    stream_->tick(runtime::now_ms());
+    EXPECT_TRUE(has_pli());
+    EXPECT_FALSE(has_pli()) << "once for each request";
 }
 
 TEST_F(RtspPublisher, TimeLimits) {
