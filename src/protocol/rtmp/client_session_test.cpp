@@ -99,6 +99,28 @@ TEST(RtmpClientSession, LearnsThePathOfAStream) {
     EXPECT_EQ(session.peer_path(), "a,b");
 }
 
+TEST(RtmpClientSession, IsSentToAnotherServer) {
+    Client client;
+    Server server;
+    ClientSession session(client, *parse_url("rtmp://a/live/s"), {}, 3073);
+    server.location = "rtmp://b:1936/live/s?token=a/b";
+    session.start();
+    Bytes down;
+    base::Result<void> fed;
+    for (int i = 0; i < 6 && fed; ++i) {
+        Bytes up = std::exchange(session.output(), {});
+        ASSERT_TRUE(server.session.feed(up));
+        down = server.session.take_output();
+        fed = session.feed(down);
+    }
+    ASSERT_FALSE(fed);
+    EXPECT_EQ(fed.error().code(), base::Code::kRefused);
+    EXPECT_EQ(session.location(), server.location);
+    const std::string text(down.begin(), down.end());
+    EXPECT_NE(text.find(std::string("\0\x08redirect\x02\0\x12rtmp://b:1936/live", 31)), std::string::npos)
+        << "the tcUrl for clients that know redirect alone";
+}
+
 TEST(RtmpClientSession, IsRefused) {
     for (bool publish : {false, true}) {
         Pair p(publish, 4096);

@@ -135,6 +135,17 @@ void ServerSession::refuse_play(uint32_t stream_id, std::string_view code, std::
     status(stream_id, "error", code, description);
 }
 
+void ServerSession::redirect_play(uint32_t stream_id, std::string_view url) {
+    decided(Pending::kPlay, stream_id);
+    Command notice{"onStatus", 0};
+    notice.arguments.emplace_back();
+    amf::Value information = status_object("error", "NetConnection.Connect.Rejected", "RTMP 302 Redirect");
+    const std::string_view tc_url = url.substr(0, url.substr(0, url.find('?')).rfind('/'));
+    information.append_member("ex", amf::Value::object({{"code", 302}, {"redirect", tc_url}, {"redirect2", url}}));
+    notice.arguments.push_back(std::move(information));
+    append_command(output(), kStatusChunkStream, stream_id, notice, out_chunk_size_);
+}
+
 void ServerSession::end_publish(uint32_t stream_id, std::string_view code, std::string_view description) {
     if (Stream* stream = find(stream_id)) stream->use = Use::kIdle;
     status(stream_id, "error", code, description);

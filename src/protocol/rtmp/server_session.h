@@ -107,6 +107,9 @@ class ServerSession final : private MessageSink {
     // path: the servers that the stream has passed, for a client that is a server; empty: not sent.
     void accept_play(uint32_t stream_id, bool reset, std::string_view path = {});
     void refuse_play(uint32_t stream_id, std::string_view code, std::string_view description);
+    // Refuses it with the URL of the stream at another server, as SRS does: code 302 in "ex", "redirect2" is the URL
+    // and "redirect" the tcUrl for it.
+    void redirect_play(uint32_t stream_id, std::string_view url);
     // The server ends an accepted request: another publisher took over, or the played stream has ended.
     void end_publish(uint32_t stream_id, std::string_view code, std::string_view description);
     void end_play(uint32_t stream_id);

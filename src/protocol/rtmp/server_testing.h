@@ -17,7 +17,8 @@ struct Server : ServerHandler {
     std::string log;
     bool wait = false;
     bool refuse = false;
-    std::string path;  // of what is played
+    std::string location;  // not empty: players are sent there
+    std::string path;      // of what is played
     uint32_t chunk_size = 60000;
     std::vector<Message> media;
     ConnectRequest connected;
@@ -39,6 +40,7 @@ struct Server : ServerHandler {
         log += fmt::format("play {} {} {} {} {};", r.stream_id, r.name, r.start_ms, r.duration_ms, r.reset);
         if (wait) return;
         if (refuse) return session.refuse_play(r.stream_id, "NetStream.Play.StreamNotFound", "none");
+        if (!location.empty()) return session.redirect_play(r.stream_id, location);
         session.accept_play(r.stream_id, r.reset, path);
     }
     base::Result<void> on_media(uint32_t id, Message& m) override {
