@@ -20,6 +20,7 @@
 #include "net/sessions/session.h"
 #include "protocol/prometheus/text.h"
 #include "service/identity.h"
+#include "service/locator.h"
 #include "service/push_link.h"
 #include "service/recorder.h"
 
@@ -46,6 +47,9 @@ struct Offers {
     std::vector<SegmentOffer> segments{};
     std::vector<PushOffer> pushes{};
     std::vector<FetchOffer> fetches{};
+    Locator* locator = nullptr;
+    // Whether what is published to a vhost is passed up to another server. Does not yield.
+    std::function<bool(const config::Vhost&)> passes_up{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.

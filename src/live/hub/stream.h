@@ -53,6 +53,8 @@ class PublicationOwner {
     // False when the connection is dead, though its coroutine has not noticed: another publisher may then take the
     // name.
     virtual bool publisher_alive() const = 0;
+    // True: the stream is published at another server, from which this one pulls it for its players.
+    virtual bool is_relay() const { return false; }
     // True: it writes the stream's RTP lane itself, and frames, if there are any, are converted from that.
     virtual bool publishes_rtp() const { return false; }
     // How many more tracks it sends than a stream may have; they are dropped.

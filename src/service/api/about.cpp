@@ -52,7 +52,7 @@ std::vector<Endpoint> About::endpoints() {
     add("clusters", "whether a stream is published here", "data{query:any origin:any}", &About::clusters).parameters = {
         text_parameter("ip", "of the caller"), text_parameter("vhost", "of the stream"),
         text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
-        text_parameter("coworkers", "other origins; returned unchanged")};
+        text_parameter("coworker", "how the caller reaches this server")};
     add("tests/requests", "the request as the server sees it",
         "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}",
         &About::test_request);
@@ -109,7 +109,8 @@ base::Result<void> About::clusters(Request& request, Response& response) {
     if (vhost) {
         const auto stream = registry_.find(
             {vhost->name, std::string(message.parameter("app")), std::string(message.parameter("stream"))});
-        if (stream && stream->published() && !snapshot->rtmp.listen.empty()) {
+        // A server that itself pulls the stream is not asked for it.
+        if (stream && stream->published() && !stream->publisher()->is_relay() && !snapshot->rtmp.listen.empty()) {
             const std::string api = api_address(message, snapshot->http_api.listen);
             origin = {{"ip", message.host},
                       {"port", snapshot->rtmp.listen[0].port},

@@ -1,6 +1,7 @@
 #include "service/edge/config.h"
 
 #include "config/row_builder.h"
+#include "service/cluster_block.h"
 #include "service/edge/origin.h"
 
 namespace service::edge {
@@ -42,7 +43,7 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
         takes_rtmp |= origin && origin->takes_rtmp();
     }
     if (!cluster.is_edge() || !vhost.enabled) return;
-    if (cluster.origin.empty())
+    if (cluster.origin.empty() && !vhost.get<ClusterLookup>().locates())
         checks.error(vhost, "vhost/cluster/mode",
                      "vhost " + vhost.name + " is an edge (mode remote) without an origin");
     if (cluster.token_traverse && !takes_rtmp)

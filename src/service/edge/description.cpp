@@ -14,6 +14,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         const auto edge = weak.lock();
         return edge && edge->pulls().is_fetched(key);
     });
+    parts.offers.passes_up = [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().is_edge(); };
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     parts.api_rows.add(api_row(*service, parts.identity));

@@ -21,21 +21,28 @@ bool Origins::is_up(const std::string& origin, int64_t now_ms) const {
 }
 
 void Origins::note_success(const std::string& origin) {
-    State& state = states_[origin];
+    State& state = this->state(origin);
     state.in_a_row = 0;
     state.down_until_ms = 0;
     state.problem.clear();
 }
 
 void Origins::note_failure(const std::string& origin, std::string_view problem, int64_t now_ms) {
-    State& state = states_[origin];
+    State& state = this->state(origin);
     ++state.failures;
     state.down_until_ms = now_ms + std::min(kFirstDownMs << std::min(state.in_a_row, 10u), kLongestDownMs);
     ++state.in_a_row;
     state.problem = problem;
 }
 
+Origins::State& Origins::state(const std::string& origin) {
+    if (!states_.contains(origin) && states_.size() >= configured_.size() + kMaxOthers)
+        keep(std::set<std::string>(configured_));
+    return states_[origin];
+}
+
 void Origins::keep(const std::set<std::string>& origins) {
+    configured_ = origins;
     std::erase_if(states_, [&](const auto& entry) {
         return !origins.contains(entry.first) && entry.second.pulls == 0 && entry.second.pushes == 0;
     });

@@ -13,6 +13,8 @@ namespace service::edge {
 
 class Origins {
   public:
+    // Beside those of the configuration, which keep() has been told: servers of a cluster come and go.
+    static constexpr size_t kMaxOthers = 256;
     static constexpr int64_t kFirstDownMs = 3'000, kLongestDownMs = 30'000;
 
     struct State {
@@ -29,7 +31,7 @@ class Origins {
     std::vector<std::string> order(const std::string& vhost, const std::vector<std::string>& origins, int64_t now_ms);
     void note_success(const std::string& origin);
     void note_failure(const std::string& origin, std::string_view problem, int64_t now_ms);
-    State& state(const std::string& origin) { return states_[origin]; }
+    State& state(const std::string& origin);
     bool is_up(const std::string& origin, int64_t now_ms) const;
 
     // Forgets all others, unless they are in use.
@@ -37,6 +39,7 @@ class Origins {
     const std::map<std::string, State>& states() const { return states_; }
 
   private:
+    std::set<std::string> configured_;
     std::map<std::string, State> states_;  // by their text in the configuration
     std::map<std::string, size_t> next_;   // by vhost: the index of the next one to begin with
 };

@@ -39,6 +39,17 @@ TEST(Origins, ThatFailedAreTheLastAndReturn) {
     EXPECT_EQ(origins.state("a").failures, 102u);
 }
 
+TEST(Origins, OfAClusterAreLimited) {
+    Origins origins;
+    origins.keep({"configured"});
+    origins.note_failure("configured", "x", 0);
+    origins.state("used").pulls = 1;
+    for (int i = 0; i < 10'000; ++i) origins.note_failure("pod" + std::to_string(i), "x", 0);
+    EXPECT_LE(origins.states().size(), Origins::kMaxOthers + 2);
+    EXPECT_FALSE(origins.is_up("configured", 1));
+    EXPECT_EQ(origins.state("used").pulls, 1u);
+}
+
 TEST(Origins, AreForgotten) {
     Origins origins;
     origins.note_failure("a", "x", 0);

@@ -64,10 +64,11 @@ void Pull::stop(std::string_view why, CloseReason reason) {
 void Pull::reconfigure() {
     reconfigured_ = true;
     wake_.pulse();
-    const config::Vhost* vhost = find_edge(*owner_.snapshot(), key_.vhost);
+    const config::Vhost* vhost = owner_.fetching(*owner_.snapshot(), key_.vhost);
     if (!vhost || !connection_) return;
     const auto& origins = vhost->get<VhostConfig>().origin;
-    if (std::ranges::find(origins, origin_) == origins.end())
+    const auto has = [&](const std::vector<std::string>& all) { return std::ranges::find(all, origin_) != all.end(); };
+    if (!has(origins) && !has(located_))
         connection_->close("its origin is no longer in the configuration", CloseReason::kDone);
 }
 
@@ -114,8 +115,7 @@ bool Pull::is_unwanted() {
 void Pull::run() {
     runtime::set_context_id(runtime::new_context_id());
     // A quarter more or less, so that the streams of an origin that broke do not all come at the same moment.
-    const int64_t round_ms =
-        kRoundMs * 3 / 4 + static_cast<int64_t>(std::hash<std::string>()(key_.text()) % (kRoundMs / 2));
+    const auto spread = static_cast<int64_t>(std::hash<std::string>()(key_.text()) % (kRoundMs / 2));
     while (!ending_ && !done_ && !runtime::cancelled()) {
         const int64_t began_ms = runtime::now_ms();
         reconfigured_ = false;
@@ -125,6 +125,7 @@ void Pull::run() {
         if (was_steady || ending_ || done_) continue;
         state_ = State::kPausing;
         while (!reconfigured_ && !ending_ && !is_unwanted()) {
+            const int64_t round_ms = nowhere_ ? kNowhereMs : kRoundMs * 3 / 4 + spread;
             const int64_t left_ms = began_ms + round_ms - runtime::now_ms();
             if (left_ms <= 0) break;
             auto waited = wake_.wait_next(Deadline::in_ms(left_ms));
@@ -135,15 +136,31 @@ void Pull::run() {
     owner_.pull_ended(*this);  // destroys this
 }
 
+// Those that say that they have the stream, and then the others.
+std::vector<std::string> Pull::origins_now(const config::Vhost& vhost) {
+    const auto& cluster = vhost.get<VhostConfig>();
+    located_ = owner_.locate(vhost, key_, !is_rtmp(scheme_of(cluster, by_flv_)));
+    std::vector<std::string> all = located_;
+    for (std::string& origin : owner_.origins().order(key_.vhost, cluster.origin, runtime::now_ms()))
+        if (std::ranges::find(located_, origin) == located_.end()) all.push_back(std::move(origin));
+    nowhere_ = all.empty();
+    return all;
+}
+
 bool Pull::run_round() {
     const config::SnapshotPtr snapshot = owner_.snapshot();
-    const config::Vhost* vhost = find_edge(*snapshot, key_.vhost);
+    const config::Vhost* vhost = owner_.fetching(*snapshot, key_.vhost);
     if (!vhost) {
         done_ = true;
         return false;
     }
-    for (const std::string& origin :
-         owner_.origins().order(key_.vhost, vhost->get<VhostConfig>().origin, runtime::now_ms())) {
+    const std::vector<std::string> origins = origins_now(*vhost);
+    if (ending_ || runtime::cancelled()) return false;
+    if (const auto stream = owner_.registry().find(key_); nowhere_ && stream && stream->published()) {
+        done_ = true;  // by a publisher of this server
+        return false;
+    }
+    for (const std::string& origin : origins) {
         auto ended = attempt(origin);
         if (ending_ || runtime::cancelled()) return false;
         if (ended) {
@@ -167,7 +184,7 @@ Result<void> Pull::attempt(const std::string& origin) {
     ++attempts_;
     streaming_ms_ = 0;
     const config::SnapshotPtr snapshot = owner_.snapshot();  // keeps vhost alive
-    const config::Vhost* vhost = find_edge(*snapshot, key_.vhost);
+    const config::Vhost* vhost = owner_.fetching(*snapshot, key_.vhost);
     if (!vhost) return fail(Code::kNotFound, "the vhost is no edge any more");
     const auto& cluster = vhost->get<VhostConfig>();
     auto stream = owner_.registry().find_or_create(key_, live::live_options(*vhost));

@@ -34,6 +34,10 @@ class PullOwner {
     virtual Origins& origins() = 0;
     virtual ClientTls& tls() = 0;
     virtual const Identity& identity() const = 0;
+    // The vhost of that name, if its streams are pulled; null: they are not.
+    virtual const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const = 0;
+    // The servers that have the stream now, as far as that is known beside the vhost's origins. Yields.
+    virtual std::vector<std::string> locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) = 0;
     // It is over; the last call of its coroutine. The owner destroys it.
     virtual void pull_ended(Pull& pull) = 0;
 
@@ -53,6 +57,7 @@ class Pull {
     static constexpr int64_t kConnectMs = 5'000;     // of an origin, to its answer
     static constexpr int64_t kSilenceMs = 5'000;     // an origin that sends nothing for so long is left
     static constexpr int64_t kRoundMs = 3'000;       // all origins are tried once in so long
+    static constexpr int64_t kNowhereMs = 1'000;     // where a stream is that no server has is looked up so often
     static constexpr int64_t kUnwatchedMs = 10'000;  // the stream is let go so long after its last player
     static constexpr int64_t kAskedMs = 35'000;      // players by HTTP wait for up to 30 s by default
     static constexpr int kMaxRedirects = 3;
@@ -77,6 +82,8 @@ class Pull {
     const live::StreamKey& key() const { return key_; }
     State state() const { return state_; }
     bool ending() const { return ending_; }
+    // There is no server to pull it from, as far as it is known.
+    bool is_nowhere() const { return nowhere_; }
     bool has_watchers() const { return watchers() > 0; }
     int64_t started_ms() const { return started_ms_; }       // by the loop's clock
     const std::string& origin() const { return origin_; }    // that it is connected to, or that it tries
@@ -96,6 +103,7 @@ class Pull {
     void run();
     // True: another round may begin at once, because the stream flowed for a while.
     bool run_round();
+    std::vector<std::string> origins_now(const config::Vhost& vhost);
     base::Result<void> attempt(const std::string& origin);
     void note_failure(const std::string& origin, const base::Error& error);
     size_t watchers() const;
@@ -108,7 +116,9 @@ class Pull {
     bool done_ = false;   // without a failure: nobody wants it, or another publishes the stream
     bool again_ = false;  // wanted since it was done
     bool reconfigured_ = false;
-    bool by_flv_ = false;  // its first player came by HTTP-FLV
+    bool nowhere_ = false;
+    std::vector<std::string> located_;  // by the last look-up
+    bool by_flv_ = false;               // its first player came by HTTP-FLV
     const int64_t started_ms_;
     int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked last
     int64_t watched_ms_ = 0;    // when it was last seen with players

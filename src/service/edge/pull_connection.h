@@ -38,6 +38,7 @@ class PullConnection final : private UpstreamSink, public live::PublicationOwner
     live::PublisherFacts facts() const override;
     // A publisher of this server is served before the pull.
     bool publisher_alive() const override { return false; }
+    bool is_relay() const override { return true; }
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     bool read_now() override;
     void publication_revoked(std::string_view why, base::CloseReason reason) override;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "service/cluster_block.h"
 #include "service/edge/params.h"
 
 namespace service::edge {
@@ -21,7 +22,7 @@ constexpr media::Time kTracksKnownAfter = std::chrono::milliseconds(500);
 }  // namespace
 
 bool TrackWait::may_yield(net::Action action, const config::Vhost& vhost) const {
-    return action == net::Action::kPlay && vhost.get<VhostConfig>().is_edge();
+    return action == net::Action::kPlay && pulls_.fetches(vhost);
 }
 
 // RTMP and HTTP players wait in their own services, viewers of HLS for their first segment.
@@ -45,7 +46,7 @@ Result<void> TrackWait::admit(const net::Visitor& visitor, const config::Vhost& 
 }
 
 Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-             Origins& origins, ClientTls& tls, const Identity& identity)
+             Origins& origins, ClientTls& tls, const Identity& identity, const Offers& offers)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
@@ -53,6 +54,7 @@ Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Re
       origins_(origins),
       tls_(tls),
       identity_(identity),
+      offers_(offers),
       track_wait_(*this, registry) {}
 
 Pulls::~Pulls() { stop(); }
@@ -61,10 +63,12 @@ void Pulls::start() {
     started_ = true;
     gate_.add(*this);
     gate_.add(track_wait_);
+    registry_.watch(*this);
 }
 
 void Pulls::stop() {
     if (!std::exchange(started_, false)) return;
+    registry_.unwatch(*this);
     gate_.remove(track_wait_);
     gate_.remove(*this);
     for (auto& [key, pull] : pulls_) pull->stop("the server stops", CloseReason::kServerStop);
@@ -77,15 +81,17 @@ void Pulls::reload(const config::SnapshotPtr& next) {
     const config::SnapshotPtr before = std::exchange(snapshot_, next);
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         Pull& pull = *it->second;
-        const config::Vhost* vhost = find_edge(*next, it->first.vhost);
-        const config::Vhost* old = find_edge(*before, it->first.vhost);
+        const config::Vhost* vhost = fetching(*next, it->first.vhost);
+        const config::Vhost* old = fetching(*before, it->first.vhost);
         if (!vhost) {
             pull.stop("the vhost is no edge any more", CloseReason::kDone);
             ending_.emplace(&pull, std::move(it->second));
             it = pulls_.erase(it);
             continue;
         }
-        if (!old || old->get<VhostConfig>() != vhost->get<VhostConfig>()) pull.reconfigure();
+        if (!old || old->get<VhostConfig>() != vhost->get<VhostConfig>() ||
+            old->get<ClusterLookup>() != vhost->get<ClusterLookup>())
+            pull.reconfigure();
         ++it;
     }
 }
@@ -140,8 +146,31 @@ Pull* Pulls::begin(const live::StreamKey& key) {
     return pulls_.emplace(key, std::move(pull)).first->second.get();
 }
 
+bool Pulls::fetches(const config::Vhost& vhost) const {
+    return vhost.get<VhostConfig>().is_edge() || (offers_.locator && offers_.locator->locates(vhost));
+}
+
+const config::Vhost* Pulls::fetching(const config::Snapshot& snapshot, std::string_view name) const {
+    const config::Vhost* vhost = snapshot.find_vhost(name);
+    return vhost && vhost->enabled && fetches(*vhost) ? vhost : nullptr;
+}
+
+std::vector<std::string> Pulls::locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) {
+    if (!offers_.locator || !offers_.locator->locates(vhost)) return {};
+    return offers_.locator->locate(key, by_http);
+}
+
 bool Pulls::is_fetched(const live::StreamKey& key) const {
-    return started_ && find_edge(*snapshot_, key.vhost) != nullptr;
+    const config::Vhost* vhost = started_ ? fetching(*snapshot_, key.vhost) : nullptr;
+    if (!vhost || vhost->get<VhostConfig>().is_edge()) return vhost != nullptr;
+    const auto found = pulls_.find(key);
+    return found == pulls_.end() || !found->second->is_nowhere();
+}
+
+void Pulls::stream_unpublished(live::Stream& stream) {
+    const config::Vhost* vhost = fetching(*snapshot_, stream.key().vhost);
+    if (!vhost || vhost->get<VhostConfig>().is_edge() || pulls_.contains(stream.key())) return;
+    if (players_of(stream) > 0) resume(stream.key());
 }
 
 void Pulls::resume(const live::StreamKey& key) {
@@ -151,7 +180,7 @@ void Pulls::resume(const live::StreamKey& key) {
 }
 
 Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
-    if (visitor.action != net::Action::kPlay || !vhost.get<VhostConfig>().is_edge()) return {};
+    if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
     if (has_name(visitor.forward_path, registry_.instance())) {
         ++loops_;
         return fail(CloseReason::kRefused, "this server has asked for the stream itself: that would be a loop");
@@ -164,6 +193,8 @@ Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhos
     const auto stream = registry_.find(key);
     if (stream && stream->published()) return {};
     Pull* pull = begin(key);
+    // An origin's own publisher may come.
+    if (!pull && !vhost.get<VhostConfig>().is_edge()) return {};
     if (!pull) return fail(CloseReason::kRefusedLimit, "too many streams are being asked for at the origins");
     pull->want(visitor);
     return {};

@@ -14,6 +14,8 @@
 #include "service/edge/origins.h"
 #include "service/edge/pull.h"
 #include "service/identity.h"
+#include "service/locator.h"
+#include "service/shared_parts.h"
 
 namespace service::edge {
 
@@ -36,14 +38,14 @@ class TrackWait final : public net::Guard {
     size_t waiting_ = 0;
 };
 
-class Pulls final : private PullOwner, private net::Guard {
+class Pulls final : private PullOwner, private net::Guard, private live::StreamWatcher {
   public:
     // Of pulls that have no media yet: at the limit the oldest that has no player ends.
     static constexpr size_t kMaxWithoutMedia = 1000;
 
     // The references must outlive it.
     Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-          Origins& origins, ClientTls& tls, const Identity& identity);
+          Origins& origins, ClientTls& tls, const Identity& identity, const Offers& offers);
     ~Pulls();  // stops: yields
     Pulls(const Pulls&) = delete;
 
@@ -54,7 +56,10 @@ class Pulls final : private PullOwner, private net::Guard {
 
     // Whether a published stream is one that is pulled.
     bool publishes(const live::Stream& stream) const;
-    // Whether a stream that is not published is pulled when a player asks for it.
+    // Whether the vhost's streams are pulled: it is an edge, or they are looked up.
+    bool fetches(const config::Vhost& vhost) const;
+    // Whether a stream that is not published is pulled when a player asks for it. Not if it was looked up, is nowhere,
+    // and the vhost is no edge.
     bool is_fetched(const live::StreamKey& key) const;
     // Begins a pull for players who are there already: the publisher of this server left.
     void resume(const live::StreamKey& key);
@@ -70,7 +75,12 @@ class Pulls final : private PullOwner, private net::Guard {
     Origins& origins() override { return origins_; }
     ClientTls& tls() override { return tls_; }
     const Identity& identity() const override { return identity_; }
+    const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const override;
+    std::vector<std::string> locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) override;
     void pull_ended(Pull& pull) override;
+    // Players of a stream whose publisher left get it from where it is now. Edges: Pushes.
+    void stream_published(live::Stream&) override {}
+    void stream_unpublished(live::Stream& stream) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     Pull* begin(const live::StreamKey& key);
     bool make_room();
@@ -82,6 +92,7 @@ class Pulls final : private PullOwner, private net::Guard {
     Origins& origins_;
     ClientTls& tls_;
     const Identity& identity_;
+    const Offers& offers_;
     std::map<live::StreamKey, std::unique_ptr<Pull>> pulls_;
     std::map<Pull*, std::unique_ptr<Pull>> ending_;  // whose streams may have another pull already
     TrackWait track_wait_;

@@ -22,7 +22,7 @@ class PullsTest : public runtime::testing::RuntimeTest {
     void SetUp() override {
         RuntimeTest::SetUp();
         snapshot_ = with({"127.0.0.1:1"});
-        pulls_ = std::make_unique<Pulls>(snapshot_, sessions_, registry_, gate_, origins_, tls_, identity_);
+        pulls_ = std::make_unique<Pulls>(snapshot_, sessions_, registry_, gate_, origins_, tls_, identity_, offers_);
         pulls_->start();
     }
     void TearDown() override {
@@ -66,6 +66,7 @@ class PullsTest : public runtime::testing::RuntimeTest {
     Origins origins_;
     ClientTls tls_;
     Identity identity_;
+    Offers offers_;
     std::unique_ptr<Pulls> pulls_;
 };
 
@@ -105,6 +106,70 @@ TEST_F(PullsTest, RefuseTheirOwnRequests) {
     EXPECT_EQ(own.error().close_reason(), base::CloseReason::kRefused);
     EXPECT_EQ(find("b"), nullptr);
     EXPECT_EQ(pulls_->loops(), 1u);
+}
+
+// Where the vhost is no edge: streams that another server has are pulled, others are not waited for.
+struct FakeLocator final : Locator {
+    std::map<std::string, std::string> servers;
+    std::vector<bool> by_http;
+    bool locates(const config::Vhost&) const override { return true; }
+    std::vector<std::string> locate(const base::StreamKey& stream, bool http) override {
+        by_http.push_back(http);
+        (void)runtime::sleep_ms(5).has_value();
+        const auto found = servers.find(stream.name);
+        return found == servers.end() ? std::vector<std::string>() : std::vector{found->second};
+    }
+    bool redirects(const config::Vhost&, bool) const override { return false; }
+    std::string redirect(const base::StreamKey&, bool) override { return {}; }
+};
+
+TEST_F(PullsTest, OfALocalVhostComeFromWhereTheStreamIs) {
+    FakeLocator locator;
+    locator.servers["a"] = "rtmp://127.0.0.1:2";
+    pulls_->reload(snapshot_ = with({}, "local"));
+    ASSERT_TRUE(ok(ask("a")));
+    EXPECT_EQ(find("a"), nullptr) << "nobody is asked where streams are";
+    offers_.locator = &locator;
+    EXPECT_TRUE(pulls_->is_fetched(key("a")));
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(until([&] { return find("a") && find("a")->origin() == "rtmp://127.0.0.1:2"; }));
+    EXPECT_TRUE(pulls_->is_fetched(key("a")));
+    ASSERT_TRUE(ok(ask("nowhere")));
+    EXPECT_TRUE(pulls_->is_fetched(key("nowhere"))) << "it is looked up first";
+    ASSERT_TRUE(until([&] { return find("nowhere")->is_nowhere(); }));
+    EXPECT_FALSE(pulls_->is_fetched(key("nowhere")));
+    // It is looked up again.
+    locator.servers["nowhere"] = "rtmp://127.0.0.1:2";
+    EXPECT_TRUE(until([&] { return !find("nowhere")->is_nowhere(); }));
+    EXPECT_FALSE(locator.by_http.front()) << "by the protocol of the vhost";
+    offers_.locator = nullptr;
+    pulls_->reload(snapshot_);
+    EXPECT_EQ(find("a"), nullptr);
+}
+
+TEST_F(PullsTest, OfALocalVhostEndWhenItsPublisherComes) {
+    FakeLocator locator;
+    offers_.locator = &locator;
+    pulls_->reload(snapshot_ = with({}, "local"));
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(until([&] { return find("a")->is_nowhere(); }));
+    auto stream = registry_.find_or_create(key("a"), live::live_options(vhost()));
+    LocalOwner owner;
+    auto publication = stream->acquire(owner, false);
+    ASSERT_TRUE(ok(publication));
+    EXPECT_TRUE(until([&] { return !find("a"); }));
+    publication->end();
+    offers_.locator = nullptr;
+}
+
+TEST_F(PullsTest, OfAnEdgeBeginWithTheServerThatHasTheStream) {
+    FakeLocator locator;
+    locator.servers["a"] = "rtmp://127.0.0.1:2";
+    offers_.locator = &locator;
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(until([&] { return find("a")->origin() == "127.0.0.1:1"; })) << "then those of the configuration";
+    EXPECT_NE(origins_.states().find("rtmp://127.0.0.1:2"), origins_.states().end());
+    offers_.locator = nullptr;
 }
 
 TEST_F(PullsTest, WithoutMediaHaveALimit) {

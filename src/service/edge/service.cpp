@@ -10,7 +10,7 @@ namespace service::edge {
 Service::Service(const SharedParts& parts, const config::SnapshotPtr& snapshot)
     : snapshot_(snapshot),
       token_guard_(origins_, tls_),
-      pulls_(snapshot, parts.sessions, parts.registry, parts.gate, origins_, tls_, parts.identity),
+      pulls_(snapshot, parts.sessions, parts.registry, parts.gate, origins_, tls_, parts.identity, parts.offers),
       pushes_(snapshot, parts.sessions, parts.registry, pulls_, origins_, tls_),
       gate_(parts.gate) {}
 
@@ -18,6 +18,7 @@ Service::~Service() { stop(); }
 
 base::Result<void> Service::start() {
     started_ = true;
+    keep_origins();
     gate_.add(token_guard_);  // before the guard that begins pulls
     pulls_.start();
     pushes_.start();
@@ -36,8 +37,12 @@ void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     pulls_.reload(next);
     pushes_.reload(next);
+    keep_origins();
+}
+
+void Service::keep_origins() {
     std::set<std::string> origins;
-    for (const config::Vhost& vhost : next->vhosts)
+    for (const config::Vhost& vhost : snapshot_->vhosts)
         origins.insert(vhost.get<VhostConfig>().origin.begin(), vhost.get<VhostConfig>().origin.end());
     origins_.keep(origins);
 }

@@ -31,6 +31,8 @@ class Service {
     const TokenGuard& token_guard() const { return token_guard_; }
 
   private:
+    void keep_origins();
+
     config::SnapshotPtr snapshot_;
     ClientTls tls_;
     Origins origins_;

@@ -83,6 +83,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     };
     // A request for a playlist that is not there: of a stream that is fetched it waits. Without an answer: there is
     // none.
+    base::Result<void> redirect(const config::Vhost& vhost, const std::string& path, const net::HttpRequest& request,
+                                net::HttpResponse& response);
     base::Result<void> await_fetched(const config::Vhost& vhost, const std::string& path,
                                      const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,

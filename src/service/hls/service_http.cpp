@@ -98,10 +98,26 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     }
     if (asked.output && (asked.output->view() || asked.output->publishing()))
         return playlist(asked, vhost, request, response);
+    if (!asked.output && allowed) TRY(redirect(vhost, path, request, response));
+    if (response.started()) return {};
     TRY(await_fetched(vhost, path, request, response));
     if (response.started()) return {};
     const Playlist come = find_playlist(vhost.name, path);
     return come.output ? playlist(come, vhost, request, response) : base::Result<void>();
+}
+
+// To the server that has the stream, if the vhost says so.
+base::Result<void> Service::redirect(const config::Vhost& vhost, const std::string& path,
+                                     const net::HttpRequest& request, net::HttpResponse& response) {
+    Locator* locator = offers_.locator;
+    const auto& hls = vhost.get<VhostConfig>();
+    if (!locator || !hls.enabled || !locator->redirects(vhost, true) || without_suffix(path) != path) return {};
+    const auto named = stream_of_playlist(hls, vhost.name, path);
+    if (!named) return {};
+    const std::string server = locator->redirect(*named, true);
+    if (server.empty()) return {};
+    response.header("Cache-Control", "no-store");
+    return response.redirect(302, http_redirect(server, request.message, vhost.name));
 }
 
 // The first request for a stream has it fetched; the player gets the playlist when the first segment is complete.

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "convert/flv/all_tracks.h"
 #include "live/hub/options.h"
+#include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
 #include "protocol/http/via.h"
 #include "protocol/ts/program.h"
@@ -16,6 +17,8 @@
 namespace service::http_live {
 
 namespace {
+
+constexpr int64_t kFetchPollMs = 100;  // whether a stream is fetched still
 
 convert::FlvOptions flv_options(const VhostConfig& remux) {
     return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
@@ -129,11 +132,14 @@ base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::Htt
     ++room->second.players;
     const runtime::EndWatch watch(response.client());
     const auto deadline = runtime::Deadline::in_ms(vhost.get<VhostConfig>().wait_publisher_timeout);
-    while (!stopping_) {
+    // Only for what is fetched: a look-up may find that the stream is nowhere.
+    const bool while_fetched = !vhost.get<VhostConfig>().wait_publisher;
+    while (!stopping_ && !deadline.passed()) {
         if (auto stream = find_stream(vhost, match)) return stream;
-        auto woken = room->second.published.wait_next(deadline);
-        if (woken) continue;
-        if (woken.error().code() == base::Code::kTimeout) break;
+        if (while_fetched && !offers_.is_fetched(key)) break;
+        const auto next = while_fetched ? runtime::Deadline::in_ms(kFetchPollMs) : deadline;
+        auto woken = room->second.published.wait_next(earlier(next, deadline));
+        if (woken || woken.error().code() == base::Code::kTimeout) continue;
         if (!response.peer_gone()) return std::unexpected(std::move(woken.error()));
         return std::unexpected(base::Error(base::Code::kCancelled, "closed by the peer, which waited for a publisher")
                                    .because(base::CloseReason::kPeerClosed));
@@ -143,6 +149,18 @@ base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::Htt
 
 void Service::stream_published(live::Stream& stream) {
     if (auto room = rooms_.find(stream.key()); room != rooms_.end()) room->second.published.pulse();
+}
+
+// To the server that has the stream, if the vhost says so. Its hooks are asked about the player, those of this one not.
+base::Result<void> Service::redirect(const net::HttpRequest& request, net::HttpResponse& response,
+                                     const config::Vhost& vhost, const MountMatch& match) {
+    Locator* locator = offers_.locator;
+    if (!locator || !locator->redirects(vhost, true)) return {};
+    // One who may not play is refused later, with the reason.
+    if (!net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers))) return {};
+    const std::string server = locator->redirect({vhost.name, match.app, match.stream}, true);
+    if (server.empty()) return {};
+    return response.redirect(302, http_redirect(server, request.message, vhost.name));
 }
 
 base::Result<void> Service::play(When when, net::HttpRequest& request, net::HttpResponse& response,
@@ -159,6 +177,9 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     } else {
         response.header("Cache-Control", "no-cache, no-store").header("Pragma", "no-cache");
         if (request.is_head()) return response.send_head(200, content_type(match.format));
+        // Browsers do not follow a redirect of a WebSocket.
+        if (!stream) TRY(redirect(request, response, vhost, match));
+        if (response.started()) return {};
     }
     const net::Visitor visitor = net::http_visitor(request, request.session_id, {vhost.name, match.app, match.stream},
                                                    net::SessionType::kFlvPlay);

@@ -49,6 +49,8 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     base::Result<void> handle(When when, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> play(When when, net::HttpRequest& request, net::HttpResponse& response,
                             const config::Vhost& vhost, const MountMatch& match);
+    base::Result<void> redirect(const net::HttpRequest& request, net::HttpResponse& response,
+                                const config::Vhost& vhost, const MountMatch& match);
     base::Result<base::Ref<live::Stream>> wait_for_publisher(const net::HttpRequest& request,
                                                              net::HttpResponse& response, const config::Vhost& vhost,
                                                              const MountMatch& match);

@@ -126,6 +126,8 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
                                           const config::Vhost*& vhost);
     bool must_wait();
     base::Result<net::Grant> admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost);
+    std::string redirection(const live::StreamKey& key, const config::Vhost& vhost);
+    void not_counting(int64_t waited_us);
     bool gave_up(const base::Error& error);
     bool came_from_here() const;
     std::string path_for_peer() const;

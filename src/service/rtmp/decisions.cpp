@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "net/access/access_rules.h"
 #include "runtime/loop/clock.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
@@ -100,7 +101,25 @@ bool Connection::must_wait() {
     const config::SnapshotPtr snapshot = service_.snapshot();
     const config::Vhost* vhost = nullptr;
     if (!resolve(publish ? request_->publish.name : request_->play.name, *snapshot, vhost)) return false;
+    if (!publish && service_.locator() && service_.locator()->redirects(*vhost, false)) return true;
     return service_.gate().may_yield(publish ? net::Action::kPublish : net::Action::kPlay, *vhost);
+}
+
+// The time that guards and look-ups take is not counted against the client.
+void Connection::not_counting(int64_t waited_us) {
+    if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
+    for (const auto& publisher : publishers_) publisher->postpone(waited_us);
+}
+
+// The URL of the stream at another server, to which its players are sent; empty: it is played here. The hooks of this
+// server are not asked about such a player, those of the other one are. Yields if there is a look-up.
+std::string Connection::redirection(const live::StreamKey& key, const config::Vhost& vhost) {
+    Locator* locator = service_.locator();
+    if (!locator || !locator->redirects(vhost, false) || !net::check_play(vhost, ip(), client_.page_url())) return {};
+    const int64_t began_us = runtime::now_us();
+    const std::string server = locator->redirect(key, false);
+    not_counting(runtime::now_us() - began_us);
+    return server.empty() ? std::string() : rtmp_redirect(server, key, client_.params());
 }
 
 // Yields if a guard does.
@@ -120,10 +139,7 @@ Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& 
     visitor.forward_path = client_.forward_path();
     const int64_t began_us = runtime::now_us();
     auto grant = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
-    // The time that the guards take is not counted against the client.
-    const int64_t waited_us = runtime::now_us() - began_us;
-    if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
-    for (const auto& publisher : publishers_) publisher->postpone(waited_us);
+    not_counting(runtime::now_us() - began_us);
     if (grant && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
     return grant;
 }
@@ -227,6 +243,10 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     if (players_.size() >= kMaxPlayers)
         return refused(base::Error(
             Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
+    if (const std::string url = redirection(*key, *vhost); !url.empty()) {
+        session_.redirect_play(request.stream_id, url);
+        return refuse("play", base::Error(Code::kRefused, "the stream is at " + without_parameters(url)));
+    }
     auto grant = admit(net::Action::kPlay, *key, *vhost);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     if (publishers_.empty()) {

@@ -11,7 +11,8 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
-    return module_of("rtmp", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate));
+    return module_of("rtmp",
+                     std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, &parts.offers));
 }
 
 }  // namespace

@@ -4,11 +4,13 @@ namespace service::rtmp {
 
 using base::Result;
 
-Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate)
+Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+                 const Offers* offers)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       gate_(gate),
+      offers_(offers),
       listeners_(sessions, "RTMP connection", "rtmp-accept", [this](auto socket, auto tls) {
           connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
       }) {}

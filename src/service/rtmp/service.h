@@ -16,13 +16,15 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
 #include "service/rtmp/connection.h"
+#include "service/shared_parts.h"
 
 namespace service::rtmp {
 
 class Service {
   public:
-    // Sessions, registry and gate must outlive it.
-    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate);
+    // All must outlive it. offers: null: there are none.
+    Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+            const Offers* offers = nullptr);
     ~Service();  // stops: yields
     Service(const Service&) = delete;
 
@@ -43,6 +45,8 @@ class Service {
     net::SessionTable& sessions() { return sessions_; }
     live::Registry& registry() { return registry_; }
     net::Gate& gate() { return gate_; }
+    // Null: streams are not looked up at other servers.
+    Locator* locator() const { return offers_ ? offers_->locator : nullptr; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
@@ -51,6 +55,7 @@ class Service {
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
+    const Offers* offers_;
     net::TlsPair tls_pair_{"rtmps"};
     net::Listeners listeners_;
     runtime::LogLimit refusal_log_;
