@@ -27,6 +27,7 @@ SERVICES = {
     "rtsp": ("rtsp_server { enabled on; auth { enabled on; } } vhost v { rtsp { enabled on; } }", "RTSP is not built in: no effect of rtsp_server/enabled, rtsp_server/auth, vhost/rtsp/enabled", "rtsp"),
     "tools": ("ff_log_dir /x; vhost v { exec { enabled on; publish x; } transcode { enabled on; engine e { enabled on; } } ingest i { enabled on; input { url x.flv; } engine { enabled on; } } }", "the log of external tools is not built in: no effect of ff_log_dir", "transcode"),
     "hook": ("vhost v { http_hooks { enabled on; } }", "the hook service is not built in: no effect of vhost/http_hooks/enabled", "callback"),
+    "cluster": ("redis { enabled on; } vhost v { cluster { origin_cluster on; } }", "the cluster of origins is not built in: no effect of redis/enabled, vhost/cluster/origin_cluster", None),
     "heartbeat": ("heartbeat { enabled on; } vhost v { }", "heartbeat is not built in: no effect of heartbeat/enabled", None),
     "console": ("console { enabled on; } vhost v { }", "the console is not built in: no effect of console/enabled", None),
     "metrics": ("exporter { enabled on; } vhost v { }", "the exporter is not built in: no effect of exporter/enabled", "exporter"),

@@ -40,6 +40,7 @@ std::vector<Block> known_blocks() {
         {"exporter", Names::kNone, false, false, &features::kExporter, "Metrics for Prometheus, see doc/metrics.md."},
         {"heartbeat", Names::kNone, false, false, &features::kHeartbeat,
          "Reports to another server, see doc/forward.md."},
+        {"redis", Names::kNone, false, false, &features::kOriginCluster, "The Redis of a cluster, see doc/cluster.md."},
         {"stats", Names::kNone, false, false, &features::kStats, "Devices that the summary shows."},
         {"stream_caster", Names::kOptional, true, false, &features::kStreamCaster,
          "Conversion of other kinds of streams."},

@@ -31,7 +31,7 @@ inline constexpr Feature kExporter{"the exporter", kNotBuiltIn};
 inline constexpr Feature kSrt{"SRT", kLater};
 inline constexpr Feature kDash{"DASH", kLater};
 inline constexpr Feature kCluster{"cluster", kNotBuiltIn};
-inline constexpr Feature kOriginCluster{"the cluster of origins", kLater};
+inline constexpr Feature kOriginCluster{"the cluster of origins", kNotBuiltIn};
 inline constexpr Feature kExec{"exec", kNotBuiltIn};
 inline constexpr Feature kIngest{"ingest", kNotBuiltIn};
 inline constexpr Feature kIngestTool{"ingest by an external tool", kNotBuiltIn};

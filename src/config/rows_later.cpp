@@ -170,7 +170,10 @@ constexpr Later kCluster[] = {
     {"follow_client", "off", "An edge pulls by the protocol its player uses."},
 };
 
+// Of a build without clusters.
 constexpr Later kOriginCluster[] = {
+    {"registry", "off", "Streams are registered in a Redis, and found there."},
+    {"redirect", "off", "Players by HTTP are sent to the server that has the stream."},
     {"origin_cluster", "off", "Origins send players to the origin that has the stream."},
     {"coworkers", "", "The APIs of the other origins.", "127.0.0.1:9091 127.0.0.1:9092"},
 };

@@ -139,9 +139,15 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"vhost a { cluster { mode remote; origin http://a; token_traverse on; } }",
                     "t.conf:1: error: token_traverse needs an origin that takes RTMP\n"},
         ProblemCase{"vhost a { enabled off; cluster { mode remote; } }", ""},
-        ProblemCase{"vhost a { cluster { origin_cluster on; coworkers 127.0.0.1:9091; } }",
-                    "t.conf:1: warning: the cluster of origins is not built yet: no effect of "
-                    "vhost/cluster/origin_cluster, vhost/cluster/coworkers\n"},
+        ProblemCase{"vhost a { cluster { origin_cluster on; coworkers 127.0.0.1:9091; } }", ""},
+        ProblemCase{"vhost a { cluster { coworkers a/b; } }",
+                    "t.conf:1: error: coworkers: 'a/b' is no address: write HOST:PORT\n"},
+        ProblemCase{"redis { enabled on; } vhost a { cluster { mode remote; registry on; } }", ""},
+        ProblemCase{"vhost a { cluster { registry on; } }",
+                    "t.conf:1: error: vhost a has a registry, but the block redis is not enabled\n"},
+        ProblemCase{"vhost a { enabled off; cluster { registry on; } }", ""},
+        ProblemCase{"redis { enabled on; user u; }",
+                    "t.conf:1: warning: redis has a user, but no password: there is no AUTH\n"},
         ProblemCase{"vhost a { cluster { mode local; } }", ""},
         // Forms of older files.
         ProblemCase{"vhost a { forward 10.0.0.1 10.0.0.2;\nrefer a.com;\nrefer_play b.com; }",
