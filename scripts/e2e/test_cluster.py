@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lib import api, http, media, publishing, rtmp
-from lib.redis import Redis
+from lib.redis import Line, Redis
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 from test_edge import API, PLAY, at, clients, ended_with, frames_of, kill, steady, wait_clients
@@ -246,6 +246,40 @@ def test_two_publications_meet(servers, redis):
             assert frames_of(player, 60), "the player should get the stream that stayed"
         assert publisher.error is None, f"the earlier publisher should go on: {publisher.error}"
     wait_leases(redis)
+
+
+def test_an_origin_is_cut_off_from_redis(servers, redis):
+    """Its lease ends, another origin gets the name; when it is back, the publication that began first is kept."""
+    with Line(redis.port) as line:
+        first, second = node(servers, line), node(servers, redis)
+        edge = node(servers, redis, cluster="mode remote; registry on;")
+        with steady(first, "s") as publisher, rtmp.player(first, "live", "s") as player:
+            wait_leases(redis, "live/s")
+            line.cut()
+            client = wait_published(second, "s", LEASE + 5)
+            with rtmp.player(edge, "live", "s") as far:
+                publishing.send_all(client, media.from_keyframe(media.plain())[:150], speed=4)
+                assert frames_of(far, 20), "the edge should get the stream of the origin that Redis names"
+                assert frames_of(player, 30), "the player of the origin that is cut off should go on"
+                line.join()
+                text = ended_with(client)
+                assert f"the stream is published at rtmp://{at(first)}, too, where it began earlier" in text, text
+                second.wait_log(f"is pulled from rtmp://{at(first)}/live/s", 10)
+                assert frames_of(far, 60, 15), "the player of the edge should get the stream that stayed, by way of the second origin"
+            assert publisher.error is None, publisher.error
+            assert api.ask(first, "/api/v1/cluster")["leases"][0]["state"] == "held"
+            client.close()
+
+
+def test_a_restarted_server_takes_its_names_back(servers, redis):
+    """After kill -9, at once: the lease is of a process that had its address."""
+    first = node(servers, redis)
+    with rtmp.publisher(first, "live", "s"):
+        wait_leases(redis, "live/s")
+        kill(first)
+    first.start()
+    with rtmp.publisher(first, "live", "s"):
+        wait_until(lambda: f"-{first.pid}" in redis.ask("GET", "srs:stream:__defaultVhost__/live/s")[0], 5, "the lease is of the new process")
 
 
 def test_wrong_password(servers, tmp_path):

@@ -1,9 +1,12 @@
 """Redis, Debian's, on a port of its own and without a file: what servers of a cluster share."""
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 from . import ports
@@ -63,3 +66,52 @@ class Redis:
 
     def keys(self):
         return sorted(line for line in self.ask("KEYS", "*") if line)
+
+
+class Line:
+    """A way to a port that can be cut: connections stay, and nothing passes, as where packets are dropped."""
+
+    def __init__(self, port):
+        self.target = port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self.port}"
+        self.open = threading.Event()
+        self.open.set()
+        self.ended = False
+        self.sockets = [self.listener]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.ended = True
+        self.open.set()
+        for one in self.sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def cut(self):
+        self.open.clear()
+
+    def join(self):
+        self.open.set()
+
+    def _accept(self):
+        while not self.ended:
+            with contextlib.suppress(OSError):
+                here = self.listener.accept()[0]
+                there = socket.create_connection(("127.0.0.1", self.target))
+                self.sockets += [here, there]
+                for ends in ((here, there), (there, here)):
+                    threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def _pass_on(self, source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self.open.wait()
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)

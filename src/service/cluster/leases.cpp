@@ -66,7 +66,7 @@ Result<void> Leases::admit(const base::StreamKey& stream, Times times) {
     if (leases_.contains(stream)) return {};  // another publisher of this server was faster
     if (!held->empty()) {
         const auto other = parse_record(*held);
-        if (other && other->fence != self_.fence) {
+        if (other && !is_of_server(*other, self_)) {
             ++counters_.refused;
             return fail(CloseReason::kRefusedBusy,
                         fmt::format("{} is published at {} already; if that server is gone, its name is free in {} s",
@@ -190,7 +190,7 @@ void Leases::settle(const base::StreamKey& stream, const Store::Claim& claim, co
         return;
     }
     const auto other = parse_record(held);
-    const bool is_own = other && other->fence == self_.fence;
+    const bool is_own = other && is_of_server(*other, self_);
     if (!other || is_own || is_before(lease.record, *other)) {
         if (!is_own) {
             ++counters_.won;

@@ -148,6 +148,18 @@ TEST_F(LeasesTest, EndWithTheServer) {
     EXPECT_EQ(holder(), "b:1");
 }
 
+TEST_F(LeasesTest, OfAnEarlierProcessAtThisAddressAreTakenOver) {
+    EXPECT_EQ(a_.admit("s"), "");
+    a_.publish("s");
+    Origin restarted(store_, "a:1");
+    restarted.leases.configure("p", Record{"rtmp://a:1", "http://a:1", "", "a:1 restarted", 0}, store_.lease_ms);
+    EXPECT_EQ(restarted.admit("s"), "") << "it listens there now, so the other one is gone";
+    restarted.publish("s");
+    EXPECT_TRUE(restarted.work());
+    EXPECT_EQ(holder(), "a:1 restarted");
+    EXPECT_NE(b_.admit("s"), "");
+}
+
 TEST_F(LeasesTest, OfAPublisherThatCouldNotPublishIsReleased) {
     EXPECT_EQ(a_.admit("s"), "");
     a_.leases.left({"v", "live", "s"});

@@ -34,13 +34,13 @@ struct Locations::Round {
     runtime::Event changed{"an answer of a coworker"};
 };
 
-void Locations::configure(const std::string& prefix, const std::string& own_fence) {
+void Locations::configure(const std::string& prefix, const Record& self) {
     if (prefix != prefix_) {
         known_.clear();
         fresh_.clear();
     }
     prefix_ = prefix;
-    own_fence_ = own_fence;
+    self_ = self;
 }
 
 void Locations::stop() {
@@ -62,7 +62,7 @@ std::optional<Record> Locations::last_known(const base::StreamKey& stream) {
 
 std::optional<Record> Locations::find(const base::StreamKey& stream, const Sources& sources) {
     if (stopped_ || stream.vhost.size() + stream.app.size() + stream.name.size() > kMaxName) return {};
-    if (const Fresh* fresh = fresh_.find(stream); fresh && runtime::now_ms() - fresh->answered_ms < kFreshMs) {
+    if (const Fresh* fresh = fresh_.find(stream); fresh && runtime::now_ms() < fresh->until_ms) {
         ++counters_.shared;
         return fresh->record;
     }
@@ -109,7 +109,8 @@ std::optional<Record> Locations::answer(const base::StreamKey& stream, const Sou
         found = last_known(stream);
         ++counters_.last_known;
     }
-    fresh_.put(stream, {found, now_ms}, found ? size_of(*found) : 0);
+    const int64_t counts_ms = !found && !sources.coworkers.empty() ? kNothingMs : kFreshMs;
+    fresh_.put(stream, {found, now_ms + counts_ms}, found ? size_of(*found) : 0);
     return found;
 }
 
@@ -121,12 +122,22 @@ std::optional<Record> Locations::ask_store(const base::StreamKey& stream, bool& 
     }
     if (text->empty()) return {};
     auto record = parse_record(*text);
-    if (!record || record->fence == own_fence_) return {};
+    if (!record || is_of_server(*record, self_)) return {};
     return *std::move(record);
 }
 
 std::optional<Record> Locations::ask_coworkers(const base::StreamKey& stream, const std::vector<std::string>& coworkers,
                                                bool& certain) {
+    if (rounds_ >= kMaxRounds) {
+        certain = false;
+        ++counters_.left_out;
+        return {};
+    }
+    struct Count {
+        explicit Count(size_t& all) : count(++all) {}
+        ~Count() { --count; }
+        size_t& count;
+    } const counted(rounds_);
     const auto round = std::make_shared<Round>();
     std::vector<runtime::Task> tasks;
     for (const std::string& coworker : coworkers) {

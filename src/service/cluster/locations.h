@@ -23,11 +23,13 @@ namespace service::cluster {
 
 class Locations {
   public:
-    static constexpr int64_t kFreshMs = 1'000;      // an answer counts for so long
+    static constexpr int64_t kFreshMs = 1'000;      // an answer counts for so long,
+    static constexpr int64_t kNothingMs = 3'000;    // and for so long if coworkers say that they have not got it
     static constexpr int64_t kKnownMs = 3'600'000;  // the last known one, if nobody can be asked
     static constexpr int64_t kCoworkerMs = 1'000;   // for the answer of a coworker
     static constexpr int64_t kFirstSkippedMs = 1'000, kLongestSkippedMs = 30'000;  // one that did not answer
     static constexpr size_t kMaxQuestions = 256;  // at the same time; others get the last known answer
+    static constexpr size_t kMaxRounds = 32;      // of coworkers, likewise
     static constexpr size_t kMaxKnown = 10'000, kMaxKnownBytes = 8 * 1024 * 1024;
     static constexpr size_t kMaxFresh = 2'000, kMaxFreshBytes = 2 * 1024 * 1024;
 
@@ -55,7 +57,7 @@ class Locations {
     ~Locations() { stop(); }  // yields
     Locations(const Locations&) = delete;
 
-    void configure(const std::string& prefix, const std::string& own_fence);
+    void configure(const std::string& prefix, const Record& self);
     // The server that publishes the stream; nothing: none that is known. Not this server itself. Yields.
     std::optional<Record> find(const base::StreamKey& stream, const Sources& sources);
     // Ends all questions. Yields.
@@ -72,7 +74,7 @@ class Locations {
   private:
     struct Fresh {
         std::optional<Record> record;
-        int64_t answered_ms;
+        int64_t until_ms;
     };
     struct Known {
         Record record;
@@ -95,12 +97,14 @@ class Locations {
 
     Store& store_;
     const Ask ask_;
-    std::string prefix_, own_fence_;
+    std::string prefix_;
+    Record self_;
     Recent<Known> known_{kMaxKnown, kMaxKnownBytes};
     Recent<Fresh> fresh_{kMaxFresh, kMaxFreshBytes};
     std::map<base::StreamKey, std::shared_ptr<Question>> questions_;
     std::map<std::string, Coworker> coworkers_;
     Counters counters_;
+    size_t rounds_ = 0;
     bool stopped_ = false;
 };
 

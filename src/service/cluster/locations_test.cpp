@@ -45,7 +45,7 @@ class LocationsTest : public runtime::testing::RuntimeTest {
         time_ = std::make_unique<runtime::testing::SimulatedTime>();
         locations_ = std::make_unique<Locations>(
             store_, [this](const std::string& name, const StreamKey& stream) { return ask(name, stream); });
-        locations_->configure("p", "me");
+        locations_->configure("p", Record{"rtmp://me", "", "", "me", 0});
     }
     void TearDown() override {
         locations_->stop();
@@ -122,6 +122,8 @@ TEST_F(LocationsTest, ItsOwnStreamsAreNotElsewhere) {
     EXPECT_EQ(find("s"), "");
     store_.values["p:stream:v/live/t"] = "garbage";
     EXPECT_EQ(find("t"), "");
+    store_.values["p:stream:v/live/u"] = to_text(Record{"rtmp://me", "", "", "an earlier process", 1});
+    EXPECT_EQ(find("u"), "") << "it would be asked for its own stream";
 }
 
 TEST_F(LocationsTest, TheLastKnownCountsWhileTheStoreIsAway) {
@@ -173,6 +175,8 @@ TEST_F(LocationsTest, ACoworkerThatHangsIsSkippedForAWhile) {
     EXPECT_EQ(locations_->coworkers().at("x").problem, "no answer");
     EXPECT_EQ(find("other", 50), "") << "it is not asked";
     const int asked = coworkers_["x"].asked;
+    EXPECT_EQ(find("none", 50), "");
+    EXPECT_EQ(coworkers_["y"].asked, 3) << "that it is nowhere counts for a while";
     time_->pass_ms(Locations::kFirstSkippedMs);
     coworkers_["x"].delay_ms = 10;
     EXPECT_EQ(find("third", 50), "");
@@ -203,6 +207,19 @@ TEST_F(LocationsTest, QuestionsAreLimited) {
     EXPECT_EQ(locations_->counters().left_out, 1u);
     EXPECT_EQ(find(std::string(2'000, 'a'), 20), "") << "a long name is not looked up";
     for (auto& task : tasks) task.cancel_and_join();
+}
+
+TEST_F(LocationsTest, CoworkersAreAskedAboutAFewStreamsAtOnce) {
+    sources_ = {false, {"x"}};
+    coworkers_["x"].delay_ms = 900;
+    std::vector<runtime::Task> tasks;
+    for (size_t i = 0; i < 2 * Locations::kMaxRounds; ++i)
+        tasks.push_back(runtime::spawn("find", [this, i] {
+            (void)locations_->find({"v", "live", fmt::format("s{}", i)}, sources_);
+        }));
+    time_->pass_ms(1'000);
+    for (auto& task : tasks) EXPECT_TRUE(task.done());
+    EXPECT_EQ(coworkers_["x"].asked, static_cast<int>(Locations::kMaxRounds));
 }
 
 TEST_F(LocationsTest, WhatIsKeptIsLimited) {

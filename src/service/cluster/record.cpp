@@ -79,6 +79,10 @@ std::string key_of(std::string_view prefix, const base::StreamKey& stream) {
     return key;
 }
 
+bool is_of_server(const Record& record, const Record& self) {
+    return record.fence == self.fence || (!self.where().empty() && record.where() == self.where());
+}
+
 bool is_before(const Record& one, const Record& other) {
     return std::tie(one.since_ms, one.fence) < std::tie(other.since_ms, other.fence);
 }

@@ -34,6 +34,9 @@ std::string key_of(std::string_view prefix, const base::StreamKey& stream);
 // Whether it is SCHEME://HOST or SCHEME://HOST:PORT, with one of the two schemes.
 bool is_address(std::string_view url, std::string_view scheme, std::string_view other_scheme);
 
+// Whether the record is of the same server as self: of its process, or of one that had its address before, and is gone.
+bool is_of_server(const Record& record, const Record& self);
+
 // Of two publications of one name that both are alive, the one that began first is kept.
 bool is_before(const Record& one, const Record& other);
 

@@ -93,7 +93,7 @@ void Service::configure(const config::Snapshot& snapshot) {
     Record self = self_record(snapshot, local_ip());
     self.fence = fmt::format("{}-{}-{}", identity_.server, identity_.service, identity_.pid);
     store_.set_lease(redis.lease);
-    locations_.configure(redis.key_prefix, self.fence);
+    locations_.configure(redis.key_prefix, self);
     leases_.configure(redis.key_prefix, std::move(self), redis.lease * 1'000);
 }
 
