@@ -1,13 +1,14 @@
 """Clusters: servers of ours that say by a Redis, or by their APIs, which of them has a stream. Players get it at every
 server, a name is published at one of them, and neither needs the Redis for what goes on already."""
 
+import asyncio
 import json
 import signal
 import time
 
 import pytest
 
-from lib import api, http, media, publishing, rtmp
+from lib import api, http, media, publishing, rtc, rtc_aiortc, rtmp, rtsp
 from lib.redis import Line, Redis
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
@@ -141,6 +142,59 @@ def test_one_name_at_two_origins(servers, redis):
     with wait_published(second, "s", 5):
         wait_leases(redis, "live/s")
         assert at(second) in refused(first, "s")
+
+
+RTSP = "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }\n"
+
+
+def test_players_and_publishers_by_rtsp(servers, redis):
+    """DESCRIBE at another origin has the tracks; a publisher there is refused, and one of another name is registered."""
+    first = node(servers, redis)
+    second = node(servers, redis, top=API + RTSP, vhost="rtsp { enabled on; }")
+    tags = media.from_keyframe(media.plain())
+    with steady(first, "s"):
+        wait_leases(redis, "live/s")
+        with rtsp.client(second) as client:
+            response = client.request("DESCRIBE", rtsp.url(second, "live/s"))
+            assert response.status == 200 and "H264" in str(response.body), f"a description with tracks should come: {response}"
+        with rtsp.Publisher(second.rtc_port) as client:
+            response = client.announce(rtsp.url(second, "live/t"), tags)
+            assert response.status == 200, response
+        with rtsp.Publisher(second.rtc_port) as client:
+            client.record(rtsp.url(second, "live/t"), tags)
+            publishing.send_all(client, tags[:100], speed=4)
+            wait_leases(redis, "live/s", "live/t")
+            assert at(second) in refused(first, "t")
+        wait_until(lambda: not clients(second, "rtsp-publish"), 10, lambda: f"the publisher has left: {api.clients(second)}")
+        with rtsp.Publisher(second.rtc_port) as client:
+            response = client.announce(rtsp.url(second, "live/s"), tags)
+            status, said = response.status, str(response)
+            if status == 200:
+                status = client.request("SETUP", rtsp.url(second, "live/s") + "/streamid=0", Transport=rtsp.TCP.format(0, 1) + ";mode=record").status
+            assert status >= 400, f"a publisher of a name that another origin has should be refused: {status} {said}"
+        assert f"is published at rtmp://{at(first)} already" in second.log(), "the log should say why"
+
+
+def test_whip_and_whep(servers, redis, tmp_path):
+    """Published by WHIP at one origin, played by WHEP and HTTP-FLV at the other."""
+    text = "cluster { registry on; }"
+    first = rtc.start(servers, tmp_path, vhost=text, top=block(redis), play=PLAY)
+    second = rtc.start(servers, tmp_path, vhost=text, top=block(redis), play=PLAY)
+
+    def frames():
+        with http.Live(second.http_port, "/live/s.flv", wait=False) as player:
+            return frames_of(player, 30, 20)
+
+    async def scene():
+        async with rtc_aiortc.Publisher(rtc.whip_url(first, "live/s"), "video/H264") as publisher:
+            await publisher.connected()
+            await asyncio.to_thread(wait_leases, redis, "live/s")
+            assert await asyncio.to_thread(frames), "frames should come by HTTP-FLV"
+            async with rtc_aiortc.Player(rtc.whep_url(second, "live/s")) as player:
+                await player.has(video_frames=20)
+
+    asyncio.run(scene())
+    wait_leases(redis)
 
 
 def test_kill_of_the_origin(servers, redis):
