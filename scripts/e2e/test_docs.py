@@ -22,6 +22,7 @@ RUN = {
 # What a command begins with that is not run here, and why.
 NOT_RUN = {
     "scripts/run": "test_run.py runs it",
+    "scripts/cluster": "test_cluster.py runs it",
     "scripts/test": "it is what runs this test",
     ".ci/run": "it is what runs this test",
     "./configure": "the server is built already; test_builds.py configures",
