@@ -51,6 +51,18 @@ def alone():
         yield
 
 
+def measured_by(words):
+    """Without what says where the figures go: that is nobody else's path."""
+    kept, words = [], iter(words)
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in ("--json", "--markdown", "--plots"):
+            kept.append(word)
+        elif not value:
+            next(words, None)
+    return kept
+
+
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     numbers = lambda text: [int(n) for n in text.split(",") if n]  # noqa: E731
@@ -89,7 +101,7 @@ def parse_options():
     parser.add_argument("--plots", type=pathlib.Path, metavar="DIR")
     options = parser.parse_args()
     options.variant = [variant.split("=", 1) for variant in options.variant]
-    options.command = "research/compare.py " + shlex.join(sys.argv[1:])
+    options.command = "research/compare.py " + shlex.join(measured_by(sys.argv[1:]))
     if unknown := set(options.only) - set(Cases.GROUPS):
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(Cases.GROUPS)}")
     if (options.resume or options.report) and not options.json:
