@@ -148,7 +148,7 @@ Result<void> RedisClient::serve() {
     const auto limit = Deadline::in_ms(options_.timeout_ms);
     ++connections_;
     const RedisAddress address = TRY(parse_redis_address(options_.server));
-    auto socket = TRY(runtime::connect_tcp(address.host, address.port, limit), "connecting");
+    auto socket = TRY(runtime::connect_tcp(address.host, address.port, limit));
     socket->set_no_delay(true);
     reader_ = std::make_unique<redis::ReplyReader>();
     TRY(greet(*socket, *reader_, limit));
