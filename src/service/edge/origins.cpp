@@ -1,6 +1,7 @@
 #include "service/edge/origins.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace service::edge {
 
