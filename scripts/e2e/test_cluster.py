@@ -4,6 +4,7 @@ server, a name is published at one of them, and neither needs the Redis for what
 import asyncio
 import json
 import signal
+import subprocess
 import time
 
 import pytest
@@ -399,6 +400,10 @@ def test_http_players_are_redirected(servers, redis):
         for path in ("/live/s.flv?token=a%20b", "/live/s.m3u8?token=t", "/live/s.flv"):
             location = location_of(second.http_port, path)
             assert location == there + path, f"{path} should be at {there}: {location}"
+        # A client that follows: it ends by its time limit, because the stream does not.
+        command = ["curl", "--silent", "--location", "--max-time", str(scaled(2)), f"http://{at(second, 'http_port')}/live/s.flv"]
+        body = subprocess.run(command, capture_output=True, timeout=scaled(20)).stdout
+        assert body.startswith(b"FLV") and len(body) > 10_000, f"curl should get the stream: {len(body)} bytes, {body[:100]!r}"
         with http.Live(first.http_port, "/live/s.flv") as player:
             assert frames_of(player, 20), "the first server has it"
         assert not clients(second, "edge-pull"), "nothing should be pulled for them"
