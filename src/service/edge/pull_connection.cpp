@@ -80,7 +80,7 @@ Result<void> PullConnection::read_once(int64_t& ticked_ms) {
         if (read->empty()) return fail(Code::kClosed, "closed by the origin");
         received_bytes_ += read->size();
         TRY(upstream_->take(*read));
-        pace_.note_read(runtime::now_us(), read->size());
+        read_interval_.note_read(runtime::now_us(), read->size());
         publication_.was_read();
     }
     if (now_ms - ticked_ms < kTickMs) return {};
@@ -96,7 +96,7 @@ Result<void> PullConnection::read_once(int64_t& ticked_ms) {
 
 // As for a publisher by RTMP.
 int64_t PullConnection::read_interval_ms() const {
-    return min_latency_ || pace_.starts() ? 0 : pace_.interval_ms(*stream_, merge_ms_);
+    return min_latency_ || read_interval_.starts() ? 0 : read_interval_.ms(*stream_, merge_ms_);
 }
 
 bool PullConnection::read_now() { return upstream_->socket() && upstream_->socket()->poll_now(); }
@@ -113,7 +113,7 @@ Result<void> PullConnection::on_body(uint8_t type, const base::Slice& body, uint
     }
     if (is_media) {
         media_ms_ = runtime::now_ms();
-        pace_.note_media(runtime::now_us());
+        read_interval_.note_media(runtime::now_us());
     }
     convert::BodyPublisher::publish(publication_, std::move(parsed));
     return {};

@@ -11,7 +11,7 @@
 #include "base/close_reason.h"
 #include "base/result.h"
 #include "convert/flv/body_publisher.h"
-#include "live/hub/read_pace.h"
+#include "live/hub/read_interval.h"
 #include "live/hub/stream.h"
 #include "service/edge/pull.h"
 #include "service/edge/upstream.h"
@@ -60,7 +60,7 @@ class PullConnection final : private UpstreamSink, public live::PublicationOwner
     std::unique_ptr<Upstream> upstream_;
     std::optional<OutgoingSession> session_;  // from the first media on
     convert::BodyPublisher bodies_{"edge pull"};
-    live::ReadPace pace_;
+    live::ReadInterval read_interval_;
     live::Publication publication_;
     std::string end_text_;  // not empty: it is to end
     base::CloseReason end_reason_ = base::CloseReason::kUnknown;

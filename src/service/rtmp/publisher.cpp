@@ -31,12 +31,12 @@ base::Result<void> Publisher::on_media(::rtmp::Message& message) {
 
 void Publisher::after_read(int64_t now_us, size_t bytes) {
     publication_.was_read();
-    pace_.note_read(now_us, bytes);
+    read_interval_.note_read(now_us, bytes);
     if (!new_media_) return;
     new_media_ = false;
     any_media_ = true;
     last_media_us_ = now_us;
-    pace_.note_media(now_us);
+    read_interval_.note_media(now_us);
     live::Stream* stream = publication_.stream();
     if (!stream || publication_.waits()) return;
     uint64_t jumps = stream->counters().timeline_jumps;
@@ -63,10 +63,10 @@ std::string Publisher::idle_text(int64_t now_us) const {
 bool Publisher::read_now() { return !vhost_->publish.mr && connection_.read_now(); }
 
 int64_t Publisher::read_interval_ms() const {
-    if (vhost_->min_latency || pace_.starts()) return 0;
+    if (vhost_->min_latency || read_interval_.starts()) return 0;
     if (vhost_->publish.mr) return vhost_->publish.mr_latency;
     const live::Stream* stream = publication_.stream();
-    return stream ? pace_.interval_ms(*stream, vhost_->play.mw_latency) : 0;
+    return stream ? read_interval_.ms(*stream, vhost_->play.mw_latency) : 0;
 }
 
 void Publisher::watch() {

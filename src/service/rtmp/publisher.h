@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "convert/flv/body_publisher.h"
-#include "live/hub/read_pace.h"
+#include "live/hub/read_interval.h"
 #include "live/hub/stream.h"
 #include "net/access/gate.h"
 #include "protocol/rtmp/message.h"
@@ -74,7 +74,7 @@ class Publisher final : public live::PublicationOwner {
     int64_t last_media_us_;
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
-    live::ReadPace pace_;
+    live::ReadInterval read_interval_;
     net::Grant grant_;  // released after the publication
     convert::BodyPublisher bodies_{"RTMP publish"};
     live::Publication publication_;

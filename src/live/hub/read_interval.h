@@ -1,5 +1,5 @@
 #pragma once
-// ReadPace: how often the connection of a publisher is to be read, so that one read gets several messages, and each
+// ReadInterval: how often the connection of a publisher is to be read, so that one read gets several messages, and each
 // pass over the viewers begins with a read. One for each connection. Times are the loop's.
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace live {
 
 class Stream;
 
-class ReadPace {
+class ReadInterval {
   public:
     void note_read(int64_t now_us, size_t bytes);
     // Audio or video came.
@@ -17,7 +17,7 @@ class ReadPace {
     // Its first seconds: each message is to be read as it arrives.
     bool starts() const;
     // Afterwards: ms between reads, 0: as messages arrive. merge_ms: play { mw_latency }.
-    int64_t interval_ms(const Stream& stream, int64_t merge_ms) const;
+    int64_t ms(const Stream& stream, int64_t merge_ms) const;
 
   private:
     int64_t first_media_us_ = 0;  // 0: none came

@@ -1,4 +1,4 @@
-#include "live/hub/read_pace.h"
+#include "live/hub/read_interval.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace live {
 
-void ReadPace::note_read(int64_t now_us, size_t bytes) {
+void ReadInterval::note_read(int64_t now_us, size_t bytes) {
     constexpr int64_t kShortestUs = 4000;  // what comes in two reads at once says nothing
     uncounted_bytes_ += bytes;
     const int64_t elapsed_us = now_us - last_read_us_;
@@ -17,18 +17,18 @@ void ReadPace::note_read(int64_t now_us, size_t bytes) {
     bytes_per_s_ += (rate - bytes_per_s_) / 4;
 }
 
-void ReadPace::note_media(int64_t now_us) {
+void ReadInterval::note_media(int64_t now_us) {
     if (first_media_us_ == 0) first_media_us_ = now_us;
     last_media_us_ = now_us;
 }
 
-bool ReadPace::starts() const {
+bool ReadInterval::starts() const {
     // The sender of a new connection needs acknowledgements, which come with the reads, to increase its rate.
     constexpr int64_t kStartUs = 2'000'000;
     return first_media_us_ == 0 || last_media_us_ - first_media_us_ < kStartUs;
 }
 
-int64_t ReadPace::interval_ms(const Stream& stream, int64_t merge_ms) const {
+int64_t ReadInterval::ms(const Stream& stream, int64_t merge_ms) const {
     // A read brings this much at most: half of what a sender may have in flight before its window has grown.
     constexpr int64_t kBytesPerRead = 32 * 1024, kSoonestMs = 5;
     // What is made of the frames at once, WebRTC's packets, waits the shorter time; recorders and segmenters tolerate
