@@ -1,0 +1,57 @@
+#include "live/hub/read_interval.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "live/hub/stream.h"
+
+namespace live {
+namespace {
+
+constexpr int64_t kBeginUs = 1'000'000, kSecondUs = 1'000'000;
+
+// The publisher's first three seconds: reads of 160 ms that bring so many bytes each.
+ReadInterval after_three_seconds(size_t bytes) {
+    ReadInterval interval;
+    for (int64_t us = kBeginUs; us <= kBeginUs + 3 * kSecondUs; us += 160'000) {
+        interval.note_read(us, bytes);
+        interval.note_media(us);
+    }
+    return interval;
+}
+
+struct ReadIntervalTest : ::testing::Test {
+    base::Ref<Stream> stream = base::make_ref<Stream>(nullptr, StreamKey{"v", "live", "s"}, LiveOptions{});
+};
+
+TEST_F(ReadIntervalTest, StartsForTwoSecondsOfMedia) {
+    ReadInterval interval;
+    EXPECT_TRUE(interval.starts()) << "nothing came";
+    interval.note_read(kBeginUs, 100);
+    EXPECT_TRUE(interval.starts()) << "no media came";
+    interval.note_media(kBeginUs);
+    interval.note_media(kBeginUs + 2 * kSecondUs - 1);
+    EXPECT_TRUE(interval.starts());
+    interval.note_media(kBeginUs + 2 * kSecondUs);
+    EXPECT_FALSE(interval.starts());
+}
+
+// The stream has no viewers: "idle" begins with the publication, so 0 means that there are some.
+TEST_F(ReadIntervalTest, FollowsTheMergeInterval) {
+    const ReadInterval interval = after_three_seconds(1000);
+    EXPECT_EQ(interval.ms(*stream, 350), 350) << "each pass over the viewers begins with a read";
+    EXPECT_EQ(interval.ms(*stream, 0), 0);
+}
+
+TEST_F(ReadIntervalTest, AReadBringsABoundedAmount) {
+    for (const auto [kbit_per_s, least_ms, most_ms] :
+         {std::array<int64_t, 3>{500, 350, 350}, {8'000, 30, 36}, {20'000, 12, 15}, {1'000'000, 5, 5}}) {
+        const ReadInterval interval = after_three_seconds(static_cast<size_t>(kbit_per_s * 160 / 8));
+        EXPECT_GE(interval.ms(*stream, 350), least_ms) << kbit_per_s;
+        EXPECT_LE(interval.ms(*stream, 350), most_ms) << kbit_per_s;
+    }
+}
+
+}  // namespace
+}  // namespace live
