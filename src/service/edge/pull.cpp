@@ -128,21 +128,31 @@ void Pull::run() {
             const int64_t round_ms = nowhere_ ? kNowhereMs : kRoundMs * 3 / 4 + spread;
             const int64_t left_ms = began_ms + round_ms - runtime::now_ms();
             if (left_ms <= 0) break;
-            auto waited = wake_.wait_next(Deadline::in_ms(left_ms));
-            if (!waited && waited.error().code() != Code::kTimeout) break;
+            auto waited = wake_.wait_next(Deadline::in_ms(std::min(left_ms, kNowhereMs)));
+            if (!waited && (waited.error().code() != Code::kTimeout || has_moved())) break;
         }
         if (is_unwanted()) done_ = true;
     }
     owner_.pull_ended(*this);  // destroys this
 }
 
-// Those that say that they have the stream, and then the others.
+// Its publisher has come to another server.
+bool Pull::has_moved() {
+    const config::SnapshotPtr snapshot = owner_.snapshot();
+    const config::Vhost* vhost = owner_.fetching(*snapshot, key_.vhost);
+    if (!vhost || nowhere_) return false;
+    const auto located = owner_.locate(*vhost, key_, !is_rtmp(scheme_of(vhost->get<VhostConfig>(), by_flv_)));
+    return !located.empty() && located != located_;
+}
+
+// Those that say that they have the stream, and then the others. One that hangs has its lease still: it is the last.
 std::vector<std::string> Pull::origins_now(const config::Vhost& vhost) {
     const auto& cluster = vhost.get<VhostConfig>();
     located_ = owner_.locate(vhost, key_, !is_rtmp(scheme_of(cluster, by_flv_)));
     std::vector<std::string> all = located_;
     for (std::string& origin : owner_.origins().order(key_.vhost, cluster.origin, runtime::now_ms()))
         if (std::ranges::find(located_, origin) == located_.end()) all.push_back(std::move(origin));
+    std::ranges::stable_partition(all, [&](const std::string& origin) { return origin != silent_; });
     nowhere_ = all.empty();
     return all;
 }
@@ -235,6 +245,7 @@ void Pull::note_streaming(const Source& source, const std::string& ip) {
     owner_.origins().note_success(origin_);
     ++owner_.origins().state(origin_).pulls;
     problem_.clear();
+    silent_.clear();
     base::log::trace("edge pull: {} is pulled from {} ({}), {} ms after it was asked for", key_.text(), source.shown,
                      ip, streaming_ms_ - started_ms_);
 }
@@ -244,6 +255,7 @@ void Pull::note_failure(const std::string& origin, const base::Error& error) {
     const bool has_no_stream = streaming_ms_ == 0 && state_ == State::kWaitingForMedia;
     const bool was_not_asked = error.code() == Code::kConfig;
     params_refused_ = error.code() == Code::kRefused;
+    silent_ = error.code() == Code::kTimeout ? origin : std::string();
     if (!has_no_stream && !was_not_asked) owner_.origins().note_failure(origin, error.text(), runtime::now_ms());
     const std::string text = origin + ": " + error.text();
     if (text == problem_) return;

@@ -57,7 +57,7 @@ class Pull {
     static constexpr int64_t kConnectMs = 5'000;     // of an origin, to its answer
     static constexpr int64_t kSilenceMs = 5'000;     // an origin that sends nothing for so long is left
     static constexpr int64_t kRoundMs = 3'000;       // all origins are tried once in so long
-    static constexpr int64_t kNowhereMs = 1'000;     // where a stream is that no server has is looked up so often
+    static constexpr int64_t kNowhereMs = 1'000;     // where a stream is that could not be pulled is looked up so often
     static constexpr int64_t kUnwatchedMs = 10'000;  // the stream is let go so long after its last player
     static constexpr int64_t kAskedMs = 35'000;      // players by HTTP wait for up to 30 s by default
     static constexpr int kMaxRedirects = 3;
@@ -103,6 +103,7 @@ class Pull {
     void run();
     // True: another round may begin at once, because the stream flowed for a while.
     bool run_round();
+    bool has_moved();
     std::vector<std::string> origins_now(const config::Vhost& vhost);
     base::Result<void> attempt(const std::string& origin);
     void note_failure(const std::string& origin, const base::Error& error);
@@ -118,6 +119,7 @@ class Pull {
     bool reconfigured_ = false;
     bool nowhere_ = false;
     std::vector<std::string> located_;  // by the last look-up
+    std::string silent_;                // the origin that failed last by a time limit; empty: another way, or none
     bool by_flv_ = false;               // its first player came by HTTP-FLV
     const int64_t started_ms_;
     int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked last

@@ -172,6 +172,24 @@ TEST_F(PullsTest, OfAnEdgeBeginWithTheServerThatHasTheStream) {
     offers_.locator = nullptr;
 }
 
+TEST_F(PullsTest, FollowAStreamThatMovesToAnotherServer) {
+    FakeLocator locator;
+    locator.servers["a"] = "rtmp://127.0.0.1:2";
+    pulls_->reload(snapshot_ = with({}, "local"));
+    offers_.locator = &locator;
+    runtime::testing::SimulatedTime time;
+    ASSERT_TRUE(ok(ask("a")));
+    time.pass_ms(200);
+    ASSERT_NE(find("a"), nullptr);
+    EXPECT_EQ(find("a")->origin(), "rtmp://127.0.0.1:2");
+    const uint64_t attempts = find("a")->attempts();
+    locator.servers["a"] = "rtmp://127.0.0.1:3";
+    time.pass_ms(Pull::kNowhereMs + 100);
+    EXPECT_EQ(find("a")->origin(), "rtmp://127.0.0.1:3") << "before the next round";
+    EXPECT_EQ(find("a")->attempts(), attempts + 1);
+    offers_.locator = nullptr;
+}
+
 TEST_F(PullsTest, WithoutMediaHaveALimit) {
     for (size_t i = 0; i < Pulls::kMaxWithoutMedia; ++i) ASSERT_TRUE(ok(ask("s" + std::to_string(i))));
     ASSERT_TRUE(ok(ask("new"))) << "it takes the place of one that nobody plays";
