@@ -199,7 +199,7 @@ def test_whip_and_whep(servers, redis, tmp_path):
 
 
 def test_kill_of_the_origin(servers, redis):
-    """Its lease ends, its publisher comes to the other origin, and players at an edge keep their connections."""
+    """Its publisher comes to the other origin, which takes the name over at once, and players at an edge keep their connections."""
     first, second = node(servers, redis), node(servers, redis)
     edge = node(servers, redis, cluster="mode remote; registry on;")
     with rtmp.player(edge, "live", "s") as player:
@@ -207,11 +207,47 @@ def test_kill_of_the_origin(servers, redis):
             assert frames_of(player, 30)
             kill(first)
         began = time.monotonic()
-        client = wait_published(second, "s", LEASE + 5)
-        took = time.monotonic() - began
-        assert took < scaled(LEASE + 1.5), f"the name should be free after {LEASE} s, it took {took:.1f} s"
-        with publishing.Steady(client, media.from_keyframe(media.plain())):
-            assert frames_of(player, 60, 15), "the player at the edge should get the stream of the other origin"
+        with steady(second, "s"):
+            assert frames_of(player, 30, 15), "the player at the edge should get the stream of the other origin"
+            took = time.monotonic() - began
+            assert took < scaled(2), f"without waiting for the end of the lease, it took {took:.1f} s"
+    assert "which is gone: it is taken over" in second.log()
+
+
+def test_an_origin_hangs(servers, redis):
+    """It may still be there, for all that others know: its name is free when its lease has ended."""
+    first, second = node(servers, redis), node(servers, redis)
+    with rtmp.publisher(first, "live", "s"):
+        wait_leases(redis, "live/s")
+        first.signal(signal.SIGSTOP)
+        try:
+            assert f"is published at rtmp://{at(first)} already" in refused(second, "s")
+            with wait_published(second, "s", LEASE + 5):
+                assert f'"rtmp":"rtmp://{at(second)}"' in redis.ask("GET", "srs:stream:__defaultVhost__/live/s")[0]
+        finally:
+            first.signal(signal.SIGCONT)
+
+
+def test_two_origins_have_the_stream(servers, redis):
+    """exclusive off: neither publisher is refused or ended. The registered origin is killed: the player goes on at once, with the
+    other one, which is registered when the lease has ended."""
+    both = "registry on; exclusive off;"
+    first, second = node(servers, redis, cluster=both), node(servers, redis, cluster=both)
+    edge = node(servers, redis, cluster=f"mode remote; registry on; origin {at(first)} {at(second)};")
+    with steady(second, "s") as other:
+        with steady(first, "s") as publisher, rtmp.player(edge, "live", "s") as player:
+            wait_until(lambda: [one["state"] for one in state(first)["leases"]] == ["waiting"], 5, lambda: f"one waits: {state(first)}")
+            assert frames_of(player, 30)
+            edge.wait_log(f"is pulled from rtmp://{at(second)}/live/s", 5)
+            time.sleep(LEASE)
+            assert publisher.error is None and other.error is None, f"{publisher.error} {other.error}"
+            kill(second)
+            began = time.monotonic()
+            edge.wait_log(f"is pulled from rtmp://{at(first)}/live/s", 5)
+            assert frames_of(player, 30), "the player should go on"
+            took = time.monotonic() - began
+            assert took < scaled(2.5), f"at once, it took {took:.1f} s"
+            wait_until(lambda: [one["state"] for one in state(first)["leases"]] == ["held"], LEASE + 3, lambda: f"it is registered: {state(first)}")
 
 
 def test_a_stopped_server_leaves_no_lease(servers, redis):

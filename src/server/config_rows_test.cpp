@@ -270,6 +270,7 @@ const std::vector<Line>& lines() {
         {"vhost/cluster/protocol", "rtmp", {"flv", "flvs"}, {"rtsp", "''"}},
         {"vhost/cluster/follow_client", "off", kSwitchOff, kNoSwitch},
         {"vhost/cluster/registry", "off", {}, kNoSwitch},  // it needs the block redis
+        {"vhost/cluster/exclusive", "on", kSwitchOn, kNoSwitch},
         {"vhost/cluster/origin_cluster", "off", kSwitchOff, kNoSwitch},
         {"vhost/cluster/coworkers",
          "",

@@ -9,6 +9,7 @@ namespace service {
 
 struct ClusterLookup {
     bool registry = false;
+    bool exclusive = true;
     bool origin_cluster = false;
     std::vector<std::string> coworkers{};
     bool redirect = false;

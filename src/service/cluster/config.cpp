@@ -42,6 +42,9 @@ void add_rows(std::vector<config::Row>& rows) {
     rows.push_back(row(cluster, "registry", &L::registry, none(), kLive,
                        "Streams that are published here are registered in the Redis of the block redis, and those of "
                        "other servers are found there and pulled when a player asks for them."));
+    rows.push_back(row(cluster, "exclusive", &L::exclusive, none(), kLive,
+                       "A stream is published at one server of the registry at a time. off: encoders may publish it to "
+                       "several; one of them is registered, and when its lease ends another one."));
     rows.push_back(row(cluster, "origin_cluster", &L::origin_cluster, none(), kLive,
                        "Players by RTMP of a stream that another origin has are sent there (302); players of other "
                        "protocols get it through this server."));

@@ -40,7 +40,7 @@ void Leases::configure(const std::string& prefix, Record self, int64_t lease_ms)
         }
         describe(lease);
         if (lease.value == lease.expected) lease.expected.clear();
-        lease.renewed_ms = 0;
+        lease.renewed_ms = lease.asked_ms = 0;
     }
 }
 
@@ -65,20 +65,50 @@ Result<void> Leases::admit(const base::StreamKey& stream, Times times) {
     }
     if (leases_.contains(stream)) return {};  // another publisher of this server was faster
     if (!held->empty()) {
-        const auto other = parse_record(*held);
-        if (other && !is_of_server(*other, self_)) {
-            ++counters_.refused;
-            return fail(CloseReason::kRefusedBusy,
-                        fmt::format("{} is published at {} already; if that server is gone, its name is free in {} s",
-                                    base::for_log(stream.text()), other->where(), (lease_ms_ + 999) / 1'000));
-        }
         lease.expected = *held;
+        const auto other = parse_record(*held);
+        if (other && !is_of_server(*other, self_)) TRY(take_over(stream, lease, *other, times.now_ms));
     } else {
         lease.renewed_ms = times.now_ms;
         ++counters_.acquired;
     }
     leases_.emplace(stream, std::move(lease));
     return {};
+}
+
+// The lease of another server, which may be gone: an encoder whose server was killed does not wait for its end. If it
+// is there after all, its publication, which began earlier, gets the name back.
+Result<void> Leases::take_over(const base::StreamKey& stream, Lease& lease, const Record& other, int64_t now_ms) {
+    const bool is_gone = owner_.is_gone(other);
+    if (is_gone) {
+        const auto held = store_.claim({{{lease.key, lease.value, lease.expected}}});
+        if (held && held->front().empty()) {
+            base::log::warn("cluster: {} was published at {}, which is gone: it is taken over",
+                            base::for_log(stream.text()), other.where());
+            lease.expected.clear();
+            lease.renewed_ms = now_ms;
+            ++counters_.inherited;
+            return {};
+        }
+    }
+    if (!owner_.is_exclusive(stream)) {
+        wait(stream, lease, other, now_ms);
+        return {};
+    }
+    ++counters_.refused;
+    return fail(CloseReason::kRefusedBusy,
+                fmt::format("{} is published at {} already; if that server is gone, its name is free in {} s",
+                            base::for_log(stream.text()), other.where(), (lease_ms_ + 999) / 1'000));
+}
+
+void Leases::wait(const base::StreamKey& stream, Lease& lease, const Record& other, int64_t now_ms) {
+    if (!lease.waiting)
+        base::log::trace("cluster: {} is published at {}, too, which is registered", base::for_log(stream.text()),
+                         other.where());
+    lease.waiting = true;
+    lease.expected.clear();
+    lease.renewed_ms = 0;
+    lease.asked_ms = now_ms;
 }
 
 void Leases::left(const base::StreamKey& stream) {
@@ -118,13 +148,14 @@ void Leases::release(Lease& lease) {
 }
 
 void Leases::renew_all() {
-    for (auto& [stream, lease] : leases_) lease.renewed_ms = 0;
+    for (auto& [stream, lease] : leases_) lease.renewed_ms = lease.asked_ms = 0;
 }
 
 // One that is not published yet ends by itself.
 int64_t Leases::due_ms(const Lease& lease) const {
     if (!lease.published || lease.lost) return kNever;
-    return lease.renewed_ms == 0 ? 0 : lease.renewed_ms + lease_ms_ / 4;
+    const int64_t last_ms = lease.waiting ? lease.asked_ms : lease.renewed_ms;
+    return last_ms == 0 ? 0 : last_ms + lease_ms_ / 4;
 }
 
 int64_t Leases::next_ms() const {
@@ -187,10 +218,16 @@ void Leases::settle(const base::StreamKey& stream, const Store::Claim& claim, co
         ++(lease.renewed_ms > 0 ? counters_.renewed : counters_.acquired);
         lease.renewed_ms = now_ms;
         lease.expected.clear();
+        lease.waiting = false;
         return;
     }
     const auto other = parse_record(held);
     const bool is_own = other && is_of_server(*other, self_);
+    if (other && !is_own && !owner_.is_exclusive(stream)) {
+        wait(stream, lease, *other, now_ms);
+        return;
+    }
+    lease.waiting = false;
     if (!other || is_own || is_before(lease.record, *other)) {
         if (!is_own) {
             ++counters_.won;

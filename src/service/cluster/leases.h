@@ -2,10 +2,11 @@
 // Leases: the streams that are published at this server, as the other servers of the cluster know them. Each has a
 // lease in the store, which names this server and process (the fence) and ends unless it is renewed.
 //
-// A publisher is refused while another server has the name. Without the store it is admitted, and the stream is
-// registered when the store is back. Two servers may then have a name, or when a lease ended while a server could not
-// reach the store: as soon as one of them sees the other's lease, the publication that began first keeps the name, and
-// the other one is ended. The time is handed in; calls that yield say so.
+// A publisher is refused while another server has the name, and is there. Without the store it is admitted, and the
+// stream is registered when the store is back. Two servers may then have a name, or when a lease ended while a server
+// could not reach the store: as soon as one of them sees the other's lease, the publication that began first keeps the
+// name, and the other one is ended. Names that are not exclusive may be published at several servers: one of them has
+// the lease, the others wait for it. The time is handed in; calls that yield say so.
 
 #include <cstdint>
 #include <map>
@@ -23,6 +24,9 @@ class LeaseOwner {
   public:
     // Another server has the name: the publication here has to end. Does not yield.
     virtual void lease_lost(const base::StreamKey& stream, const Record& winner) = 0;
+    virtual bool is_exclusive(const base::StreamKey& stream) const = 0;
+    // Whether the server of that record certainly does not run any more. Yields, for a limited time.
+    virtual bool is_gone(const Record& record) = 0;
 
   protected:
     ~LeaseOwner() = default;
@@ -39,11 +43,13 @@ class Leases {
     struct Lease {
         bool published = false;
         bool lost = false;
+        bool waiting = false;  // another server has the name, which is not exclusive
         std::string key;
         Record record;
         std::string value;
         std::string expected{};  // an earlier value of this server, which may be replaced
         int64_t renewed_ms = 0;  // by the loop's clock; 0: never
+        int64_t asked_ms = 0;    // while it waits: when it was claimed last
     };
     struct Counters {
         uint64_t acquired = 0, renewed = 0, released = 0;
@@ -51,6 +57,7 @@ class Leases {
         uint64_t won = 0;        // leases that were taken over from a publication that began later
         uint64_t lost = 0;       // publications that were ended
         uint64_t unguarded = 0;  // publishers that were admitted while the store was away
+        uint64_t inherited = 0;  // leases of servers that were gone, before their time was over
     };
 
     // Both must outlive it.
@@ -81,6 +88,8 @@ class Leases {
     const Record& self() const { return self_; }
 
   private:
+    base::Result<void> take_over(const base::StreamKey& stream, Lease& lease, const Record& other, int64_t now_ms);
+    void wait(const base::StreamKey& stream, Lease& lease, const Record& other, int64_t now_ms);
     int64_t due_ms(const Lease& lease) const;
     void describe(Lease& lease);
     base::Result<void> release_some();

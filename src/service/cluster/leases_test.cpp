@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+
 namespace service::cluster {
 namespace {
 
@@ -74,6 +77,8 @@ struct Origin final : LeaseOwner {
     void lease_lost(const StreamKey& stream, const Record& winner) override {
         lost += stream.name + " to " + winner.rtmp + ";";
     }
+    bool is_exclusive(const StreamKey&) const override { return exclusive; }
+    bool is_gone(const Record& record) override { return gone.contains(record.fence); }
     Leases::Times times() const { return {store.now_ms, 1'000'000 + store.now_ms}; }
     std::string admit(const std::string& name) {
         auto admitted = leases.admit({"v", "live", name}, times());
@@ -90,6 +95,8 @@ struct Origin final : LeaseOwner {
     FakeStore& store;
     Leases leases;
     std::string lost;
+    bool exclusive = true;
+    std::set<std::string> gone;
 };
 
 class LeasesTest : public ::testing::Test {
@@ -146,6 +153,76 @@ TEST_F(LeasesTest, EndWithTheServer) {
     pass(100, false);
     EXPECT_EQ(b_.admit("s"), "");
     EXPECT_EQ(holder(), "b:1");
+}
+
+TEST_F(LeasesTest, OfAServerThatIsGoneAreTakenOverAtOnce) {
+    EXPECT_EQ(a_.admit("s"), "");
+    a_.publish("s");
+    b_.gone = {"a:1"};
+    EXPECT_EQ(b_.admit("s"), "");
+    EXPECT_EQ(holder(), "b:1");
+    EXPECT_EQ(b_.leases.counters().inherited, 1u);
+    b_.publish("s");
+    EXPECT_TRUE(b_.work());
+    EXPECT_EQ(b_.leases.counters().renewed, 0u) << "it is held already";
+    // It was there after all.
+    pass(2'500);
+    EXPECT_EQ(holder(), "a:1");
+    pass(2'500);
+    EXPECT_EQ(b_.lost, "s to rtmp://a:1;");
+    EXPECT_EQ(a_.lost, "");
+}
+
+TEST_F(LeasesTest, ThatChangeMeanwhileAreNotTakenOver) {
+    Origin c(store_, "c:1");
+    EXPECT_EQ(a_.admit("s"), "");
+    a_.publish("s");
+    struct Slow final : LeaseOwner {
+        void lease_lost(const StreamKey&, const Record&) override {}
+        bool is_exclusive(const StreamKey&) const override { return true; }
+        bool is_gone(const Record&) override { return meanwhile(), true; }
+        std::function<void()> meanwhile;
+    } owner;
+    owner.meanwhile = [&] {
+        store_.now_ms += 10'000;
+        EXPECT_EQ(c.admit("s"), "");
+    };
+    Leases late(store_, owner);
+    late.configure("p", Record{"rtmp://d:1", "", "", "d:1", 0}, store_.lease_ms);
+    EXPECT_FALSE(late.admit({"v", "live", "s"}, c.times()));
+    EXPECT_EQ(holder(), "c:1");
+}
+
+TEST_F(LeasesTest, ThatAreNotExclusiveWaitForEachOther) {
+    a_.exclusive = b_.exclusive = false;
+    EXPECT_EQ(a_.admit("s"), "");
+    a_.publish("s");
+    EXPECT_EQ(b_.admit("s"), "");
+    b_.publish("s");
+    pass(30'000);
+    EXPECT_EQ(holder(), "a:1");
+    EXPECT_TRUE(b_.leases.list().begin()->second.waiting);
+    EXPECT_EQ(a_.lost + b_.lost, "");
+    EXPECT_LT(store_.batches.size(), 30u) << "claimed in a quarter of the lease";
+    a_.unpublish("s");
+    pass(3'000);
+    EXPECT_EQ(holder(), "b:1");
+    EXPECT_FALSE(b_.leases.list().begin()->second.waiting);
+    EXPECT_TRUE(b_.leases.is_held(b_.leases.list().begin()->second, store_.now_ms));
+    // The first one comes again, and waits.
+    EXPECT_EQ(a_.admit("s"), "");
+    a_.publish("s");
+    pass(6'000);
+    EXPECT_EQ(holder(), "b:1");
+    a_.unpublish("s");
+    pass(3'000);
+    EXPECT_EQ(holder(), "b:1") << "who waits releases nothing";
+    // By a reload: now the earlier one stays, and the other is ended.
+    EXPECT_EQ(a_.admit("s"), "");
+    a_.publish("s");
+    a_.exclusive = b_.exclusive = true;
+    pass(6'000);
+    EXPECT_EQ(a_.lost, "s to rtmp://b:1;");
 }
 
 TEST_F(LeasesTest, OfAnEarlierProcessAtThisAddressAreTakenOver) {

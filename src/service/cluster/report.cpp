@@ -18,6 +18,7 @@ constexpr int64_t kDefaultCount = 100, kMaxCount = 1'000;
 
 std::string_view state_of(const Leases::Lease& lease, const Leases& leases) {
     if (lease.lost) return "lost";
+    if (lease.waiting) return "waiting";
     if (!leases.is_held(lease, runtime::now_ms())) return "unregistered";
     return lease.published ? "held" : "admitted";
 }
@@ -112,7 +113,7 @@ void write_metrics(const Service& service, Text& text) {
 
     const Leases& leases = service.leases();
     text.family("srs_cluster_leases", Type::kGauge, "Streams that are published here, by the state of their lease.");
-    for (const std::string_view state : {"held", "unregistered", "admitted", "lost"}) {
+    for (const std::string_view state : {"held", "unregistered", "admitted", "waiting", "lost"}) {
         const auto count = std::ranges::count_if(
             leases.list(), [&](const auto& entry) { return state_of(entry.second, leases) == state; });
         text.sample({{"state", std::string(state)}}, static_cast<double>(count));
@@ -120,8 +121,13 @@ void write_metrics(const Service& service, Text& text) {
     const Leases::Counters& l = leases.counters();
     counter(text, "srs_cluster_publishers_total", "outcome",
             "Publishers refused because another server has the stream (refused), ended because it began there earlier "
-            "(lost), kept because it began later there (won), and admitted while Redis was away (unguarded).",
-            {{"refused", l.refused}, {"lost", l.lost}, {"won", l.won}, {"unguarded", l.unguarded}});
+            "(lost), kept because it began later there (won), admitted while Redis was away (unguarded), and admitted "
+            "because the server that had the stream is gone (inherited).",
+            {{"refused", l.refused},
+             {"lost", l.lost},
+             {"won", l.won},
+             {"unguarded", l.unguarded},
+             {"inherited", l.inherited}});
     const Locations::Counters& c = service.locations().counters();
     counter(text, "srs_cluster_lookups_total", "answer",
             "Look-ups of streams: found, nothing found, answered by the last known while nobody could be asked "

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "protocol/http/url.h"
+#include "protocol/rtmp/url.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/local_addresses.h"
+#include "runtime/socket/tcp.h"
 #include "service/cluster/config.h"
 #include "service/cluster_block.h"
 
@@ -25,6 +28,7 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kRetryMs = 1'000;  // after a failure of the store
+constexpr int64_t kGoneMs = 300;     // a server that is asked whether it is there
 constexpr size_t kMaxAnswer = 16 * 1024;
 
 std::string local_ip() {
@@ -173,6 +177,19 @@ void Service::lease_lost(const base::StreamKey& key, const Record& winner) {
     if (const auto stream = registry_.find(key))
         stream->revoke(fmt::format("the stream is published at {}, too, where it began earlier", winner.where()),
                        CloseReason::kPublisherReplaced);
+}
+
+bool Service::is_exclusive(const base::StreamKey& stream) const {
+    const config::Vhost* vhost = snapshot_->find_vhost(stream.vhost);
+    return !vhost || vhost->get<ClusterLookup>().exclusive;
+}
+
+// Its port refuses connections. That no answer comes proves nothing: the way to it may be interrupted.
+bool Service::is_gone(const Record& record) {
+    const auto url = ::rtmp::parse_url(record.rtmp + "/a/s");
+    if (!url) return false;
+    const auto socket = runtime::connect_tcp(url->host, url->port, Deadline::in_ms(kGoneMs));
+    return !socket && socket.error().system_errno() == ECONNREFUSED;
 }
 
 bool Service::locates(const config::Vhost& vhost) const { return vhost.get<ClusterLookup>().locates(); }

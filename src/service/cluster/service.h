@@ -65,6 +65,8 @@ class Service final : public Locator, private net::Guard, private live::StreamFo
     void leave(live::Stream& stream) override;
     // LeaseOwner
     void lease_lost(const base::StreamKey& stream, const Record& winner) override;
+    bool is_exclusive(const base::StreamKey& stream) const override;
+    bool is_gone(const Record& record) override;
 
     config::SnapshotPtr snapshot_;
     const Identity& identity_;
