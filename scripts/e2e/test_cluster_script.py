@@ -1,13 +1,15 @@
-"""scripts/cluster: its edges and its cache play, and all of it ends. The configurations are those of packaging/kubernetes."""
+"""scripts/cluster: its edges and its cache play, also what one origin alone has, and all of it ends. The configurations are those of packaging/kubernetes."""
 
 import re
 import shutil
 import signal
 import subprocess
+import time
+from types import SimpleNamespace
 
 import pytest
 
-from lib import flv, http, rtmp
+from lib import api, flv, http, media, publishing, rtmp
 from lib.server import OBJS, ROOT, can_connect
 from lib.timing import scaled, wait_until
 
@@ -34,6 +36,15 @@ def cluster(tmp_path):
             process.wait(scaled(30))
 
 
+def lives(port, api_port, name):
+    """The stream of that name is published to one origin, and registered."""
+    stream = publishing.Steady(rtmp.publisher(None, "live", name, port=port), media.from_keyframe(media.plain()))
+    origin = SimpleNamespace(api_port=api_port)
+    held = lambda: [one["stream"] for one in api.ask(origin, "/api/v1/cluster")["leases"] if one["state"] == "held"]  # noqa: E731
+    wait_until(lambda: name in held(), 10, lambda: f"{name} is registered, there are {held()}")
+    return stream
+
+
 def assert_plays(player, who):
     tags = http.collect(player, lambda tags: sum(flv.is_frame(tag) for tag in tags) >= 30, scaled(15))
     player.close()
@@ -50,6 +61,18 @@ def test_edges_and_cache_play(cluster):
         assert_plays(http.Live(port, "/live/livestream.flv"), f"the edge at {port} by HTTP-FLV")
     for port in rtmp_ports:
         assert_plays(rtmp.player(None, "live", "livestream", port=port), f"the edge at {port} by RTMP")
+    alone = [int(port) for port in re.findall(r"http://[^/\s]+:(\d+)/live/second\.flv", text)]
+    assert sorted(alone) == sorted(flv_ports), f"both edges should play the second stream, too:\n{text}"
+    if shutil.which("redis-server"):
+        ends_of_origins = re.findall(r"publish +rtmp://[^/\s]+:(\d+)/\S+\n +registered http://[^/\s]+:(\d+)/api/v1/cluster", text)
+        assert len(ends_of_origins) == 2, f"two origins should be printed:\n{text}"
+        for index, (port, api_port) in enumerate(ends_of_origins):
+            with lives(int(port), int(api_port), f"alone{index}"):
+                for edge in flv_ports:
+                    began = time.monotonic()
+                    assert_plays(http.Live(edge, f"/live/alone{index}.flv"), f"what origin-{index} alone has, at the edge at {edge}")
+                    took = time.monotonic() - began
+                    assert took < scaled(3), f"the edge should ask origin-{index} at once; 30 frames took {took:.1f} s"
     cache, path = re.search(r"http://[^/\s]+:(\d+)(/live/livestream\.m3u8)", text).groups()
     playlists = [http.get(int(cache), path) for _ in range(4)]
     assert "HIT" in [one.headers["x-cache"] for one in playlists], f"a playlist is kept for a second: {playlists[-1].describe()}"

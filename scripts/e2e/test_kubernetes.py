@@ -46,10 +46,9 @@ def listens(text):
 
 
 def test_every_file_is_used_and_whole():
-    used = {HOME / name for name in KUSTOMIZATION["resources"]} | {HOME / "kustomization.yaml", HOME / "redis/redis.yaml"}
-    used |= {HOME / "redis/kustomization.yaml"}
+    used = {HOME / name for name in KUSTOMIZATION["resources"]} | {HOME / "kustomization.yaml"}
     assert used == set(HOME.rglob("*.yaml")), "kustomization.yaml should name each file, and each should be there"
-    for one in MANIFESTS + documents(HOME / "redis/redis.yaml"):
+    for one in MANIFESTS:
         assert {"apiVersion", "kind", "metadata"} <= one.keys() and one["metadata"]["name"], f"no manifest: {one}"
     names = [(one["kind"], one["metadata"]["name"]) for one in MANIFESTS]
     assert len(names) == len(set(names)), f"two manifests have one name: {names}"
@@ -59,6 +58,8 @@ def test_pods_have_their_configuration():
     made = {one["name"]: [word.rpartition("=")[0] or word.rpartition("/")[2] for word in one["files"]] for one in KUSTOMIZATION["configMapGenerator"]}
     files = {one["name"]: HOME / one["files"][0].rpartition("=")[2] for one in KUSTOMIZATION["configMapGenerator"]}
     for name, workload in of_kind(*WORKLOADS).items():
+        if name == "redis":
+            continue  # its options are in the command
         volumes = {one["name"]: one for one in template(workload)["spec"]["volumes"]}
         mounts = {one["name"]: one["mountPath"] for one in container(workload)["volumeMounts"]}
         assert mounts.keys() <= volumes.keys(), f"{name}: {mounts} are of {volumes}"
@@ -88,27 +89,43 @@ def test_services_reach_their_pods():
         assert one["spec"]["scaleTargetRef"]["name"] in of_kind("Deployment"), f"{name} scales nothing"
     for name, one in of_kind("PodDisruptionBudget").items():
         assert one["spec"]["selector"]["matchLabels"]["app"] in workloads, f"{name} is about nothing"
+    for name, one in of_kind("NetworkPolicy").items():
+        home = workloads[one["spec"]["podSelector"]["matchLabels"]["app"]]
+        (rule,) = one["spec"]["ingress"]
+        assert all(port["port"] in ports(home) for port in rule["ports"]), f"{name}: {rule} and {ports(home)}"
+        allowed = {app for source in rule["from"] for match in source["podSelector"]["matchExpressions"] for app in match["values"]}
+        asking = {path.stem for path in HOME.glob("conf/*.conf") if re.search(r"^redis \{", path.read_text(), re.MULTILINE)}
+        assert allowed == asking <= workloads.keys(), f"{name}: {allowed} may ask it, {asking} do"
 
 
 def test_configurations_name_services():
-    """Hosts in them, with the ports that these services have."""
+    """Hosts in them, with the ports that these services have; origins register an address of their pod."""
     services = of_kind("Service")
     asked = []
     for path in HOME.glob("conf/*.conf"):
         text = re.sub("#.*", "", path.read_text())
         for line in re.findall(r"\b(?:origin|server)\s+([^;{]+);", text):
             asked += [(path.name, word) for word in line.split()]
-    assert len(asked) == 6, f"two origins of edges and packagers, two packagers of caches: {asked}"
+    assert len(asked) == 9, f"two origins of edges and packagers, two packagers of caches, Redis of all servers: {asked}"
     for file, word in asked:
         host, _, port = word.partition(":")
         assert host in services, f"{file}: there is no service {host}"
-        assert int(port or 1935) in [one["port"] for one in services[host]["spec"]["ports"]], f"{file}: {word}"
+        assert int(port or {"redis": 6379}.get(host, 1935)) in [one["port"] for one in services[host]["spec"]["ports"]], f"{file}: {word}"
+    origin = of_kind("StatefulSet")["origin"]
+    environment = {one["name"]: one for one in container(origin)["env"]}
+    assert environment["POD_IP"]["valueFrom"]["fieldRef"]["fieldPath"] == "status.podIP", environment["POD_IP"]
+    said = dict(re.findall(r"(rtmp|http)://\$\(POD_IP\):(\d+)", environment["SRS_REDIS_ADVERTISE"]["value"]))
+    assert {name: int(port) for name, port in said.items()} == {name: ports(origin)[name]["containerPort"] for name in ("rtmp", "http")}, said
+    assert list(environment).index("POD_IP") < list(environment).index("SRS_REDIS_ADVERTISE"), "a variable is defined before its use"
 
 
 def test_probes_and_ends():
     """Probes of paths that the server has; a graceful end that is over before the pod is killed."""
     for name, workload in of_kind(*WORKLOADS).items():
         one = container(workload)
+        if name == "redis":
+            assert one["readinessProbe"]["exec"]["command"][0] == "redis-cli", one["readinessProbe"]
+            continue
         for probe in ("livenessProbe", "readinessProbe"):
             get = one[probe]["httpGet"]
             assert get["path"] in ("/healthz", "/readyz") and get["port"] in ports(workload), f"{name}: {probe} {get}"
@@ -136,18 +153,14 @@ def test_nginx_accepts(tmp_path):
     assert done.returncode == 0, f"nginx -t:\n{done.stderr}"
 
 
-@pytest.mark.parametrize("redis", [False, True], ids=["lists", "redis"])
-def test_kustomize_builds_them(tmp_path, redis):
+def test_kustomize_builds_them(tmp_path):
     if not shutil.which("kubectl"):
         pytest.skip("kubectl is not installed")
     shutil.copytree(HOME, tmp_path / "kubernetes")
-    if redis:
-        file = tmp_path / "kubernetes/kustomization.yaml"
-        file.write_text(file.read_text().replace("# components:", "components:"))
     done = subprocess.run(["kubectl", "kustomize", tmp_path / "kubernetes"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"kubectl kustomize:\n{done.stderr}"
     built = [one for one in yaml.safe_load_all(done.stdout) if one]
-    assert len(built) == len(MANIFESTS) + len(KUSTOMIZATION["configMapGenerator"]) + 2 * redis, [one["kind"] for one in built]
+    assert len(built) == len(MANIFESTS) + len(KUSTOMIZATION["configMapGenerator"]), [one["kind"] for one in built]
     maps = [one["metadata"]["name"] for one in built if one["kind"] == "ConfigMap"]
     mounted = [volume["configMap"]["name"] for one in built if one["kind"] in WORKLOADS
                for volume in one["spec"]["template"]["spec"].get("volumes", []) if "configMap" in volume]  # fmt: skip
