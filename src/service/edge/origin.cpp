@@ -80,6 +80,20 @@ Result<Origin> parse_origin(std::string_view text) {
     return origin;
 }
 
+bool is_same_origin(std::string_view one, std::string_view other, Scheme scheme) {
+    const auto address_of = [scheme](std::string_view text) -> std::string {
+        const auto origin = parse_origin(text);
+        if (!origin) return {};
+        const Scheme used = origin->scheme.value_or(scheme);
+        std::string_view authority = origin->authority;
+        const std::string_view standard = is_rtmp(used) ? ":1935" : used == Scheme::kHttp ? ":80" : ":443";
+        if (used != Scheme::kRtmps && authority.ends_with(standard)) authority.remove_suffix(standard.size());
+        return fmt::format("{}://{}", scheme_name(used), authority);
+    };
+    const std::string address = address_of(one);
+    return !address.empty() && address == address_of(other);
+}
+
 Result<Source> source_of(const Origin& origin, Scheme scheme, const base::StreamKey& key, std::string_view vhost,
                          std::string_view params) {
     Source source;

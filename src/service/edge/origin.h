@@ -28,6 +28,9 @@ struct Origin {
 // HOST, HOST:PORT, or one of them behind rtmp://, rtmps://, http:// or https://. kConfig: it is neither.
 base::Result<Origin> parse_origin(std::string_view text);
 
+// Whether both name one server and protocol, where an origin without a scheme has this one.
+bool is_same_origin(std::string_view one, std::string_view other, Scheme scheme);
+
 // Where one stream is pulled from. The URL has parameters of a client: it is not for the log.
 struct Source {
     Scheme scheme = Scheme::kRtmp;

@@ -72,6 +72,16 @@ TEST(Origin, NamesSelectNoOtherVhost) {
         EXPECT_TRUE(source_of(*parse_origin(origin), Scheme::kRtmp, kKey, "__defaultVhost__", "?k=v")) << origin;
 }
 
+TEST(Origin, IsTheSameAsAnother) {
+    EXPECT_TRUE(is_same_origin("a", "a:1935", Scheme::kRtmp));
+    EXPECT_TRUE(is_same_origin("rtmp://[::1]:1936", "[::1]:1936", Scheme::kRtmp));
+    EXPECT_TRUE(is_same_origin("http://a:80", "a", Scheme::kHttp));
+    EXPECT_TRUE(is_same_origin("https://a", "a:443", Scheme::kHttps));
+    EXPECT_FALSE(is_same_origin("rtmp://a:1935", "a:1935", Scheme::kHttp)) << "by another protocol";
+    EXPECT_FALSE(is_same_origin("a:1935", "a:1936", Scheme::kRtmp));
+    EXPECT_FALSE(is_same_origin("a/b", "a/b", Scheme::kRtmp)) << "no origin at all";
+}
+
 TEST(Origin, Redirects) {
     const Source rtmp = *source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "");
     const Source flv = *source_of(*parse_origin("a:8080"), Scheme::kHttp, kKey, "__defaultVhost__", "");

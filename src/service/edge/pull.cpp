@@ -148,10 +148,12 @@ bool Pull::has_moved() {
 // Those that say that they have the stream, and then the others. One that hangs has its lease still: it is the last.
 std::vector<std::string> Pull::origins_now(const config::Vhost& vhost) {
     const auto& cluster = vhost.get<VhostConfig>();
-    located_ = owner_.locate(vhost, key_, !is_rtmp(scheme_of(cluster, by_flv_)));
+    const Scheme scheme = scheme_of(cluster, by_flv_);
+    located_ = owner_.locate(vhost, key_, !is_rtmp(scheme));
     std::vector<std::string> all = located_;
     for (std::string& origin : owner_.origins().order(key_.vhost, cluster.origin, runtime::now_ms()))
-        if (std::ranges::find(located_, origin) == located_.end()) all.push_back(std::move(origin));
+        if (std::ranges::none_of(located_, [&](const auto& one) { return is_same_origin(one, origin, scheme); }))
+            all.push_back(std::move(origin));
     std::ranges::stable_partition(all, [&](const std::string& origin) { return origin != silent_; });
     nowhere_ = all.empty();
     return all;

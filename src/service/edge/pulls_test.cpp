@@ -172,6 +172,19 @@ TEST_F(PullsTest, OfAnEdgeBeginWithTheServerThatHasTheStream) {
     offers_.locator = nullptr;
 }
 
+TEST_F(PullsTest, AskAServerOnceThatIsLocatedAndConfigured) {
+    FakeLocator locator;
+    locator.servers["a"] = "rtmp://127.0.0.1:1";
+    offers_.locator = &locator;
+    runtime::testing::SimulatedTime time;
+    ASSERT_TRUE(ok(ask("a")));
+    time.pass_ms(500);
+    ASSERT_NE(find("a"), nullptr);
+    EXPECT_EQ(find("a")->attempts(), 1u);
+    EXPECT_EQ(find("a")->origin(), "rtmp://127.0.0.1:1");
+    offers_.locator = nullptr;
+}
+
 TEST_F(PullsTest, FollowAStreamThatMovesToAnotherServer) {
     FakeLocator locator;
     locator.servers["a"] = "rtmp://127.0.0.1:2";
