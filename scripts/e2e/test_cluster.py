@@ -509,7 +509,7 @@ def test_cluster_in_api_and_metrics(servers, redis):
         assert answer["self"]["rtmp"] == f"rtmp://{at(first)}", answer
         (lease,) = answer["leases"]
         assert (lease["app"], lease["stream"], lease["state"]) == ("live", "s", "held"), lease
-        assert api.ask(first, "/api/v1/cluster?count=0")["leases"] == []
+        assert api.ask(first, "/api/v1/cluster?start=1")["leases"] == []
         api.ask(first, "/api/v1/cluster?count=x", status=400)
         text = http.get(first.rtmps_port, "/metrics").body.decode()
         for line in ("srs_cluster_redis_up 1", 'srs_cluster_leases{state="held"} 1', 'srs_cluster_publishers_total{outcome="refused"} 0'):

@@ -1,8 +1,7 @@
 #pragma once
-// A list in an answer: the range selected by ?start= and ?count=, and the total. It is serialized one item at a time,
-// so that a long list neither blocks the loop nor is held in memory as a tree.
+// A list in an answer, and its total. It is serialized one item at a time, so that a long list neither blocks the loop
+// nor is held in memory as a tree.
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,19 +12,6 @@
 #include "service/api/json_text.h"
 
 namespace service::api {
-
-struct Page {
-    static constexpr int64_t kMaxStart = INT32_MAX;
-    static constexpr int64_t kMaxCount = 10'000;
-    size_t start = 0;
-    size_t count = 10;
-    bool has(size_t index) const { return index >= start && index - start < count; }
-};
-// Nothing: a parameter is not a number, or out of bounds; the request has been answered then.
-base::Result<std::optional<Page>> page_of(const net::HttpRequest& request, net::HttpResponse& response,
-                                          const Identity& identity);
-// The parameters' entries for the route table.
-std::vector<Parameter> page_parameters();
 
 class ListWriter {
   public:

@@ -1,9 +1,8 @@
 #include "service/cluster/report.h"
 
-#include <charconv>
-
 #include "base/json.h"
 #include "runtime/loop/clock.h"
+#include "service/api_answer.h"
 
 namespace service::cluster {
 
@@ -14,34 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kDefaultCount = 100, kMaxCount = 1'000;
+constexpr int64_t kCount = 100;  // of leases, where no count is asked for
 
 std::string_view state_of(const Leases::Lease& lease, const Leases& leases) {
     if (lease.lost) return "lost";
     if (lease.waiting) return "waiting";
     if (!leases.is_held(lease, runtime::now_ms())) return "unregistered";
     return lease.published ? "held" : "admitted";
-}
-
-// Nothing: it is no number within the bounds.
-std::optional<size_t> number_of(const net::HttpRequest& request, std::string_view name, int64_t initial, int64_t most) {
-    const std::string_view text = request.message.parameter(name);
-    if (text.empty()) return static_cast<size_t>(initial);
-    int64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < 0 || value > most) return {};
-    return static_cast<size_t>(value);
-}
-
-net::ApiParameter parameter_of(std::string name, std::string doc, int64_t most, int64_t initial) {
-    net::ApiParameter parameter;
-    parameter.name = std::move(name);
-    parameter.type = net::ApiParameter::Type::kInteger;
-    parameter.doc = std::move(doc);
-    parameter.least = 0;
-    parameter.most = most;
-    parameter.initial = initial;
-    return parameter;
 }
 
 Json redis_of(const Service& service) {
@@ -64,20 +42,15 @@ Json coworkers_of(const Service& service) {
 
 base::Result<void> list(const Service& service, const Identity& identity, net::HttpRequest& request,
                         net::HttpResponse& response) {
-    Json body = {{"code", 0}, {"server", identity.server}, {"service", identity.service}, {"pid", identity.pid}};
-    const auto start = number_of(request, "start", 0, INT32_MAX),
-               count = number_of(request, "count", kDefaultCount, kMaxCount);
-    if (!start || !count) {
-        body["code"] = 400;
-        body["error"] = "start and count are numbers";
-        return response.send(400, "application/json", base::to_text(body));
-    }
+    const auto page = TRY(page_of(request, response, identity, kCount));
+    if (!page) return {};
+    Json body = envelope(identity);
     const Leases& leases = service.leases();
     const Record& self = leases.self();
     Json streams = Json::array();
     size_t index = 0;
     for (const auto& [key, lease] : leases.list()) {
-        if (index >= *start && index - *start < *count)
+        if (page->has(index))
             streams.push_back({{"vhost", key.vhost},
                                {"app", key.app},
                                {"stream", key.name},
@@ -91,7 +64,7 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
     body["known"] = service.locations().known();
     body["leases_total"] = leases.list().size();
     body["leases"] = std::move(streams);
-    return response.send(200, "application/json", base::to_text(body));
+    return send_json(response, body);
 }
 
 void counter(Text& text, std::string_view name, std::string_view label, std::string_view help,
@@ -156,8 +129,7 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
         "self{rtmp:str http:str api:str fence:str} "
         "coworkers[coworker:str up:bool asked:int failures:int problem:str] known:int leases_total:int "
         "leases[vhost:str app:str stream:str state:str since:int]";
-    row.parameters = {parameter_of("start", "how many leases to skip", INT32_MAX, 0),
-                      parameter_of("count", "how many at most", kMaxCount, kDefaultCount)};
+    row.parameters = page_parameters(kCount);
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         return list(service, identity, request, response);
     };

@@ -1,10 +1,10 @@
 #include "service/edge/report.h"
 
 #include <array>
-#include <charconv>
 
 #include "base/json.h"
 #include "runtime/loop/clock.h"
+#include "service/api_answer.h"
 
 namespace service::edge {
 
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kDefaultCount = 100, kMaxCount = 1'000;
+constexpr int64_t kCount = 100;  // of pulls, and of pushes, where no count is asked for
 
 template <class State, class List, class Get>
 void write_states(Text& text, std::string_view name, std::string_view help, size_t states,
@@ -33,16 +33,6 @@ void write_origins(Text& text, const Origins& origins, std::string_view name, Ty
     text.family(name, type, help);
     for (const auto& [origin, state] : origins.states())
         text.sample({{"origin", origin}}, static_cast<double>(get(origin, state)));
-}
-
-// Nothing: it is no number within the bounds.
-std::optional<size_t> number_of(const net::HttpRequest& request, std::string_view name, int64_t initial, int64_t most) {
-    const std::string_view text = request.message.parameter(name);
-    if (text.empty()) return static_cast<size_t>(initial);
-    int64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size() || value < 0 || value > most) return {};
-    return static_cast<size_t>(value);
 }
 
 Json origins_of(const Origins& origins) {
@@ -69,23 +59,18 @@ Json entry(const base::StreamKey& key, const One& one) {
 
 base::Result<void> list(const Service& service, const Identity& identity, net::HttpRequest& request,
                         net::HttpResponse& response) {
-    Json body = {{"code", 0}, {"server", identity.server}, {"service", identity.service}, {"pid", identity.pid}};
-    const auto start = number_of(request, "start", 0, INT32_MAX),
-               count = number_of(request, "count", kDefaultCount, kMaxCount);
-    if (!start || !count) {
-        body["code"] = 400;
-        body["error"] = "start and count are numbers";
-        return response.send(400, "application/json", base::to_text(body));
-    }
+    const auto page = TRY(page_of(request, response, identity, kCount));
+    if (!page) return {};
+    Json body = envelope(identity);
     Json pulls = Json::array(), pushes = Json::array();
     size_t index = 0;
     for (const auto& [key, pull] : service.pulls().list()) {
-        if (index >= *start && index - *start < *count) pulls.push_back(entry(key, *pull));
+        if (page->has(index)) pulls.push_back(entry(key, *pull));
         ++index;
     }
     index = 0;
     for (const auto& push : service.pushes().list()) {
-        if (index >= *start && index - *start < *count) pushes.push_back(entry(push->stream().key(), *push));
+        if (page->has(index)) pushes.push_back(entry(push->stream().key(), *push));
         ++index;
     }
     body["origins"] = origins_of(service.origins());
@@ -93,18 +78,7 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
     body["pulls"] = std::move(pulls);
     body["pushes_total"] = service.pushes().list().size();
     body["pushes"] = std::move(pushes);
-    return response.send(200, "application/json", base::to_text(body));
-}
-
-net::ApiParameter number_parameter_of(std::string name, std::string doc, int64_t most, int64_t initial) {
-    net::ApiParameter parameter;
-    parameter.name = std::move(name);
-    parameter.type = net::ApiParameter::Type::kInteger;
-    parameter.doc = std::move(doc);
-    parameter.least = 0;
-    parameter.most = most;
-    parameter.initial = initial;
-    return parameter;
+    return send_json(response, body);
 }
 
 }  // namespace
@@ -155,8 +129,7 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
         "origins[origin:str up:bool pulls:int pushes:int connections:int failures:int problem:str] pulls_total:int "
         "pulls[{0}] pushes_total:int pushes[{0}]",
         kEntry);
-    row.parameters = {number_parameter_of("start", "how many pulls and pushes to skip", INT32_MAX, 0),
-                      number_parameter_of("count", "how many of each at most", kMaxCount, kDefaultCount)};
+    row.parameters = page_parameters(kCount);
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         return list(service, identity, request, response);
     };

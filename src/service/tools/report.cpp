@@ -1,6 +1,7 @@
 #include "service/tools/report.h"
 
 #include "base/json.h"
+#include "service/api_answer.h"
 
 namespace service::tools {
 
@@ -31,17 +32,14 @@ OrderedJson json_of(const Tool& tool) {
             {"problem", tool.problem()}};
 }
 
-std::string answer(const Service& service, const Identity& identity) {
+base::Result<void> answer(const Service& service, const Identity& identity, net::HttpResponse& response) {
     OrderedJson list = OrderedJson::array();
     for (const auto& tool : service.tools()) list.push_back(json_of(*tool));
-    const OrderedJson body{{"code", 0},
-                           {"server", identity.server},
-                           {"service", identity.service},
-                           {"pid", identity.pid},
-                           {"limit", service.limit()},
-                           {"refused", service.refused()},
-                           {"tools", std::move(list)}};
-    return base::to_text(body);
+    OrderedJson body = envelope(identity);
+    body["limit"] = service.limit();
+    body["refused"] = service.refused();
+    body["tools"] = std::move(list);
+    return send_json(response, body);
 }
 
 // Of tools with the same labels the sum: a sample must not occur twice.
@@ -75,7 +73,7 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
     row.pattern = "/api/v1/tools";
     row.summary = "external tools: exec, ingest and transcode";
     row.handler = [&service, &identity](net::HttpRequest&, net::HttpResponse& response) {
-        return response.send(200, "application/json", answer(service, identity));
+        return answer(service, identity, response);
     };
     row.shape =
         "limit:int refused:int tools[kind:str name:str engines[:str] vhost:str app:str stream:str program:str "
