@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/amf/amf0.h"
+#include "protocol/rtmp/chunk_writer.h"
 #include "protocol/rtmp/server_testing.h"
 
 namespace rtmp {
