@@ -44,7 +44,7 @@ class RedisClient {
     static std::string_view state_name(State state);
 
     static constexpr size_t kMaxCalls = 1'024;  // in progress
-    static constexpr int64_t kFirstPauseMs = 250, kLongestPauseMs = 5'000;
+    static constexpr int64_t kFirstPauseMs = 250, kLongestPauseMs = 2'000;
     static constexpr int64_t kPingMs = 2'000;  // it is asked whether it is there when nothing was asked for so long
 
     // on_up: it answers, again; must not yield.
