@@ -12,10 +12,10 @@
 #include "protocol/http/url.h"
 #include "protocol/rtmp/url.h"
 #include "runtime/loop/clock.h"
-#include "runtime/socket/local_addresses.h"
 #include "runtime/socket/tcp.h"
 #include "service/cluster/config.h"
 #include "service/cluster_block.h"
+#include "service/local_ip.h"
 
 namespace service::cluster {
 
@@ -30,12 +30,6 @@ namespace {
 constexpr int64_t kRetryMs = 1'000;  // after a failure of the store
 constexpr int64_t kGoneMs = 300;     // a server that is asked whether it is there
 constexpr size_t kMaxAnswer = 16 * 1024;
-
-std::string local_ip() {
-    for (const runtime::LocalAddress& one : runtime::local_addresses())
-        if (!one.loopback) return one.ip;
-    return "127.0.0.1";
-}
 
 }  // namespace
 

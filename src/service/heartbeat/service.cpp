@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "service/heartbeat/config.h"
-#include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
+#include "service/local_ip.h"
 
 namespace service::heartbeat {
 

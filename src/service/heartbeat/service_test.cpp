@@ -4,8 +4,8 @@
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "service/heartbeat/config.h"
-#include "service/heartbeat/local_ip.h"
 #include "service/heartbeat/report.h"
+#include "service/local_ip.h"
 
 namespace service::heartbeat {
 namespace {

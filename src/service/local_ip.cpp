@@ -1,8 +1,8 @@
-#include "service/heartbeat/local_ip.h"
+#include "service/local_ip.h"
 
 #include "runtime/socket/local_addresses.h"
 
-namespace service::heartbeat {
+namespace service {
 
 std::string local_ip() {
     for (const runtime::LocalAddress& one : runtime::local_addresses())
@@ -10,4 +10,4 @@ std::string local_ip() {
     return "127.0.0.1";
 }
 
-}  // namespace service::heartbeat
+}  // namespace service
