@@ -77,12 +77,12 @@ void counter(Text& text, std::string_view name, std::string_view label, std::str
 
 void write_metrics(const Service& service, Text& text) {
     const RedisClient& client = service.client();
-    text.family("srs_cluster_redis_up", Type::kGauge, "Whether the Redis of the cluster answers.");
-    text.sample({}, client.state() == RedisClient::State::kUp ? 1 : 0);
-    text.family("srs_cluster_redis_calls_total", Type::kCounter, "Questions and commands to Redis.");
-    text.sample({}, static_cast<double>(client.calls()));
-    text.family("srs_cluster_redis_failures_total", Type::kCounter, "Of these, those without an answer.");
-    text.sample({}, static_cast<double>(client.failures()));
+    text.single("srs_cluster_redis_up", Type::kGauge, "Whether the Redis of the cluster answers.",
+                client.state() == RedisClient::State::kUp ? 1 : 0);
+    text.single("srs_cluster_redis_calls_total", Type::kCounter, "Questions and commands to Redis.",
+                static_cast<double>(client.calls()));
+    text.single("srs_cluster_redis_failures_total", Type::kCounter, "Of these, those without an answer.",
+                static_cast<double>(client.failures()));
 
     const Leases& leases = service.leases();
     text.family("srs_cluster_leases", Type::kGauge, "Streams that are published here, by the state of their lease.");
@@ -110,10 +110,10 @@ void write_metrics(const Service& service, Text& text) {
              {"last_known", c.last_known},
              {"shared", c.shared},
              {"left_out", c.left_out}});
-    text.family("srs_cluster_redirects_total", Type::kCounter, "Players that were sent to another server.");
-    text.sample({}, static_cast<double>(service.redirected()));
-    text.family("srs_cluster_known_streams", Type::kGauge, "Streams of other servers of which the place is kept.");
-    text.sample({}, static_cast<double>(service.locations().known()));
+    text.single("srs_cluster_redirects_total", Type::kCounter, "Players that were sent to another server.",
+                static_cast<double>(service.redirected()));
+    text.single("srs_cluster_known_streams", Type::kGauge, "Streams of other servers of which the place is kept.",
+                static_cast<double>(service.locations().known()));
     text.family("srs_cluster_coworker_failures_total", Type::kCounter, "Coworkers that did not answer.");
     for (const auto& [name, coworker] : service.locations().coworkers())
         text.sample({{"coworker", name}}, static_cast<double>(coworker.failures));
