@@ -76,6 +76,8 @@ def parse_options():
     parser.add_argument("--rate3m-players", type=int, default=500)
     parser.add_argument("--rooms", type=numbers, default=[300, 1000],
                         help="streams with one, two and three players each; others: the first")  # fmt: skip
+    parser.add_argument("--growth", type=numbers, default=[100, 300, 1000, 2000], help="streams with 0, 1 and 3 players each")
+    parser.add_argument("--everything", type=int, default=1000, help="streams, each HLS, recorded as MP4, and played")
     parser.add_argument("--publishers", type=int, default=500, help="in segments of 50 bytes a fifth of it")
     parser.add_argument("--recorded", type=int, default=500, help="streams; also twice as many, and on a late disk")
     parser.add_argument("--segmented", type=int, default=200, help="streams made into HLS")
@@ -110,7 +112,7 @@ def parse_options():
         options.players, options.other_players, options.lowlatency_players = [100], [100], [100]
         options.rate3m_players, options.publishers, options.viewers, options.rooms = 20, 20, 20, [20]
         options.hls_connections, options.rtsp_udp_players, options.rtsp_publishers = [20], 20, 10
-        options.edge_players = 20
+        options.edge_players, options.growth, options.everything = 20, [10, 20], 20
         options.recorded, options.segmented, options.webrtc_players, options.webrtc_publishers = 20, 10, 20, 10
         options.repeats, options.seconds, options.settle = 1, 1, 1
     return options

@@ -9,6 +9,7 @@ from .delivery import LONG_SECONDS, PUBLISH_SECONDS, SHORT_SECONDS, Delivery
 from .edges import EDGES, Edges
 from .figures import FLOOR, FLOOR_OF_UDP, FLOOR_OF_WHIP
 from .load import KBPS
+from .rooms import IDLE_S, WARM_S, Rooms
 
 INTERVAL_MS = 350  # mw_latency, the default
 PICTURE_MS = 40
@@ -18,6 +19,11 @@ PUBLISHER_S, START_S = 2.5, 0.5
 GOP_S = 2  # of the measured stream
 SEGMENT_S = 10
 DELETED_S = 2  # for what removing files leaves to the system
+
+
+def of_segments(seconds):
+    """As long, or longer: whole segments."""
+    return -(-seconds // SEGMENT_S) * SEGMENT_S
 
 
 @dataclasses.dataclass
@@ -41,14 +47,12 @@ class Cases:
         self.servers, self.load, self.o = servers, load, options
         self.there = servers.there()
         self.list = []
-        for group in (self.players, self.lowlatency, self.rate3m, self.rooms, self.publishers, self.segments, self.recording,
-                      self.latency, self.firstframe, self.start, self.whep, self.whip, self.rtcrooms, self.rtsp, self.edges,
-                      self.delivery):  # fmt: skip
-            if group.__name__ in options.only:
-                group()
+        for group in self.GROUPS:
+            if group in options.only:
+                getattr(self, group)()
 
-    GROUPS = ("players", "lowlatency", "rate3m", "rooms", "publishers", "segments", "recording", "latency", "firstframe", "start",
-              "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery")  # fmt: skip
+    GROUPS = ("players", "lowlatency", "rate3m", "rooms", "growth", "everything", "publishers", "segments", "recording", "latency",
+              "firstframe", "start", "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         if server.split(",")[0] in self.o.servers:
@@ -131,33 +135,48 @@ class Cases:
                 self.add_rooms(streams, players)
 
     def add_rooms(self, streams, players):
-        group = f"rooms{players}"
+        rooms = Rooms(self.servers, self.load, self.o)
 
         def run(start, protocol="rtmp"):
-            def body():
-                with start() as server:
-                    if protocol == "floor":
-                        publish, play = f"tcp://127.0.0.1:{server.http}", f"http://127.0.0.1:{server.http}/{{i}}.flv"
-                    else:
-                        publish, play = server.rtmp_url("s{i}"), server.play_url(protocol, "s{i}")
-                    with self.load.publisher(publish, count=streams, open_s=GOP_S):
-                        run = self.load.run("play", play, "-n", streams * players, "--streams", streams, "--ramp", self.o.ramp,
-                                            "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000,
-                                            "--server-pid", server.pid)  # fmt: skip
-                run["players_per_stream"] = players
-                return run
-            return body
+            return lambda: rooms.run(start, protocol, streams, players)
 
         peers = {"floor": run(lambda: self.servers.floor_rooms(KBPS, INTERVAL_MS), "floor"),
                  "ours, RTMP": run(self.ours(MERGED)), "ours, HTTP-FLV": run(self.ours(MERGED), "http")}  # fmt: skip
-        if streams == self.o.rooms[0] or self.o.quick:
-            if self.there["nginx"]:
-                peers["nginx-rtmp, RTMP"] = run(self.servers.nginx)
-            if self.there["mediamtx"]:
-                peers["MediaMTX, RTMP"] = run(self.servers.mediamtx)
-        seconds = START_S + GOP_S + PUBLISHER_S + streams * players / self.o.ramp + self.o.settle + self.o.seconds
+        first = streams == self.o.rooms[0] or self.o.quick
+        if self.there["nginx"] and (first or players == 1):
+            peers["nginx-rtmp, RTMP"] = run(self.servers.nginx)
+        if self.there["mediamtx"] and first:
+            peers["MediaMTX, RTMP"] = run(self.servers.mediamtx)
         for name, body in peers.items():
-            self.add(group, name, streams, seconds, body)
+            self.add(f"rooms{players}", name, streams, self.seconds_of_rooms(streams * players), body)
+
+    def seconds_of_rooms(self, players):
+        return START_S + GOP_S + PUBLISHER_S + players / self.o.ramp + self.o.settle + self.o.seconds
+
+    def growth(self):
+        """How what a room takes changes with the number of rooms. Once each: figures of many rooms are averages by
+        themselves."""
+        rooms = Rooms(self.servers, self.load, self.o)
+
+        def run(streams, players):
+            return lambda: rooms.grow(self.ours(MERGED), streams, players)
+
+        for players in (0, 1, 3):
+            for streams in self.o.growth:
+                seconds = 2 * WARM_S + IDLE_S + self.seconds_of_rooms(streams * players)
+                self.add(f"growth{players}", "ours, RTMP", streams, seconds, run(streams, players), 1)
+
+    def everything(self):
+        """Streams that are each made into HLS, recorded as MP4, and played by one player of HTTP-FLV."""
+        rooms, streams, files = Rooms(self.servers, self.load, self.o), self.o.everything, f"{self.servers.directory}/out"
+        vhost = (f"hls {{ enabled on; hls_path {files}; }} "  # segments of 10 s, a minute of them
+                 f"dvr {{ enabled on; dvr_path {files}/[app]/[stream].mp4; }}")  # fmt: skip
+        measured = of_segments(self.o.seconds)
+
+        def body():
+            return rooms.everything(self.ours(MERGED, vhost=vhost), streams, measured)
+
+        self.add("everything", "ours", streams, self.seconds_of_rooms(streams) + measured - self.o.seconds, body)
 
     def publishers(self):
         self.add_publishers("publishers", self.o.publishers)
@@ -205,7 +224,7 @@ class Cases:
 
     def add_recording(self, server, start, count, repeats=None):
         # Whole segments: a window that has one end of a segment more or less would measure that.
-        measured = -(-self.o.seconds // SEGMENT_S) * SEGMENT_S if count == self.o.segmented else self.o.seconds
+        measured = of_segments(self.o.seconds) if count == self.o.segmented else self.o.seconds
 
         def body():
             with self.servers.output() as out:
@@ -246,6 +265,12 @@ class Cases:
         seconds = START_S + PUBLISHER_S + self.o.viewers / 100 + self.o.settle + self.o.seconds
         for name, body in peers.items():
             self.add("latency", name, self.o.viewers, seconds, body, 1)
+        rooms, streams = Rooms(self.servers, self.load, self.o), self.o.rooms[0]
+        for name, protocol in (("RTMP", "rtmp"), ("HTTP-FLV", "http")):
+            def body(protocol=protocol):
+                return rooms.latency(self.ours(MERGED), protocol, streams, 3)
+
+            self.add("latency", f"ours, mw_latency {INTERVAL_MS}, {name}, beside rooms", streams, seconds + 4, body, 1)
 
     def firstframe(self):
         def run(start, protocol="rtmp"):

@@ -6,6 +6,8 @@ MEDIAN = ("server_cpu_ms_per_mbit", "server_kb_per_player", "server_cpu_percent"
 STARVED_PERCENT = 85  # of the median viewer's bytes
 PLAYERS = ("players", "lowlatency", "rate3m")
 ROOMS = ("rooms1", "rooms2", "rooms3")  # by players of each stream
+GROWTH = ("growth0", "growth1", "growth3")
+GROWTH_BASE = 300  # streams, beside which others are put
 WEBRTC_ROOMS = {"rtcrooms": 3, "meetings": 9}  # players of each stream
 WEBRTC_PLAYERS = ("whep",)
 FLOOR, FLOOR_OF_WHIP, FLOOR_OF_UDP = "floor", "floor, from WHIP", "floor, UDP"
@@ -27,6 +29,29 @@ def of_rooms(runs):
     out = of_players(runs)
     players = runs[0]["players_per_stream"]
     out["kb_per_stream"] = round(out["server_kb_per_player"] * players, 1)
+    if "first_frame_ms" in runs[0]:
+        out["first_frame_p99_ms"] = max(run["first_frame_ms"]["p99"] for run in runs)
+    return out
+
+
+def of_growth(runs):
+    """Of each stream with its players, beside the process without any: memory with the GOP."""
+    run = runs[0]
+    players = run["players_per_stream"]
+    streams = run["wanted"] // max(1, players)
+    out = of_players(runs) if players else {"dropped": run["failed"] + run["lost"], "mbit_per_s": run["mbit_per_s"],
+                                            "server_cpu_percent": run["server_cpu_percent"],
+                                            "load_cpu_percent": run["load_cpu_percent"]}  # fmt: skip
+    out["idle_cpu_percent"] = round(run["idle_cpu_percent"], 2)
+    out["cpu_ms_per_s"] = round(10 * (run["server_cpu_percent"] - run["idle_cpu_percent"]) / streams, 4)
+    out["kb_per_stream"] = round((run["server_pss_after_kb"] - run["idle_pss_kb"]) / streams, 1)
+    return out
+
+
+def of_everything(runs):
+    out = of_rooms(runs)
+    for kind in ("mp4", "ts"):
+        out[f"{kind}_percent"] = round(min(100 * run[f"{kind}_bytes"] / run["published_bytes"] for run in runs))
     return out
 
 
@@ -95,7 +120,8 @@ def of_delivery(runs):
     return {**out, "errors": sum(run["errors"] for run in runs)}
 
 
-SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), "publishers": of_publishers, "segments": of_publishers,
+SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), **dict.fromkeys(GROWTH, of_growth),
+             "everything": of_everything, "publishers": of_publishers, "segments": of_publishers,
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
              "whip": of_webrtc_publishers, "edges": of_edges, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
@@ -160,6 +186,8 @@ def check(groups, quick):
                 if group == "players":
                     v.at_most(f"{what}: kB each", run["server_kb_per_player"], 1.5)
     check_rooms(groups, v)
+    check_growth(groups, v)
+    check_everything(groups.get("everything", {}), v)
     for group in ("publishers", "segments"):
         for server, by_count in groups.get(group, {}).items():
             for count, run in by_count.items() if server.startswith("ours") else ():
@@ -187,6 +215,41 @@ def check_rooms(groups, v):
                 if "floor" in groups[group]:
                     v.at_most(f"{what}: CPU to the floor's", to_floor(groups, group, server, streams, "server_cpu_percent"), 1.4)
                 v.at_most(f"{what}: kB each stream more", run["kb_per_stream"], 32 + 1.5 * players)
+                if "first_frame_p99_ms" in run:
+                    v.at_most(f"{what}: first frame, p99 ms", run["first_frame_p99_ms"], 200)
+
+
+def to_base(by_count, count, key):
+    """The figure's ratio to that of GROWTH_BASE streams, or None."""
+    base = by_count.get(GROWTH_BASE, {}).get(key)
+    return by_count[count][key] / base if base else None
+
+
+def check_growth(groups, v):
+    """A stream among many may cost less than one among few, but not more."""
+    for group in GROWTH:
+        players = int(group.removeprefix("growth"))
+        for server, by_count in groups.get(group, {}).items():
+            for streams, run in by_count.items() if server.startswith("ours") else ():
+                what = f"growth: {server}, {streams} streams with {players} players each"
+                if players:
+                    v.served(what, run)
+                else:
+                    v.at_most(f"{what}: dropped", run["dropped"], 0, always=True)
+                for key, name in (("cpu_ms_per_s", "CPU"), ("kb_per_stream", "kB")) if streams != GROWTH_BASE else ():
+                    ratio = to_base(by_count, streams, key)
+                    if ratio is not None:
+                        v.at_most(f"{what}: {name} of each to that of {GROWTH_BASE}", ratio, 1.2)
+
+
+def check_everything(everything, v):
+    for server, by_count in everything.items():
+        for streams, run in by_count.items():
+            what = f"everything: {server}, {streams} streams"
+            v.served(what, run)
+            v.at_most(f"{what}: percent of a core", run["server_cpu_percent"], 60)
+            for kind in ("mp4", "ts"):
+                v.at_most(f"{what}: percent of the bytes that are missing, {kind}", 100 - run[f"{kind}_percent"], 5, True)
 
 
 ABOVE_INGEST = {"FLV": 0.10, "MP4": 0.15, "HLS": 0.15}  # ms of processor time a second and stream

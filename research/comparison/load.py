@@ -44,14 +44,18 @@ class Load:
     def publisher(self, url, kbps=KBPS, command="publish", count=1, open_s=0):
         """One, or so many with {i} in their URL, opened within so many seconds."""
         source = self.source(kbps) if command == "publish" else self.source(kbps)[:2]  # whip always goes on
-        words = self.words(command, url, *source, "--seconds", 3600, "--settle-ms", 0, "-n", count)
-        if open_s:
-            words += ["--ramp", str(count / open_s)]
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        words = [*source, "--seconds", 3600, "--settle-ms", 0, "-n", count, *(["--ramp", count / open_s] if open_s else [])]
+        with self.beside(command, url, *words, wait_s=open_s + 2.5):  # a whole GOP is there
+            yield
+
+    @contextlib.contextmanager
+    def beside(self, command, url, *words, wait_s):
+        """A run of the load tool beside others, which begin so many seconds later."""
+        process = subprocess.Popen(self.words(command, url, *words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            time.sleep(open_s + 2.5)  # a whole GOP is there
+            time.sleep(wait_s)
             if process.poll() is not None:
-                raise Failure(f"the publisher of {url} has ended")
+                raise Failure(f"bench {command} {url} has ended")
             yield
         finally:
             process.terminate()

@@ -68,6 +68,29 @@ def memory(pyplot, groups, path):
     save(figure, path)
 
 
+def growth(pyplot, groups, path):
+    """What a stream with its players takes, against the number of streams."""
+    figure, all_axes = pyplot.subplots(1, 2, figsize=(10, 3.8))
+    kinds = (("growth0", "no players", "#777777", "x"), ("growth1", "1 player each", "#0072b2", "o"),
+             ("growth3", "3 players each", "#d55e00", "^"))  # fmt: skip
+    for axes, key, label in ((all_axes[0], "cpu_ms_per_s", "CPU of a stream, ms per second"),
+                             (all_axes[1], "kb_per_stream", "kB of PSS of a stream, with its GOP")):  # fmt: skip
+        counts = set()
+        for group, name, colour, marker in kinds:
+            by_count = groups.get(group, {}).get("ours, RTMP", {})
+            counts.update(by_count)
+            axes.plot(sorted(by_count), [by_count[count][key] for count in sorted(by_count)], label=name, color=colour,
+                      marker=marker)  # fmt: skip
+        axes.set_xscale("log")
+        axes.set_xticks(sorted(counts), [f"{count:,}" for count in sorted(counts)])
+        axes.minorticks_off()
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("streams")
+        axes.set_ylabel(label)
+    all_axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    save(figure, path)
+
+
 def first_frame(pyplot, groups, path):
     names, runs = zip(*((name, next(iter(by_count.values()))) for name, by_count in groups["firstframe"].items()))
     figure, axes = pyplot.subplots(figsize=(7, 0.6 + 0.6 * len(names)))
@@ -119,6 +142,7 @@ def draw(groups, directory):
     for name, group, title, make in (
         ("cpu", "players", "CPU per Mbit against players", cpu),
         ("memory", "players", "Memory per player", memory),
+        ("growth", "growth1", "What a stream costs among 100 to 2,000", growth),
         ("first_frame", "firstframe", "Time to the first frame", first_frame),
         ("latency", "latency", "Latency percentiles", latency),
         ("webrtc", "whep", "WebRTC players: CPU and memory", webrtc),

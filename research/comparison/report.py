@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import time
 
-from .figures import PLAYERS, ROOMS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest, to_floor, to_nginx
+from .figures import GROWTH, GROWTH_BASE, PLAYERS, ROOMS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest, to_base, to_floor, to_nginx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -15,6 +15,10 @@ TITLES = {
     "rooms1": "Streams of 237 kbit/s with one player each",
     "rooms2": "Streams of 237 kbit/s with two players each",
     "rooms3": "Streams of 237 kbit/s with three players each",
+    "growth0": "How cost grows: streams of 237 kbit/s without players",
+    "growth1": "How cost grows: streams of 237 kbit/s with one player each",
+    "growth3": "How cost grows: streams of 237 kbit/s with three players each",
+    "everything": "Streams of 237 kbit/s by RTMP, each made into HLS, recorded as MP4, and played by one HTTP-FLV player",
     "publishers": "Publishers, 237 kbit/s each, without viewers",
     "segments": "Publishers that write 50 bytes at a time, each a TCP segment of its own",
     "recording": "Publishers, 237 kbit/s each, recorded, or made into HLS segments of 10 s",
@@ -101,6 +105,24 @@ def rooms_table(groups, group):
                   "slowest", "longest gap ms"), rows)  # fmt: skip
 
 
+def growth_table(groups, group):
+    rows = [(server, count, run["server_cpu_percent"], run["idle_cpu_percent"], run["cpu_ms_per_s"],
+             shown(to_base(by_count, count, "cpu_ms_per_s")), run["kb_per_stream"],
+             shown(to_base(by_count, count, "kb_per_stream")), run["dropped"], run["load_cpu_percent"])
+            for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]  # fmt: skip
+    return table(("server", "streams", "CPU %", "of it idle", "CPU ms/s a stream", f"to {GROWTH_BASE} streams",
+                  "kB a stream, with the GOP", f"to {GROWTH_BASE} streams", "dropped", "CPU % of the load"), rows)  # fmt: skip
+
+
+def everything_table(groups, group):
+    rows = [(server, count, run["server_cpu_percent"], f"{10 * run['server_cpu_percent'] / count:.3f}",
+             f"{run['mp4_percent']} %", f"{run['ts_percent']} %", run["dropped"], f"{run['slowest_viewer_percent']} %",
+             run["longest_gap_ms"])
+            for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]  # fmt: skip
+    return table(("server", "streams", "CPU %", "CPU ms/s a stream", "MP4 on disk, of the bytes measured", "HLS on disk",
+                  "dropped", "slowest", "longest gap ms"), rows)  # fmt: skip
+
+
 def publishers_table(groups, group):
     rows = []
     for server, by_count in groups[group].items():
@@ -165,7 +187,8 @@ def delivery_table(groups, group):
     return table(("server", "connections", "CPU us/request", "to nginx", "requests/s", "CPU %", "errors"), rows)
 
 
-TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), "publishers": publishers_table, "segments": publishers_table,
+TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), **dict.fromkeys(GROWTH, growth_table),
+          "everything": everything_table, "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
           "whip": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
           "edges": edges_table,
