@@ -84,6 +84,7 @@ def growth(pyplot, groups, path):
         axes.set_xscale("log")
         axes.set_xticks(sorted(counts), [f"{count:,}" for count in sorted(counts)])
         axes.minorticks_off()
+        axes.margins(y=0.1)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("streams")
         axes.set_ylabel(label)
