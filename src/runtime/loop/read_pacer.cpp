@@ -13,6 +13,20 @@ constexpr int64_t kTickUs = ReadPacer::kTickMs * 1000;
 
 int64_t current_tick() { return now_us() / kTickUs; }
 
+// Polls at long intervals are made at every second or fourth tick, which many descriptors share: the process is woken
+// less often, and together with the passes over viewers, which lie at multiples of 10 ms.
+int64_t ticks_apart(int64_t interval) {
+    constexpr int64_t kLong = 160 / ReadPacer::kTickMs, kMedium = 40 / ReadPacer::kTickMs;
+    return interval >= kLong ? 4 : interval >= kMedium ? 2 : 1;
+}
+
+int64_t shared_tick_after(int64_t due, int64_t interval) {
+    const int64_t apart = ticks_apart(interval);
+    return (due + apart - 1) / apart * apart;
+}
+
+int64_t shared_tick_before(int64_t due, int64_t interval) { return due - due % ticks_apart(interval); }
+
 }  // namespace
 
 void ReadPacer::put(Ticket ticket, int64_t due) {
@@ -21,7 +35,7 @@ void ReadPacer::put(Ticket ticket, int64_t due) {
 }
 
 void ReadPacer::add(Ticket ticket, int64_t interval) {
-    const int64_t due = current_tick() + 1 + spread_++ % interval;
+    const int64_t due = shared_tick_after(current_tick() + 1 + spread_++ % interval, interval);
     put(ticket, due);
     if (due < waits_for_ && coroutine_) wake(*coroutine_);
 }
@@ -41,7 +55,8 @@ void ReadPacer::run_polls(size_t slot, int64_t tick, Find find) {
             put(poll.ticket, poll.due);
         } else if (Watch* watch = find(poll.ticket)) {
             ++woken;
-            if (const int64_t interval = watch->wake_paced_reader()) put(poll.ticket, tick + interval);
+            if (const int64_t interval = watch->wake_paced_reader())
+                put(poll.ticket, shared_tick_before(tick + interval, interval));
         }
     }
     taken_.clear();

@@ -184,6 +184,55 @@ TEST_F(ReadPacerTest, APollThatCameEarlyReplacesTheNextOne) {
     EXPECT_TRUE(reader.done());
 }
 
+// A stream that is paced, and the times at which reads of it returned.
+struct Paced {
+    explicit Paced(int64_t interval_ms) {
+        int ends[2] = {-1, -1};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+        peer = ends[1];
+        stream = std::move(*detail::TcpStream::make(ends[0], {}));
+        stream->pace_reads(interval_ms);
+        EXPECT_EQ(::send(peer, "0", 1, 0), 1);
+        reader = spawn("reader", [this] {
+            std::array<uint8_t, 16> buffer;
+            while (stream->read(buffer, Deadline::never())) {
+                read_ms.push_back(now_ms());
+                EXPECT_EQ(::send(peer, "1", 1, 0), 1);
+            }
+        });
+    }
+    ~Paced() {
+        reader.cancel_and_join();
+        ::close(peer);
+    }
+    int peer = -1;
+    std::unique_ptr<ByteStream> stream;
+    std::vector<int64_t> read_ms;
+    Task reader;
+};
+
+TEST_F(ReadPacerTest, LongIntervalsShareTicks) {
+    struct Row {
+        int64_t interval_ms, apart_ms;
+    };
+    for (const Row row : {Row{160, 20}, Row{350, 20}, Row{40, 10}, Row{20, 5}}) {
+        SCOPED_TRACE(fmt::format("an interval of {} ms", row.interval_ms));
+        testing::SimulatedTime time;
+        std::vector<std::unique_ptr<Paced>> streams;
+        for (int i = 0; i < 20; ++i) streams.push_back(std::make_unique<Paced>(row.interval_ms));
+        time.pass_ms(4 * row.interval_ms);
+        for (const auto& one : streams) {
+            ASSERT_GE(one->read_ms.size(), 4u);
+            // The first read does not wait for a poll.
+            for (size_t i = 1; i < one->read_ms.size(); ++i) {
+                EXPECT_EQ(one->read_ms[i] % row.apart_ms, 0) << "read at " << one->read_ms[i];
+            }
+            for (size_t i = 2; i < one->read_ms.size(); ++i)
+                EXPECT_NEAR(one->read_ms[i] - one->read_ms[i - 1], row.interval_ms, row.apart_ms) << "of read " << i;
+        }
+    }
+}
+
 TEST_F(ReadPacerTest, ParkingEndsIt) {
     struct Handler final : ParkedHandler {
         void on_readable() override { readable.set(); }
