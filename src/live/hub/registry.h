@@ -84,7 +84,8 @@ class Registry {
     void notify_unpublished(Stream& stream) const;
     void notify_standby(Stream& stream, const StandbyChange& change) const;
     void run_housekeeping();
-    void end_orphans(int64_t now_ms);
+    static bool is_orphan(const Stream& stream, int64_t now_ms);
+    void end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_t now_ms);
     void enforce_memory_limit(bool recount);
     void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
