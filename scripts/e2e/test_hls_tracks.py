@@ -146,22 +146,43 @@ def test_names_and_languages(servers):
     assert lines[2].endswith(second) and len(lines) == 5, lines
 
 
-def test_the_default_is_a_track_that_hls_carries(servers):
-    """The first audio track is FLAC, which MPEG-TS does not carry: the variant has the video alone."""
-    server = servers(vhosts=hls.vhost(fragment="1"))
-    tags = []
-    for tag in media.tags(media.two_audio_tracks()):
+def with_first_track(tags, form, video):
+    """The first audio track is one that the segments do not carry: FLAC in MPEG-TS, Speex in MP4."""
+    out = []
+    for tag in tags:
+        if tag.type == flv.VIDEO and not video:
+            continue
         if tag.type != flv.AUDIO or tag.body[0] >> 4 != 10:
-            tags.append(tag)
+            out.append(tag)
         elif tag.body[1] == 1:
-            tags.append(tag._replace(body=b"\x91fLaC" + tag.body[2:]))
-    publish(server, tags)
-    hls.wait_end(server, SECOND)
-    lines = http.get(server.http_port, MASTER).body.decode().splitlines()
-    media_lines = [line for line in lines if line.startswith("#EXT-X-MEDIA")]
-    assert len(media_lines) == 1, lines
-    assert 'NAME="Audio 2",DEFAULT=YES' in media_lines[0] and 'URI="/live/one~audio2.m3u8"' in media_lines[0], lines
-    assert lines[-1] == PATH and 'AUDIO="audio"' in lines[-2], lines
+            out.append(tag._replace(body=(b"\x91fLaC" if form == "ts" else b"\xb6") + tag.body[2:]))
+    return out
+
+
+@pytest.mark.parametrize("video", [True, False], ids=["video", "audio-only"])
+@pytest.mark.parametrize("form", ["ts", "fmp4"])
+def test_the_first_audio_track_that_the_segments_carry_leads(servers, form, video):
+    """It is the audio of the playlist, and the track before it is named once by the log. There is no group of one track."""
+    server = servers(vhosts=hls.vhost(fragment="1", use_fmp4="on" if form == "fmp4" else "off"))
+    path = media.two_audio_tracks()
+    publish(server, with_first_track(media.tags(path), form, video))
+    hls.wait_end(server, PATH)
+    got = audio_packets(server.http_url(PATH[1:]), adts=form == "ts")
+    assert got == audio_packets(path, 1), "the packets of the second audio track"
+    for other in (MASTER, SECOND):
+        assert http.get_status(server.http_port, other) == 404, f"{other} with one track that is carried"
+    why = "MPEG-TS does not carry FLAC" if form == "ts" else "MP4 track: Speex is not supported in MP4"
+    lines = [line for line in server.log().splitlines() if "is left out" in line]
+    assert len(lines) == 1 and lines[0].endswith(f"live/one: audio track 1 is left out: {why}"), lines
+
+
+def test_video_that_the_segments_do_not_carry_is_named_by_the_log(servers):
+    """AV1 in MPEG-TS: the playlist has the audio alone."""
+    server = servers(vhosts=hls.vhost(fragment="1"))
+    publish(server, media.tags(media.encoded_by_9("av1", "aac")))
+    assert hls.wait_end(server, PATH).segments, "segments of the audio"
+    lines = [line for line in server.log().splitlines() if "is left out" in line]
+    assert len(lines) == 1 and lines[0].endswith("video track 1 is left out: MPEG-TS does not carry AV1"), lines
 
 
 def test_one_audio_track_is_as_ever(servers):

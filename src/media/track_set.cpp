@@ -5,6 +5,13 @@
 
 namespace media {
 
+Track Track::at_index(uint8_t other) const {
+    Track track = *this;
+    track.index = other;
+    if (track.header) track.header->track = other;
+    return track;
+}
+
 bool TrackSet::is_news(const Frame& frame) const {
     if (frame.kind == Kind::kData) return frame.sequence_header && !(metadata && metadata->payload == frame.payload);
     const Track* track = find(frame.kind, frame.track);

@@ -26,6 +26,8 @@ struct Track {
 
     // The decoder's configuration; null: the codec has none, or it has not arrived.
     const Frame* config() const { return header && header->sequence_header ? &*header : nullptr; }
+    // The same track under another index.
+    Track at_index(uint8_t other) const;
 };
 
 // The description of a track for people and players.
@@ -47,6 +49,16 @@ struct TrackSet : base::RefCounted<TrackSet> {
         for (const Track& track : tracks)
             if (track.kind == kind && track.index == index) return &track;
         return nullptr;
+    }
+    // The first track of the kind that fits: that of the least index for which fits(track) is true. Null: there is
+    // none.
+    const Track* first(Kind kind, auto&& fits) const {
+        for (const Track& track : tracks)
+            if (track.kind == kind && fits(track)) return &track;
+        return nullptr;
+    }
+    const Track* first_audio(Codec codec) const {
+        return first(Kind::kAudio, [&](const Track& track) { return track.codec == codec; });
     }
     const Track* video() const { return find(Kind::kVideo); }
     const Track* audio() const { return find(Kind::kAudio); }

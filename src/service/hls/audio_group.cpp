@@ -1,19 +1,16 @@
 #include "service/hls/audio_group.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace service::hls {
 
 namespace {
 
 // The track alone, as the first of its kind: packers know one.
-media::TrackSet alone(media::Track track) {
-    track.index = 0;
-    if (track.header) track.header->track = 0;
+media::TrackSet alone(const media::Track& track) {
     media::TrackSet tracks;
     tracks.revision = track.revision;
-    tracks.tracks.push_back(std::move(track));
+    tracks.tracks.push_back(track.at_index(0));
     return tracks;
 }
 

@@ -32,6 +32,7 @@ Output::Output(OutputOptions options, Names names, Index& index, const live::Eve
       failure_log_(failure_log),
       disconnect_(std::move(disconnect)),
       recover_(std::move(recover)),
+      lead_(options_.hls.use_fmp4 ? mp4_carries : ts_carries),
       segmenter_(cut_options(options_), *this),
       main_(*this, options_.hls, std::move(names), store_options(options_), index),
       master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.names().master()), options_.key.text()),
@@ -107,9 +108,11 @@ void Output::on_unpublish() {
     unpublished_ms_ = base::monotonic_ms();
 }
 
-void Output::on_tracks(const base::Ref<media::TrackSet>& tracks) {
+void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
     if (off_) return;
     feed_waiting();
+    const auto tracks = lead_.choose(
+        published, [this](const media::Track& track, const base::Error& why) { report_left_out(track, why); });
     for (const media::Track& track : tracks->tracks) {
         if (track.kind != media::Kind::kAudio) continue;
         AacTrack& aac = aac_[track.index];
@@ -124,10 +127,11 @@ void Output::on_tracks(const base::Ref<media::TrackSet>& tracks) {
 }
 
 void Output::on_frame(const media::Frame& frame) {
-    if (off_) return;
+    if (off_ || !lead_.has(frame)) return;
     if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
         waiting_bytes_ += frame.payload.memory();
     waiting_.push_back({frame, base::wall_ms()});
+    waiting_.back().frame.track = lead_.index_of(frame);
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
     if (frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce) feed_waiting();
 }
@@ -172,6 +176,22 @@ void Output::note_size(const Opening& opening) {
     height_ = info ? info->height : 0;
 }
 
+// The video, or the only audio, of which the main rendition has nothing.
+void Output::report_missing(const media::TrackSet& tracks) {
+    for (const media::Kind kind : {media::Kind::kVideo, media::Kind::kAudio}) {
+        const media::Track* track = tracks.find(kind);
+        if (!track || main_.has(kind)) continue;
+        if (auto carried = lead_.carries(*track); !carried) report_left_out(*track, carried.error());
+    }
+}
+
+void Output::report_left_out(const media::Track& track, const base::Error& why) {
+    uint32_t& reported = left_out_.at(track.kind, track.index);
+    if (std::exchange(reported, track.revision) == track.revision) return;
+    runtime::warn_some(failure_log_, "HLS of {}: {} track {} is left out: {}", options_.key.text(),
+                       track.kind == media::Kind::kVideo ? "video" : "audio", track.index + 1, why.text());
+}
+
 void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
     note_size(opening);
@@ -182,6 +202,7 @@ void Output::open_segment(const Opening& opening) {
     auto opened = main_.open(first_of_each_kind(opening.tracks), opening.first, info, opening.tracks_changed);
     if (opened) {
         main_has_audio_ = main_.has(media::Kind::kAudio);
+        if (opening.tracks_changed) report_missing(opening.tracks);
         return audio_.open(opening, info);
     }
     lose_segment();

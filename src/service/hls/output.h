@@ -17,6 +17,7 @@
 #include "service/hls/aac_clock.h"
 #include "service/hls/audio_group.h"
 #include "service/hls/config.h"
+#include "service/hls/lead_audio.h"
 #include "service/hls/master.h"
 #include "service/hls/master_file.h"
 #include "service/hls/output_options.h"
@@ -104,6 +105,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
 
     std::unique_ptr<Rendition> make_rendition(Part part);
     void note_size(const Opening& opening);
+    void report_missing(const media::TrackSet& tracks);
+    void report_left_out(const media::Track& track, const base::Error& why);
     void lose_segment();
     void write_master();
     void failed(const std::string& path, const std::string& reason, bool for_good);
@@ -125,6 +128,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     std::vector<Waiting> waiting_;
     size_t waiting_bytes_ = 0;
 
+    LeadAudio lead_;
+    media::PerTrack<uint32_t> left_out_;  // media::Track::revision of a track that was reported as left out
     Segmenter segmenter_;
     struct AacTrack {
         AacClock clock;
@@ -132,12 +137,12 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
         int samples = 0;  // in a frame
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
-    Rendition main_;              // the first video and the first audio track
+    Rendition main_;              // the first video track and the audio track that leads
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;
-    AudioGroup audio_;  // the others
-    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();
-    int width_ = 0;  // pixels, 0: not known
+    AudioGroup audio_;                                                       // the others
+    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as LeadAudio gives them
+    int width_ = 0;                                                          // pixels, 0: not known
     int height_ = 0;
     uint64_t highest_bandwidth_ = 0;  // in master_file_
     uint64_t segment_number_ = 0;     // SegmentInfo::number

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "protocol/mp4/fragment.h"
+#include "protocol/mp4/track.h"
+#include "protocol/ts/elementary.h"
+#include "protocol/ts/program.h"
 #include "protocol/ts/segment_muxer.h"
 
 namespace service::hls {
@@ -114,7 +117,28 @@ class Mp4Packer final : public Packer {
     bool first_ = true;
 };
 
+base::Result<void> no_header(const media::Track& track) {
+    return base::fail(base::Code::kProtocol,
+                      fmt::format("{} without a sequence header", media::codec_info(track.codec).name));
+}
+
 }  // namespace
+
+base::Result<void> ts_carries(const media::Track& track) {
+    if (!ts::carries(track.codec))
+        return base::fail(base::Code::kRefused,
+                          fmt::format("MPEG-TS does not carry {}", media::codec_info(track.codec).name));
+    const Frame* config = track.config();
+    if (!config) return media::codec_info(track.codec).has_sequence_header ? no_header(track) : base::Result<void>();
+    return track.kind == Kind::kVideo ? ts::VideoElementary().set_header(*config)
+                                      : ts::AudioElementary().set_header(*config);
+}
+
+base::Result<void> mp4_carries(const media::Track& track) {
+    if (!track.header) return no_header(track);
+    TRY(mp4::make_track(1, *track.header));
+    return {};
+}
 
 std::unique_ptr<Packer> make_ts_packer(ByteSink& sink) { return std::make_unique<TsPacker>(sink); }
 

@@ -37,6 +37,10 @@ class Packer {
     virtual size_t memory() const { return 0; }
 };
 
+// Whether segments of the format have the track. An error: the reason why they do not.
+base::Result<void> ts_carries(const media::Track& track);
+base::Result<void> mp4_carries(const media::Track& track);
+
 // The sink must outlive it.
 std::unique_ptr<Packer> make_ts_packer(ByteSink& sink);
 std::unique_ptr<Packer> make_mp4_packer(ByteSink& sink);

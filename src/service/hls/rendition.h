@@ -1,7 +1,8 @@
 #pragma once
 // Rendition: the segments of one playlist: their packer, their encryption, the stores that keep them, and what HTTP
 // shows of them. It does not decide where a segment ends (segmenter.h). A stream has a main rendition, of its first
-// video and first audio track, and others of one track each, which follow the main one (audio_group.h).
+// video track and the audio track that leads (lead_audio.h), and others of one track each, which follow the main one
+// (audio_group.h).
 
 #include <cstdint>
 #include <memory>
