@@ -142,6 +142,21 @@ def test_a_recording_as_mp4_has_all_tracks_and_as_flv_the_first(servers):
         assert abs(starts[0] - starts[1]) < 0.03, f"the audio tracks begin at {starts} s"
 
 
+def test_a_recording_as_mp4_has_the_tracks_behind_one_that_mp4_does_not_carry(servers):
+    """Audio alone, whose first track is Speex."""
+    path = media.two_audio_tracks()
+    tags = [tag for tag in media.tags(path) if tag.type == flv.AUDIO and (flv.track_of(tag) == 1 or flv.is_frame(tag))]
+    tags = [tag if flv.track_of(tag) == 1 else tag._replace(body=b"\xb6" + tag.body[2:]) for tag in tags]
+    server = servers(vhosts=dvr.vhost("./rec/[app]/[stream].[timestamp].mp4"))
+    with rtmp.publisher(server, "live", "one") as client:
+        publishing.send_all(client, tags)
+    (recorded,) = dvr.wait_files(server, 1)
+    got = packets(recorded)
+    assert len(got) == 1, f"the MP4 has the streams {list(got)}"
+    assert [packet.md5 for packet in got[0]] == [packet.md5 for packet in packets(path)[2]], "packets of the second track"
+    server.wait_log("Speex is not recorded")
+
+
 def one_track(tag, track, payload=None):
     """An AAC tag as a multitrack message of one track."""
     body = bytes([0x95, tag.body[1]]) + b"mp4a" + bytes([track]) + (tag.body[2:] if payload is None else payload)

@@ -33,6 +33,36 @@ TEST(AdtsEncoder, NeedsTheConfiguration) {
     EXPECT_FALSE(encoder->carries(Kind::kVideo));
 }
 
+// The audio of one codec, in this track.
+media::Frame of(media::Codec codec, uint8_t track, const std::string& payload, bool is_header = false) {
+    media::Frame frame = audio(0, payload);
+    frame.codec = codec;
+    frame.track = track;
+    frame.sequence_header = is_header;
+    return frame;
+}
+
+TEST(AudioEncoders, TheFirstTrackOfTheCodecCounts) {
+    const std::string mp3_frame = "\xff\xfb mp3";
+    media::TrackSet tracks;
+    tracks.note(of(media::Codec::kSpeex, 0, "speex"));
+    tracks.note(of(media::Codec::kAac, 1, "\x12\x10", true));
+    tracks.note(of(media::Codec::kMp3, 2, mp3_frame));
+    tracks.note(of(media::Codec::kAac, 3, "\x11\x88", true));
+    AdtsEncoder adts;
+    Mp3Encoder mp3;
+    adts.set_tracks(tracks);
+    mp3.set_tracks(tracks);
+    EXPECT_EQ(adts.first_track(Kind::kAudio), 1);
+    EXPECT_EQ(mp3.first_track(Kind::kAudio), 2);
+    auto parsed = media::parse_adts(encode(adts, of(media::Codec::kAac, 1, "aac")));
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(parsed->sample_rate, 44100) << "the configuration of track 1, not of 3";
+    EXPECT_TRUE(encode(adts, of(media::Codec::kAac, 3, "aac")).empty());
+    EXPECT_EQ(encode(mp3, of(media::Codec::kMp3, 2, mp3_frame)).text(), mp3_frame);
+    EXPECT_TRUE(encode(mp3, of(media::Codec::kMp3, 0, mp3_frame)).empty());
+}
+
 TEST(Mp3Encoder, PassesFramesOn) {
     auto encoder = std::make_unique<Mp3Encoder>();
     media::Frame frame = audio(0, "\xff\xfb mp3");

@@ -173,6 +173,36 @@ TEST_F(BridgeTest, FramesAreConvertedOnlyForPlayers) {
     settle();
 }
 
+// The first audio track is one that is not converted.
+TEST_F(BridgeTest, TheFirstAudioTrackThatCanBeConvertedIs) {
+    FramesToRtp bridge(*source.stream, {}, unplayable_log);
+    LaneReader player(source.lane);
+    const auto publish = [&](Frame frame, uint8_t track) {
+        frame.track = track;
+        source.publication.publish(frame);
+    };
+    Frame speex = header(Codec::kSpeex, base::Slice::copy("speex"));
+    speex.sequence_header = false;
+    publish(speex, 0);
+    EXPECT_TRUE(source.lane.tracks().empty()) << "Speex has no track";
+    publish(speex, 1);
+    for (const Frame& frame : aac(0)) publish(frame, 2);
+    for (const Frame& frame : aac(0)) publish(frame, 3);
+    ASSERT_EQ(source.lane.tracks().size(), 1u);
+    EXPECT_EQ(source.lane.tracks()[0].codec, Codec::kOpus);
+    settle();
+    EXPECT_GT(bridge.counters().audio_packets, 15u);
+    EXPECT_LT(bridge.counters().audio_packets, 30u) << "a second of 40 ms packets, of one track alone";
+    // The first track becomes one that can be converted: it is what is played from then on.
+    const uint64_t before = bridge.counters().audio_packets;
+    for (const Frame& frame : aac(1'000)) publish(frame, 0);
+    settle();
+    EXPECT_GT(bridge.counters().audio_packets, before + 15);
+    for (const Frame& frame : aac(2'000)) publish(frame, 2);
+    settle();
+    EXPECT_LT(bridge.counters().audio_packets, before + 30) << "no more of the track that was converted before";
+}
+
 TEST_F(BridgeTest, APlayerBeginsWithACompressedGop) {
     FramesToRtp bridge(*source.stream, {}, unplayable_log);
     source.publication.publish(avc_header());

@@ -1,6 +1,7 @@
 #include "convert/rtp/to_rtp.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "convert/statistics.h"
 #include "media/h264.h"
@@ -29,7 +30,8 @@ bool is_video(const media::Frame& frame) {
     return frame.kind == Kind::kVideo && frame.track == 0 && !frame.sequence_header;
 }
 
-bool is_audio_convertible(Codec codec) {
+bool is_convertible(const media::Track& audio) {
+    const Codec codec = audio.codec;
     return codec == Codec::kAac || codec == Codec::kMp3 || codec == Codec::kOpus || codec == Codec::kPcmAlaw ||
            codec == Codec::kPcmUlaw;
 }
@@ -70,16 +72,20 @@ FramesToRtp::~FramesToRtp() {
 
 void FramesToRtp::on_tracks(const base::Ref<media::TrackSet>& tracks) {
     if (const media::Track* video = tracks->video(); video && video->revision != video_revision_) note_video(*video);
-    if (const media::Track* audio = tracks->audio(); audio && audio->revision != audio_revision_) note_audio(*audio);
+    const media::Track* audio = tracks->first(Kind::kAudio, is_convertible);
+    for (const media::Track& track : tracks->tracks)
+        if (track.kind == Kind::kAudio && (!audio || track.index < audio->index)) report_unplayable(track);
+    if (!audio) audio = tracks->audio();
+    if (audio && audio->revision != audio_revision_) note_audio(*audio);
 }
 
 void FramesToRtp::on_frame(const media::Frame& frame) {
-    if (frame.track != 0) return;
     if (frame.kind == Kind::kVideo) {
+        if (frame.track != 0) return;
         if (frame.keyframe) gop_is_of_older_header_ = false;
         if (!running_ || !take_video(frame, video_timestamp(frame.pts()))) return;
         report_clock(video_, media::to_us(frame.pts()), video_timestamp(frame.pts()));
-    } else if (frame.kind == Kind::kAudio && running_) {
+    } else if (frame.kind == Kind::kAudio && frame.track == audio_index_ && running_) {
         take_audio(frame);
     }
 }
@@ -93,9 +99,7 @@ void FramesToRtp::note_video(const media::Track& track) {
         options.merge_nalus = options_.merge_nalus;
         options.keep_sei = options_.keep_sei;
         video_packetizer_ = rtp::make_packetizer(track.codec, options);
-        if (!video_packetizer_)
-            runtime::warn_some(unplayable_log_, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
-                               media::codec_info(track.codec).name);
+        if (!video_packetizer_) report_unplayable(track);
     }
     std::string fmtp = video_fmtp_;
     if (const media::Frame* config = track.config(); config && video_packetizer_) {
@@ -112,15 +116,19 @@ void FramesToRtp::note_video(const media::Track& track) {
 
 void FramesToRtp::note_audio(const media::Track& track) {
     audio_revision_ = track.revision;
+    audio_index_ = track.index;
     audio_header_ = track.config() ? track.config()->payload : base::Slice();
     converter_.reset();
     if (track.codec == audio_codec_) return;
     audio_codec_ = track.codec;
-    audio_usable_ = is_audio_convertible(track.codec);
-    if (!audio_usable_)
-        runtime::warn_some(unplayable_log_, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
-                           media::codec_info(track.codec).name);
+    audio_usable_ = is_convertible(track);
     announce();
+}
+
+void FramesToRtp::report_unplayable(const media::Track& track) {
+    if (std::exchange(unplayable_.at(track.kind, track.index), track.codec) == track.codec) return;
+    runtime::warn_some(unplayable_log_, "rtc: {}: {} is not played by WebRTC", stream_.key().text(),
+                       media::codec_info(track.codec).name);
 }
 
 // Sets the lane's tracks. The lane discards its packets by that.

@@ -1,8 +1,9 @@
 #pragma once
 // From frames to RTP (rtmp_to_rtc): writes a publisher's frames into the stream's RTP lane once, whatever the number of
-// WebRTC players: video packetised, audio converted to Opus. It converts only while there is an RTP player. It then
-// begins with the frames since the last keyframe, so that the player has video at once; their times are compressed to
-// just before the newest one's, since a player would take their real times for a delay that it has to keep.
+// WebRTC players: the first video track packetised, the first audio track that can be converted as Opus. It converts
+// only while there is an RTP player. It then begins with the frames since the last keyframe, so that the player has
+// video at once; their times are compressed to just before the newest one's, since a player would take their real times
+// for a delay that it has to keep.
 //
 // B-frames are dropped unless keep_bframe: browsers show frames in the order of arrival. Only references among B-frames
 // are lost with them.
@@ -15,6 +16,7 @@
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "media/b_frame.h"
+#include "media/per_track.h"
 #include "protocol/rtp/payload/packetizer.h"
 #include "runtime/loop/log_limit.h"
 
@@ -63,6 +65,7 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     void demand_changed(live::Stream& stream) override;
     void note_video(const media::Track& track);
     void note_audio(const media::Track& track);
+    void report_unplayable(const media::Track& track);
     void announce();
     void begin();
     bool take_video(const media::Frame& frame, uint32_t timestamp);
@@ -88,10 +91,13 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     media::BFrameDetector b_frames_;
     Output video_;
 
+    // The first track that is converted; the first one where none is.
+    uint8_t audio_index_ = 0;
     media::Codec audio_codec_ = media::Codec::kNone;
     uint32_t audio_revision_ = 0;
     base::Slice audio_header_;
     bool audio_usable_ = false;
+    media::PerTrack<media::Codec> unplayable_;   // of the track, when it was reported
     std::unique_ptr<AudioConverter> converter_;  // null: not needed, or not yet
     std::unique_ptr<rtp::Packetizer> audio_packetizer_ = rtp::make_packetizer(media::Codec::kOpus, {});
     Output audio_;

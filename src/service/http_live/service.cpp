@@ -26,14 +26,12 @@ convert::FlvOptions flv_options(const VhostConfig& remux) {
 
 // Why the stream is not available in that format; empty: it is, as far as is known.
 std::string_view what_lacks(const live::Stream& stream, Format format) {
-    const media::Codec codec = stream.tracks()->codec(media::Kind::kAudio);
-    const bool known = codec != media::Codec::kNone;
-    if (format == Format::kAac && known && codec != media::Codec::kAac) return "the stream's audio is not AAC";
-    if (format == Format::kMp3 && known && codec != media::Codec::kMp3) return "the stream's audio is not MP3";
-    const auto is_carried = [](const media::Track& track) {
-        return track.kind == media::Kind::kVideo && ts::carries(track.codec);
-    };
-    if (format == Format::kTs && stream.tracks()->video() && std::ranges::none_of(stream.tracks()->tracks, is_carried))
+    const media::TrackSet& tracks = *stream.tracks();
+    const auto lacks = [&](media::Codec codec) { return tracks.audio() && !tracks.first_audio(codec); };
+    if (format == Format::kAac && lacks(media::Codec::kAac)) return "the stream's audio is not AAC";
+    if (format == Format::kMp3 && lacks(media::Codec::kMp3)) return "the stream's audio is not MP3";
+    const auto is_carried = [](const media::Track& track) { return ts::carries(track.codec); };
+    if (format == Format::kTs && tracks.video() && !tracks.first(media::Kind::kVideo, is_carried))
         return "MPEG-TS does not carry this stream's video codec";
     return {};
 }
