@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "protocol/flv/recording.h"
+#include "runtime/disk/blocking_file.h"
 #include "runtime/disk/file_owner.h"
 #include "service/dvr/container.h"
 #include "service/dvr/finish_mp4.h"
@@ -20,6 +21,7 @@ using base::Code;
 using base::fail;
 using base::fail_errno;
 using base::Result;
+using runtime::BlockingFile;
 
 namespace {
 
@@ -27,74 +29,32 @@ constexpr size_t kPiece = 1024 * 1024;
 constexpr size_t kMaxHead = 4 * 1024 * 1024;
 constexpr int kMaxNumbers = 10'000;
 
-struct File {
-    int fd;
-    explicit File(int f) : fd(f) {}
-    File(File&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
-    ~File() {
-        if (fd >= 0) ::close(fd);
-    }
-};
-
-bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
-
-Result<File> open_file(const std::string& path) {
-    File file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (file.fd < 0 && is_missing(errno)) return fail(Code::kNotFound, path + " is not there");
-    if (file.fd < 0) return fail_errno(path, errno);
-    return file;
-}
-
 Result<uint64_t> size_of(const std::string& path) {
     struct stat about;
     if (::lstat(path.c_str(), &about) != 0) {
-        if (is_missing(errno)) return fail(Code::kNotFound, path + " is not there");
+        if (errno == ENOENT || errno == ENOTDIR) return fail(Code::kNotFound, path + " is not there");
         return fail_errno(path, errno);
     }
     if (!S_ISREG(about.st_mode)) return fail(Code::kRefused, path + " is no plain file");
     return static_cast<uint64_t>(about.st_size);
 }
 
-// Reads from that offset as many bytes as there are, at most the buffer's size.
-Result<size_t> read_at(const File& file, std::vector<uint8_t>& buffer, uint64_t offset) {
-    size_t done = 0;
-    while (done < buffer.size()) {
-        ssize_t n = ::pread(file.fd, buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail_errno("reading", errno);
-        if (n == 0) break;
-        done += static_cast<size_t>(n);
-    }
-    return done;
-}
-
-Result<void> write_at(const File& file, std::span<const uint8_t> bytes, uint64_t offset) {
-    while (!bytes.empty()) {
-        ssize_t n = ::pwrite(file.fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return fail_errno("writing", errno);
-        bytes = bytes.subspan(static_cast<size_t>(n));
-        offset += static_cast<size_t>(n);
-    }
-    return {};
-}
-
-Result<flv::ReadHead> read_head(const File& file) {
+Result<flv::ReadHead> read_head(const BlockingFile& file) {
     std::vector<uint8_t> probe(flv::kHeadProbe);
-    probe.resize(TRY(read_at(file, probe, 0)));
+    probe.resize(TRY(file.read_at(0, probe)));
     size_t length = flv::recording_head_length(probe);
     if (length == 0 || length > kMaxHead) return fail(Code::kProtocol, "no FLV head of ours");
     std::vector<uint8_t> head(length);
-    head.resize(TRY(read_at(file, head, 0)));
+    head.resize(TRY(file.read_at(0, head)));
     return flv::read_recording_head(head, kWriter);
 }
 
-Result<flv::RecordingScan> scan_tags(const File& file, const flv::ReadHead& head) {
+Result<flv::RecordingScan> scan_tags(const BlockingFile& file, const flv::ReadHead& head) {
     flv::RecordingScan scan(head.size, flv::recording_head_room(head.about, head.size));
     std::vector<uint8_t> piece(kPiece);
     uint64_t offset = head.size;
     while (true) {
-        size_t n = TRY(read_at(file, piece, offset));
+        size_t n = TRY(file.read_at(offset, piece));
         if (n == 0 || !scan.feed(std::span(piece).first(n))) return scan;
         offset += n;
     }
@@ -120,15 +80,15 @@ Result<std::string> rename_to_free(const std::string& growing, const std::string
 
 Result<Finished> repair_flv(const std::string& growing) {
     TRY(size_of(growing));  // a plain file
-    File file = TRY(open_file(growing));
+    auto file = TRY(BlockingFile::open(growing, O_RDWR));
     flv::ReadHead head = TRY(read_head(file), growing);
     if (flv::recording_head_size(head.about, 0) > head.size)
         return fail(Code::kProtocol, growing + ": the room at its head is too small");
     flv::RecordingScan scan = TRY(scan_tags(file, head), growing);
     if (scan.index().frames() == 0) return Finished{};
     uint64_t end = scan.whole_end();
-    if (::ftruncate(file.fd, static_cast<off_t>(end)) != 0) return fail_errno("cutting " + growing, errno);
-    TRY(write_at(file, flv::recording_head(head.about, scan.index(), end, head.size), 0), growing);
+    if (::ftruncate(file.fd(), static_cast<off_t>(end)) != 0) return fail_errno("cutting " + growing, errno);
+    TRY(file.write_at(0, flv::recording_head(head.about, scan.index(), end, head.size)), growing);
     return Finished{growing, scan.index().duration_ms(), end};
 }
 

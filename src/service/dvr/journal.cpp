@@ -1,16 +1,14 @@
 #include "service/dvr/journal.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/log.h"
+#include "runtime/disk/blocking_file.h"
 #include "runtime/threads/workers.h"
 
 namespace service::dvr {
@@ -19,59 +17,27 @@ using base::Code;
 using base::fail;
 using base::fail_errno;
 using base::Result;
+using runtime::BlockingFile;
 
 namespace {
 
 constexpr size_t kRewriteAbove = 256 * 1024;
 constexpr size_t kMaxRead = 64 * 1024 * 1024;
-
-Result<void> write_all(int fd, std::string_view bytes) {
-    while (!bytes.empty()) {
-        ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return fail_errno("writing", errno);
-        bytes.remove_prefix(static_cast<size_t>(n));
-    }
-    return {};
-}
-
-Result<std::string> read_all(int fd) {
-    std::string text;
-    char buffer[65536];
-    while (text.size() < kMaxRead) {
-        ssize_t n = ::read(fd, buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail_errno("reading", errno);
-        if (n == 0) return text;
-        text.append(buffer, static_cast<size_t>(n));
-    }
-    return fail(Code::kLimit, "the journal is too large to be one");
-}
+constexpr int kFlags = O_CREAT | O_RDWR | O_APPEND;
 
 }  // namespace
 
 // Used only on worker threads, one job at a time.
 struct Journal::Disk {
     explicit Disk(std::string p) : path(std::move(p)) {}
-    ~Disk() {
-        if (fd >= 0) ::close(fd);
-    }
-
-    static Result<int> locked(const std::string& path, int flags) {
-        int fd = ::open(path.c_str(), flags | O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0644);
-        if (fd < 0) return fail_errno(path, errno);
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-        int error = errno;
-        ::close(fd);
-        if (error == EWOULDBLOCK) return fail(Code::kBusy, path + " is in use by another server");
-        return fail_errno("locking " + path, error);
-    }
 
     Result<std::vector<OpenRecording>> open() {
         std::error_code ignored;
         std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-        fd = TRY(locked(path, O_APPEND));
-        std::vector<OpenRecording> left = read_journal(TRY(read_all(fd)));
+        file = TRY(BlockingFile::open_locked(path, kFlags));
+        const std::string text = TRY(file.read_all(kMaxRead));
+        if (text.size() == kMaxRead) return fail(Code::kLimit, "the journal is too large to be one");
+        std::vector<OpenRecording> left = read_journal(text);
         TRY(rewrite(left));
         return left;
     }
@@ -80,20 +46,15 @@ struct Journal::Disk {
     Result<void> rewrite(const std::vector<OpenRecording>& open_ones) {
         std::string text, next = path + ".new";
         for (const OpenRecording& recording : open_ones) text += journal_line_open(recording);
-        int next_fd = TRY(locked(next, O_APPEND | O_TRUNC));
-        auto written = write_all(next_fd, text);
-        if (written && ::rename(next.c_str(), path.c_str()) != 0) written = fail_errno(path, errno);
-        if (!written) {
-            ::close(next_fd);
-            return written;
-        }
-        ::close(fd);
-        fd = next_fd;
+        BlockingFile written = TRY(BlockingFile::open_locked(next, kFlags | O_TRUNC));
+        TRY(written.append(text));
+        if (::rename(next.c_str(), path.c_str()) != 0) return fail_errno(path, errno);
+        file = std::move(written);
         return {};
     }
 
     std::string path;
-    int fd = -1;
+    BlockingFile file;
 };
 
 Journal::~Journal() { CHECK(!writer_ || writer_.done()); }
@@ -141,7 +102,7 @@ Result<void> Journal::write(std::string lines) {
     written_ = anew ? 0 : written_ + lines.size();
     auto result = std::make_shared<Result<void>>();
     auto job = [disk = disk_, result, lines = std::move(lines), open_ones = anew ? open_ : decltype(open_)(), anew] {
-        *result = anew ? disk->rewrite(open_ones) : write_all(disk->fd, lines);
+        *result = anew ? disk->rewrite(open_ones) : disk->file.append(lines);
     };
     TRY(runtime::offload(std::move(job), runtime::Deadline::never()));
     return std::move(*result);

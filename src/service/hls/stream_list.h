@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/disk/blocking_file.h"
 #include "service/hls/stream_list_text.h"
 
 namespace service::hls {
@@ -24,11 +25,10 @@ class StreamList {
     void keep(const std::vector<live::StreamKey>& streams);
 
   private:
-    struct File;
-    base::Result<void> run(std::move_only_function<base::Result<void>(File&)> job);
+    base::Result<void> run(std::move_only_function<base::Result<void>(runtime::BlockingFile&)> job);
 
     std::string path_;
-    std::shared_ptr<File> file_;
+    std::shared_ptr<runtime::BlockingFile> file_;  // of one job at a time, on a worker thread
     std::string written_;
     bool failed_ = false;
 };
