@@ -8,44 +8,24 @@
 #include <climits>
 #include <memory>
 
+#include "runtime/disk/blocking_file.h"
+
 extern char** environ;
 
 namespace server {
 namespace {
 
-class File {
-  public:
-    explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    File(const File&) = delete;
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
-
 // mark: receives the file's state.
 base::Result<std::string> read_file(const std::string& path, FileMark& mark) {
-    File file(path);
+    const runtime::BlockingFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     mark = mark_of_missing(path);
-    if (file.fd() < 0 && errno == ENOENT) return base::fail(base::Code::kNotFound, "no such file");
-    if (file.fd() < 0) return base::fail_errno("cannot be opened", errno);
+    if (!file.is_open() && errno == ENOENT) return base::fail(base::Code::kNotFound, "no such file");
+    if (!file.is_open()) return base::fail_errno("cannot be opened", errno);
     struct stat info;
     if (fstat(file.fd(), &info) != 0) return base::fail_errno("cannot be looked at", errno);
     mark = mark_of(path, info);
     if (S_ISDIR(info.st_mode)) return base::fail(base::Code::kConfig, "is a directory");
-    std::string text;
-    char buffer[16384];
-    while (text.size() <= config::ParserLimits::kFileBytes) {  // the parser refuses larger files
-        ssize_t n = ::read(file.fd(), buffer, sizeof buffer);
-        if (n == 0) break;
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return base::fail_errno("cannot be read", errno);
-        text.append(buffer, static_cast<size_t>(n));
-    }
-    return text;
+    return file.read_all(config::ParserLimits::kFileBytes + 1);  // the parser refuses larger files
 }
 
 std::string plural(size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
