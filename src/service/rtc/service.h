@@ -25,6 +25,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
+#include "service/identity.h"
 #include "service/rtc/transport/routes.h"
 #include "service/rtc/transport/session.h"
 #include "service/rtc/transport/tcp_port.h"
@@ -100,10 +101,9 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // Resolution of the timers: kTickMs; kMaxTickMs for a timer that is set while the housekeeping sleeps.
     static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
 
-    // Adds its endpoints to the HTTP server's router and the API's table. service_id: of this run. All references must
-    // outlive it.
+    // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-            net::HttpRouter& router, net::ApiTable& api, std::string service_id);
+            net::HttpRouter& router, net::ApiTable& api, const Identity& identity);
     ~Service();  // stops: yields
 
     base::Result<void> start();

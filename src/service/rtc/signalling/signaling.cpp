@@ -1,7 +1,6 @@
 #include "service/rtc/signalling/signaling.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +12,7 @@
 #include "protocol/sdp/description.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/dns.h"
+#include "service/api_answer.h"
 #include "service/rtc/config.h"
 #include "service/rtc/signalling/candidates.h"
 #include "service/rtc/signalling/pages.h"
@@ -65,13 +65,6 @@ Result<void> send_failure(net::HttpResponse& response, int status, std::string_v
     return response.send_error(status, text);
 }
 
-Json envelope(const config::Snapshot& snapshot, const std::string& service_id, int code) {
-    return {{"code", code},
-            {"server", snapshot.global.server_id},
-            {"service", service_id},
-            {"pid", std::to_string(getpid())}};
-}
-
 // An entity tag without its quotes; "*" and empty are returned unchanged. A weak tag never matches (RFC 9110, 13.1.1).
 std::string_view read_if_match(std::string_view field) {
     field = http::trim(field);
@@ -107,12 +100,8 @@ std::vector<net::ApiParameter> session_parameters() {
 }  // namespace
 
 Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate,
-                     std::string service_id)
-    : snapshot_(std::move(snapshot)),
-      sessions_(sessions),
-      table_(table),
-      gate_(gate),
-      service_id_(std::move(service_id)) {
+                     const Identity& identity)
+    : snapshot_(std::move(snapshot)), sessions_(sessions), table_(table), gate_(gate), identity_(identity) {
     offer_quota_.set_limits(offer_limits(*snapshot_));
 }
 
@@ -253,9 +242,9 @@ Result<void> Signaling::lose(net::HttpRequest& request, net::HttpResponse& respo
         return send_failure(response, 400, fmt::format("drop is a number up to {}", kMaxLost));
     if (auto lost = sessions_.lose(user, count); !lost) return send_failure(response, 404, lost.error().text());
     base::log::trace("rtc {}: the next {} RTP packets are lost, for {}", user, count, request.peer_ip);
-    Json body = envelope(*snapshot_, service_id_, 0);
+    Json body = envelope(identity_);
     body["query"] = {{"username", user}, {"drop", drop}, {"help", "?username=string&drop=int"}};
-    return response.send(200, "application/json", base::to_text(body));
+    return send_json(response, body);
 }
 
 Result<void> Signaling::options(const Endpoint&, net::HttpRequest&, net::HttpResponse& response) {
@@ -284,15 +273,13 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
         if (answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer.error()));
         const int status = status_of(answer.error());
         if (!endpoint.json) return send_failure(response, status, answer.error().text());
-        Json body = envelope(*snapshot, service_id_, status);
-        body["error"] = answer.error().text();
-        return response.send(status, "application/json", base::to_text(body));
+        return service::send_failure(response, identity_, status, answer.error().text());
     }
     if (endpoint.json) {
-        Json body = envelope(*snapshot, service_id_, 0);
+        Json body = envelope(identity_);
         body["sdp"] = answer->sdp;
         body["sessionid"] = answer->session;
-        return response.send(200, "application/json", base::to_text(body));
+        return send_json(response, body);
     }
     response.header("Location", session_url(endpoint.path, *asked, answer->session, answer->token));
     response.header("ETag", entity_tag(answer->etag)).header("Accept-Patch", kFragment);

@@ -22,6 +22,7 @@
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
+#include "service/identity.h"
 #include "service/rtc/service.h"
 #include "service/rtc/signalling/offer_request.h"
 
@@ -29,9 +30,9 @@ namespace service::rtc {
 
 class Signaling {
   public:
-    // service_id: of this run. The references must outlive it, and it must outlive the routers' use of it.
+    // The references must outlive it, and it must outlive the routers' use of it.
     Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate,
-              std::string service_id);
+              const Identity& identity);
 
     void add_routes(net::HttpRouter& router);  // of the HTTP server
     void add_rows(net::ApiTable& table);       // of the API
@@ -79,7 +80,7 @@ class Signaling {
     Sessions& sessions_;
     net::SessionTable& table_;
     net::Gate& gate_;
-    const std::string service_id_;
+    const Identity& identity_;
     bool stopping_ = false;
     runtime::LogLimit refusal_log_;
     std::map<std::string, Resolved> resolved_;
