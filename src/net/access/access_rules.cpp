@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ascii.h"
 #include "config/value.h"
 
 namespace net {
@@ -24,13 +25,6 @@ const config::AccessRule* find_rule(const config::AccessRules& rules, Action act
     return found == rules.end() ? nullptr : &*found;
 }
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 std::string_view without_dots(std::string_view domain) {
     while (domain.starts_with('.')) domain.remove_prefix(1);
     while (domain.ends_with('.')) domain.remove_suffix(1);
@@ -39,7 +33,7 @@ std::string_view without_dots(std::string_view domain) {
 
 bool is_of(std::string_view host, const std::vector<std::string>& domains) {
     return std::ranges::any_of(domains, [&](const std::string& given) {
-        const std::string domain = lower(without_dots(given));
+        const std::string domain = base::lower(without_dots(given));
         if (domain.empty() || !host.ends_with(domain)) return false;
         return host.size() == domain.size() || host[host.size() - domain.size() - 1] == '.';
     });
@@ -68,7 +62,7 @@ Result<void> check_play(const config::Vhost& vhost, std::string_view ip, std::st
 bool is_media_file(std::string_view path) {
     static constexpr std::string_view kEndings[] = {".flv", ".mp4", ".m4s", ".m4a", ".m4v",  ".ts", ".m3u8",
                                                     ".mpd", ".aac", ".mp3", ".mkv", ".webm", ".key"};
-    const std::string name = lower(path);
+    const std::string name = base::lower(path);
     return std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
@@ -81,8 +75,8 @@ std::string page_host(std::string_view page_url) {
     if (size_t scheme = page_url.find("://"); scheme != page_url.npos) page_url.remove_prefix(scheme + 3);
     page_url = page_url.substr(0, page_url.find_first_of("/?#\\"));
     if (size_t user = page_url.rfind('@'); user != page_url.npos) page_url.remove_prefix(user + 1);
-    if (page_url.starts_with('[')) return lower(page_url.substr(0, page_url.find(']') + 1));
-    return lower(without_dots(page_url.substr(0, page_url.find(':'))));
+    if (page_url.starts_with('[')) return base::lower(page_url.substr(0, page_url.find(']') + 1));
+    return base::lower(without_dots(page_url.substr(0, page_url.find(':'))));
 }
 
 Result<void> check_refer(const config::VhostRefer& refer, Action action, std::string_view page_url) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace http {
 
-namespace {
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-}  // namespace
-
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return base::lower(x) == base::lower(y); });
 }
 
 std::string_view trim(std::string_view text) {

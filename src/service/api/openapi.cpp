@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "service/api/shape.h"
 
@@ -35,16 +36,9 @@ constexpr Schema kSchemas[] = {
      "remb_kbps:int}"},
 };
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 // "getApiV1StreamsId" of GET /api/v1/streams/{id}.
 std::string operation_id(http::Method method, std::string_view pattern) {
-    std::string out = lower(http::method_name(method));
+    std::string out = base::lower(http::method_name(method));
     bool begins = true;
     for (const char c : pattern) {
         if (!isalnum(static_cast<unsigned char>(c))) {
@@ -167,7 +161,7 @@ base::Result<Json> openapi_document(std::span<const Endpoint> rows, std::string_
     for (const Endpoint& row : rows) {
         if (row.pattern.find('*') != std::string::npos) continue;
         for (const http::Method method : row.methods) {
-            paths[row.pattern][lower(http::method_name(method))] = operation(row, method);
+            paths[row.pattern][base::lower(http::method_name(method))] = operation(row, method);
             TRY(between());
         }
     }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <ctime>
 
+#include "base/ascii.h"
 #include "config/path_variables.h"
 #include "protocol/http/url.h"
 #include "service/hls/config.h"
@@ -63,19 +64,12 @@ std::string with_suffix(std::string_view path, std::string_view suffix) {
     return fmt::format("{}{}{}", path.substr(0, dot), suffix, path.substr(dot));
 }
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::ranges::transform(out, out.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return out;
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
 std::string without_suffix(std::string_view path) {
-    const std::string text = lower(path);
+    const std::string text = base::lower(path);
     const size_t begin = text.rfind('~');
     if (begin == text.npos || begin < folder_of(path).size()) return std::string(path);
     const auto has = [&](std::string_view suffix) { return text.compare(begin, suffix.size(), suffix) == 0; };
@@ -115,7 +109,7 @@ base::Result<Names> Names::make(const VhostConfig& hls, const live::StreamKey& k
         // It might collide with another stream's file being written.
         if (path.ends_with(".tmp")) return fail(Code::kRefused, fmt::format("'{}' ends as a growing file", path));
         for (const std::string_view suffix : {kAudioSuffix, kVideoSuffix, kMasterSuffix})
-            if (lower(path).find(suffix) != path.npos)
+            if (base::lower(path).find(suffix) != path.npos)
                 return fail(Code::kRefused,
                             fmt::format("'{}' has '{}', which marks files of other streams' tracks", path, suffix));
     }
