@@ -10,7 +10,7 @@ import subprocess
 import sys
 from urllib.parse import urlsplit
 
-from . import ffmpeg, http, ports
+from . import ffmpeg, http, media, ports
 from .server import BINARY, ROOT, can_connect
 from .timing import scaled, wait_until
 
@@ -65,10 +65,8 @@ class Sandbox:
             path = self.dir / "bin" / name
             path.write_text("#!/bin/sh\n" + text.format(**programs) + "\n")
             path.chmod(0o755)
-        source = ["-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-f", "lavfi", "-i", "sine=sample_rate=44100"]
-        encode = ["-t", 1.2, "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", 25, "-c:a", "aac"]
         for name, maps in (("input.mp4", []), ("film.mkv", ["-map", "0:v", "-map", "1:a", "-map", "1:a"])):
-            subprocess.run(ffmpeg.command(*source, *maps, *encode, self.dir / name), check=True, timeout=scaled(30))
+            shutil.copyfile(media.short(name, *maps), self.dir / name)
 
     def environment(self, numbers, **more):
         """For a server on these ports, whatever its configuration has. Without numbers: of other programs."""

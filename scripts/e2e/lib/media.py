@@ -179,6 +179,14 @@ def two_audio_tracks():
     )
 
 
+def short(name, *maps):
+    """A file of 1.2 s of H.264 and AAC, in the format of the name's ending. maps: FFmpeg's, of its inputs 0 and 1."""
+    source = ["-f", "lavfi", "-i", "testsrc2=size=160x90:rate=25", "-f", "lavfi", "-i", "sine=sample_rate=44100"]
+    encode = ["-t", 1.2, "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", 25, "-c:a", "aac"]
+    form = {"mp4": "mp4", "mkv": "matroska"}[name.rpartition(".")[2]]
+    return _made(name, ffmpeg.command(*source, *maps, *encode, "-f", form, "OUT"))
+
+
 def tags(path):
     return flv.read_file(path)
 

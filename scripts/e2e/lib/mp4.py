@@ -87,9 +87,10 @@ def assert_same(want, got, who, tolerance=1.0):
         assert len(want[kind]) == len(got[kind]), f"{who}: {len(want[kind])} {kind} packets, {len(got[kind])} came"
 
 
-def decode(path):
-    """Decodes all of it with ffmpeg, which must have nothing to say."""
-    done = _run("ffmpeg", "-nostdin", "-v", "warning", "-i", path, "-f", "null", "-")
+def decode(path, seconds=None):
+    """Decodes all of it or its first seconds with ffmpeg, which must have nothing to say."""
+    part = ["-t", seconds] if seconds else []
+    done = _run("ffmpeg", "-nostdin", "-v", "warning", "-i", path, *part, "-f", "null", "-")
     assert not done.stderr, f"ffmpeg decoding {path} says: {done.stderr[-2000:]}"
 
 
