@@ -6,7 +6,6 @@ import hmac
 import json
 import os
 import re
-import shutil
 import time
 import urllib.parse
 
@@ -327,7 +326,7 @@ def test_hooks_are_asked_and_told(servers):
         assert not clients(server, "rtc-play")
 
 
-@pytest.mark.skipif(not shutil.which("chromium"), reason="scripts/test installs Chromium")
+@pytest.mark.skipif(not browser.program(), reason="scripts/test installs Chromium")
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_the_pages(servers, tool, tmp_path, certificate, scheme):
     """Chromium publishes by the server's own page, with its fake camera, and plays by the other one."""
@@ -336,7 +335,7 @@ def test_the_pages(servers, tool, tmp_path, certificate, scheme):
     base = f"{scheme}://127.0.0.1:{server.https_port if scheme == 'https' else server.http_port}/players"
     flags = [*browser.FLAGS.split(), *rtc.FLAGS.split(), "--ignore-certificate-errors"]
     for page, query in (("whip", "&codec=VP8"), ("whep", "")):
-        tool([shutil.which("chromium"), *flags, f"--user-data-dir={tmp_path}/{page}", f"{base}/{page}.html?autostart{query}"])
+        tool([browser.program(), *flags, f"--user-data-dir={tmp_path}/{page}", f"{base}/{page}.html?autostart{query}"])
         kind = "rtc-publish" if page == "whip" else "rtc-play"
         moved = "recv_bytes" if page == "whip" else "send_bytes"
         wait_until(

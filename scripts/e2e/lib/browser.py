@@ -2,12 +2,14 @@
 
 import http.server
 import json
+import os
 import shutil
 import threading
 
 from .server import ROOT
 from .timing import scaled
 
+SHELL = "/usr/lib/chromium/chromium-headless-shell"
 MODULES = ROOT / "objs/node/node_modules"
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -15,9 +17,16 @@ FLAGS = (
 )
 
 
+def program():
+    """Chromium's headless shell, the same engine without the browser's own windows and services: its start takes 0.2 s of a
+    processor and not 1.5 s. Not by its name in PATH, a script that does not pass signals on. The whole browser where there is
+    no shell; None where there is neither."""
+    return SHELL if os.access(SHELL, os.X_OK) else shutil.which("chromium")
+
+
 def is_there(*scripts):
     """Whether there is a Chromium, and these scripts below MODULES."""
-    return shutil.which("chromium") and all((MODULES / script).exists() for script in scripts)
+    return program() and all((MODULES / script).exists() for script in scripts)
 
 
 # For pages: tells the facts each so many ms, one report after the other; heard gets the commands that answer it.
@@ -66,7 +75,7 @@ class Browser:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{self.server.server_address[1]}/#{source}"
-        self.process = tool([shutil.which("chromium"), *FLAGS.split(), *flags.split(), f"--user-data-dir={directory}/profile", url])
+        self.process = tool([program(), *FLAGS.split(), *flags.split(), f"--user-data-dir={directory}/profile", url])
 
     def last(self):
         return self.reports[-1] if self.reports else None

@@ -2,10 +2,9 @@
 errors on its console, requests to other hosts than this machine, and violations of its Content-Security-Policy."""
 
 import contextlib
-import shutil
 from urllib.parse import urlsplit
 
-from .browser import FLAGS, MODULES
+from .browser import FLAGS, MODULES, program
 from .server import OBJS
 from .timing import scaled
 
@@ -19,7 +18,7 @@ SCREENSHOTS = OBJS / "screenshots"
 
 def is_there():
     """Whether there are a Chromium, and the pages, which `make` bundles where there is npm."""
-    return bool(shutil.which("chromium")) and (OBJS / "nginx/html/console/console.js").exists()
+    return bool(program()) and (OBJS / "nginx/html/console/console.js").exists()
 
 
 @contextlib.contextmanager
@@ -39,7 +38,7 @@ def another(chromium, *flags):
 @contextlib.contextmanager
 def _launched(browser_type, flags):
     chromium = browser_type.launch(
-        executable_path=shutil.which("chromium"),
+        executable_path=program(),
         args=[flag for flag in FLAGS.split() if flag != "--headless"] + list(flags),
     )
     try:

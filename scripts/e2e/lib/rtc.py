@@ -3,7 +3,6 @@ tests publish by RTMP."""
 
 import json
 import re
-import shutil
 import statistics
 import urllib.parse
 from pathlib import Path
@@ -138,7 +137,7 @@ class Page(browser.Browser):
 
 
 def there_is_chromium():
-    return bool(shutil.which("chromium"))
+    return bool(browser.program())
 
 
 def shortened(report):
