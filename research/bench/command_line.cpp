@@ -33,6 +33,7 @@ Command parse_command_line(int argc, char** argv) {
     load::PublishOptions publish;
     load::LatencyOptions latency;
     load::ChurnOptions churn;
+    load::HlsOptions hls;
     rtcload::WhepOptions whep;
     rtcload::WhipOptions whip;
     rtcload::RtcChurnOptions rtc_churn;
@@ -66,6 +67,10 @@ Command parse_command_line(int argc, char** argv) {
     churn_app->add_flag("--publish", churn.publish, "Publish a few messages, instead of playing to the first frame");
     churn_app->add_option("--messages", churn.messages, "So many")->capture_default_str();
 
+    auto* hls_app = app.add_subcommand("hls", "Many players of a live HLS stream");
+    add_common(*hls_app, hls, "The playlist, http://HOST/APP/STREAM.m3u8; {i} is the number");
+    hls_app->add_option("--streams", hls.streams, "{i} counts up to here and begins again");
+
     auto* whep_app = app.add_subcommand("whep", "Many WebRTC players of a stream");
     add_common(*whep_app, whep, "The WHEP endpoint, http://; or udp://HOST:PORT/ROOM of a floor; {i} is the number");
     whep_app->add_option("--streams", whep.streams, "{i} counts up to here and begins again");
@@ -90,6 +95,7 @@ Command parse_command_line(int argc, char** argv) {
     if (*play_app) return play;
     if (*publish_app) return publish;
     if (*latency_app) return latency;
+    if (*hls_app) return hls;
     if (*whep_app) return whep;
     if (*whip_app) return whip;
     if (*rtc_churn_app) {

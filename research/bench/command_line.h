@@ -9,7 +9,7 @@
 namespace bench {
 
 using Command = std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions,
-                             rtcload::WhepOptions, rtcload::WhipOptions, rtcload::RtcChurnOptions>;
+                             load::HlsOptions, rtcload::WhepOptions, rtcload::WhipOptions, rtcload::RtcChurnOptions>;
 
 // What is to be done, or the exit code where there is nothing to do (help was asked for, or the line is wrong).
 Command parse_command_line(int argc, char** argv);

@@ -22,6 +22,7 @@ struct Execute {
     int operator()(const load::PublishOptions& options) const { return load::publish(options); }
     int operator()(const load::LatencyOptions& options) const { return load::latency(options); }
     int operator()(const load::ChurnOptions& options) const { return load::churn(options); }
+    int operator()(const load::HlsOptions& options) const { return load::hls(options); }
     int operator()(const rtcload::WhepOptions& options) const { return rtcload::whep(options); }
     int operator()(const rtcload::WhipOptions& options) const { return rtcload::whip(options); }
     int operator()(const rtcload::RtcChurnOptions& options) const { return rtcload::rtc_churn(options); }

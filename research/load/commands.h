@@ -45,9 +45,15 @@ struct ChurnOptions : CommonOptions {
     uint32_t messages = 30;  // that a publisher sends in its cycle
 };
 
+// Players of live HLS streams.
+struct HlsOptions : CommonOptions {
+    uint32_t streams = 0;  // as PlayOptions::streams
+};
+
 int play(const PlayOptions& options);
 int publish(const PublishOptions& options);
 int latency(const LatencyOptions& options);
 int churn(const ChurnOptions& options);
+int hls(const HlsOptions& options);
 
 }  // namespace load
