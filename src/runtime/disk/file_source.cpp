@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -20,6 +22,19 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr uint64_t kMaxPopulated = 512 * 1024;
+// Of all files together: so much is locked in memory at most, and half of what the process may lock.
+constexpr uint64_t kMaxLocked = 32 * 1024 * 1024;
+std::atomic<uint64_t> locked_bytes{0};
+
+// Blocks. The pages stay in memory until they are unmapped.
+bool lock_in_memory(void* mapping, size_t bytes) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return false;
+    const uint64_t most = std::min<uint64_t>(kMaxLocked, limit.rlim_cur / 2);
+    if (locked_bytes.fetch_add(bytes) + bytes <= most && mlock(mapping, bytes) == 0) return true;
+    locked_bytes -= bytes;
+    return false;
+}
 
 ssize_t read_cached(int fd, std::span<uint8_t> buffer, uint64_t offset) {
     const iovec part{buffer.data(), buffer.size()};
@@ -48,8 +63,9 @@ int suffer(const ReadFault& fault) {
 }  // namespace
 
 FileSource::File::~File() {
-    release_on_worker([fd = fd, mapping = mapping, mapped = mapped] {
+    release_on_worker([fd = fd, mapping = mapping, mapped = mapped, locked = locked] {
         if (mapping) munmap(mapping, mapped);
+        if (locked) locked_bytes -= mapped;
         close(fd);
     });
 }
@@ -63,9 +79,11 @@ FileSource::FileSource(int fd, uint64_t size, std::string path)
     if (mapping == MAP_FAILED) return;
     file_->mapping = mapping;
     file_->mapped = size;
-    // Pages that are in the process's page table are found by mincore() in a quarter of the time. Only if that reads
-    // nothing from the disk.
-    if (size <= kMaxPopulated && is_all_resident()) madvise(mapping, size, MADV_POPULATE_READ);
+    // Only if that reads nothing from the disk.
+    if (size > kMaxPopulated || !is_all_resident()) return;
+    file_->locked = lock_in_memory(mapping, size);
+    // Pages that are in the process's page table are found by mincore() in a quarter of the time.
+    if (!file_->locked) madvise(mapping, size, MADV_POPULATE_READ);
 }
 
 bool FileSource::is_all_resident() const {
@@ -82,6 +100,7 @@ FileSource::FileSource(InMemory, int fd) : file_(std::make_shared<File>(fd)), re
 size_t FileSource::resident(uint64_t offset, size_t bytes) const {
     if (in_memory_) return std::min(bytes, kMaxResident);
     if (!file_->mapping || offset >= file_->mapped) return 0;
+    if (file_->locked) return std::min<uint64_t>({bytes, file_->mapped - offset, kMaxResident});
     std::array<unsigned char, kMaxResident / kPage + 1> pages;
     const size_t within = offset % kPage;
     bytes = std::min<uint64_t>({bytes, file_->mapped - offset, pages.size() * kPage - within, kMaxResident});

@@ -5,6 +5,8 @@
 //
 // Whether a page can be taken without waiting is asked in two ways. resident() asks mincore(), which counts pages that
 // are being read from the disk as absent, for sendfile(), which has no such mode. read_now() reads with RWF_NOWAIT.
+// Small files that are in memory when they are opened are locked there as long as they are open, so that nothing has to
+// be asked.
 
 #include <cstdint>
 #include <map>
@@ -40,6 +42,8 @@ class FileSource {
     bool sends_now() const { return in_memory_ || file_->mapping != nullptr; }
     // The number of bytes from the offset on, `bytes` at most, that sendfile() can send now.
     size_t resident(uint64_t offset, size_t bytes) const;
+    // Whether all of it stays in memory as long as this lives, unless the file is cut.
+    bool is_locked() const { return file_->locked; }
     // Reads what is in memory. 0: nothing is, or the file ends there.
     size_t read_now(std::span<uint8_t> buffer, uint64_t offset) const;
 
@@ -60,6 +64,7 @@ class FileSource {
         int fd;
         void* mapping = nullptr;  // never read: mincore() wants one
         size_t mapped = 0;
+        bool locked = false;
         explicit File(int descriptor) : fd(descriptor) {}
         File(const File&) = delete;
         ~File();

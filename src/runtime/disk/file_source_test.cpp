@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +73,60 @@ TEST_F(FileSourceTest, WhatIsInMemory) {
     EXPECT_EQ(read_now(123'456, 77), bytes_.substr(123'456, 77));
     EXPECT_EQ(read_now(bytes_.size() - 5, 100), bytes_.substr(bytes_.size() - 5));
     EXPECT_EQ(read_now(bytes_.size(), 100), "");
+}
+
+// By the kernel's account, of a mapping of this test's own.
+size_t pages_in_memory(int fd, size_t bytes) {
+    void* mapping = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    std::vector<unsigned char> pages((bytes + kPage - 1) / kPage);
+    EXPECT_EQ(mincore(mapping, bytes, pages.data()), 0);
+    munmap(mapping, bytes);
+    return static_cast<size_t>(std::ranges::count_if(pages, [](unsigned char page) { return page & 1; }));
+}
+
+TEST_F(FileSourceTest, SmallFilesStayInMemoryWhileTheyAreOpen) {
+    constexpr size_t kBytes = 100'000, kPages = 25;
+    const std::string small = directory_ + "/small";
+    std::ofstream(small, std::ios::binary) << bytes_.substr(0, kBytes);
+    const int fd = open(small.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(fsync(fd), 0);
+    auto source = std::make_unique<FileSource>(fd, kBytes, small);
+    if (!source->is_locked()) GTEST_SKIP() << "the process may not lock memory";
+    EXPECT_FALSE(source_->is_locked()) << "a large one is not locked";
+    ASSERT_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    EXPECT_EQ(pages_in_memory(fd, kBytes), kPages);
+    EXPECT_EQ(source->resident(0, SIZE_MAX), kBytes);
+    EXPECT_EQ(source->resident(kBytes - 3, 10), 3u);
+    EXPECT_EQ(source->resident(kBytes, 10), 0u);
+}
+
+// What is not in memory is not read to lock it, and there is a limit for all together.
+TEST_F(FileSourceTest, LocksWhatIsInMemoryUpToALimit) {
+    constexpr size_t kBytes = 500'000;
+    const std::string small = directory_ + "/small";
+    std::ofstream(small, std::ios::binary) << bytes_.substr(0, kBytes);
+    const auto opened = [&] {
+        const int fd = open(small.c_str(), O_RDONLY | O_CLOEXEC);
+        EXPECT_EQ(fsync(fd), 0);
+        return fd;
+    };
+    const int cold = opened();
+    ASSERT_EQ(posix_fadvise(cold, 0, 0, POSIX_FADV_DONTNEED), 0);
+    EXPECT_FALSE(FileSource(cold, kBytes, small).is_locked());
+    std::ofstream(small, std::ios::binary) << bytes_.substr(0, kBytes);
+    std::vector<std::unique_ptr<FileSource>> sources;
+    size_t locked = 0;
+    for (int i = 0; i < 100; ++i) {
+        sources.push_back(std::make_unique<FileSource>(opened(), kBytes, small));
+        locked += sources.back()->is_locked() ? kBytes : 0;
+        EXPECT_EQ(sources.back()->resident(0, 1000), 1000u) << "file " << i;
+    }
+    EXPECT_LE(locked, 32u * 1024 * 1024);
+    sources.clear();
+    ASSERT_TRUE(ok(sleep_ms(50)));  // a worker unlocks them
+    FileSource again(opened(), kBytes, small);
+    EXPECT_EQ(again.is_locked(), locked > 0) << "the limit is of those that are open";
 }
 
 TEST_F(FileSourceTest, WhatIsNotInMemoryIsLoaded) {
