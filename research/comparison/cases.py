@@ -464,6 +464,8 @@ class Cases:
         if not Delivery.there():
             return
         delivery = Delivery(self.servers, self.load)
+        if self.o.hls_players:
+            self.add_hls_players(delivery)
 
         def ours(what, storage, tls, count):
             return lambda: delivery.ours(what, storage, tls, count)
@@ -482,3 +484,17 @@ class Cases:
                 if self.there["nginx"]:
                     for what in ("playlist", "segment"):
                         self.add("delivery", f"nginx, {what}{how}", count, seconds, nginx(what, tls, count))
+
+    def add_hls_players(self, delivery):
+        """Players of one live stream, who ask for its playlist and then its new segment every two seconds."""
+        count = self.o.hls_players
+        words = ["--ramp", self.o.ramp, "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000]
+        seconds = START_S + PUBLISHER_S + PUBLISH_SECONDS + count / self.o.ramp + self.o.settle + self.o.seconds
+
+        def ours(storage):
+            return lambda: delivery.players(storage, count, words)
+
+        for storage in ("disk", "memory"):
+            self.add("hlsplayers", f"ours, {storage}", count, seconds, ours(storage))
+        if self.there["nginx"]:
+            self.add("hlsplayers", "nginx", count, seconds, lambda: delivery.nginx_players(count, words))

@@ -1,5 +1,5 @@
 """HLS delivery: a playlist and a segment over HTTP and HTTPS, this server beside nginx. The load is wrk, at full speed,
-so that what counts is the processor time of a request."""
+so that what counts is the processor time of a request. And players of one live stream, by the load tool."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ import subprocess
 import time
 import urllib.request
 
-from .servers import Failure, pinned
+from .servers import Failure, Servers, pinned
 
 KBPS = 600  # segments of 2 s have about 155 kB
 SEGMENT_BYTES = 155_000  # of nginx, where none of ours was measured before it
@@ -18,12 +18,15 @@ SHORT_SECONDS, LONG_SECONDS, PUBLISH_SECONDS = 2, 6, 7
 HTTPS = "https {{ enabled on; listen 127.0.0.1:{https}; cert {dir}/cert.pem; key {dir}/key.pem; }}"
 VHOST = "hls {{ enabled on; hls_path {out}; hls_storage {storage}; hls_fragment 2; hls_window 60; hls_ctx off; }}"
 # As much as nginx can save: no log, and descriptors that it keeps.
+LIVE_KBPS = 1000  # of the stream that players play
+# A playlist is new every two seconds: it is not kept open.
+LIVE = r"location ~ \.m3u8$ {{ open_file_cache off; }}"
 NGINX = """daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/error.log; worker_processes 1;
 worker_rlimit_nofile 20000; events {{ worker_connections 15000; }}
 http {{ access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
 open_file_cache max=1000 inactive=20s;
 types {{ application/vnd.apple.mpegurl m3u8; video/mp2t ts; }}
-server {{ listen 127.0.0.1:{http} backlog=4096; listen 127.0.0.1:{https} ssl backlog=4096; root {dir}/delivery;
+server {{ listen 127.0.0.1:{http} backlog=4096; listen 127.0.0.1:{https} ssl backlog=4096; root {root}; {more}
 ssl_certificate {dir}/cert.pem; ssl_certificate_key {dir}/key.pem; }} }}
 """
 
@@ -100,15 +103,46 @@ class Delivery:
         (self.files / "s.m3u8").write_bytes(playlist)
         (self.files / "s.ts").write_bytes(segment)
 
-    def nginx(self, what, tls, connections):
+    def start_nginx(self, root, more=""):
         make_certificate(self.directory)
+        conf = self.directory / "nginx-files.conf"
+        conf.write_text(NGINX.format(dir=self.directory, http=self.servers.http_port, https=self.servers.https_port, root=root,
+                                     more=more.format()))  # fmt: skip
+        return self.servers.process(["nginx", "-p", self.directory, "-c", conf], self.servers.http_port)
+
+    def nginx(self, what, tls, connections):
         if not (self.files / "s.ts").exists():
             self.keep(b"#EXTM3U\n" + b"#EXTINF:2.000, no desc\ns-12.ts\n" * 20, os.urandom(SEGMENT_BYTES))
-        conf = self.directory / "nginx-files.conf"
-        conf.write_text(NGINX.format(dir=self.directory, http=self.servers.http_port, https=self.servers.https_port))
-        with self.servers.process(["nginx", "-p", self.directory, "-c", conf], self.servers.http_port) as running:
+        with self.start_nginx(self.files) as running:
             path = "/s.m3u8" if what == "playlist" else "/s.ts"
             return measure(running.pid, self.base(running, tls) + path, connections)
+
+    def players(self, storage, count, words):
+        """Of one live stream, served by ours. words: of the load tool."""
+        with self.servers.output():
+            vhost = VHOST.format(out=self.directory / "out", storage=storage)
+            with self.servers.ours(vhost=vhost) as running, self.load.publisher(running.rtmp_url(), LIVE_KBPS):
+                return self.play(running, running, count, words)
+
+    def nginx_players(self, count, words):
+        """The same by nginx, out of the directory into which an instance of ours writes."""
+        directory = self.directory / "live"
+        directory.mkdir(exist_ok=True)
+        source = Servers(self.servers.objs, directory, first=self.servers.last_port + 1)
+        with source.output():
+            vhost = VHOST.format(out=directory / "out", storage="disk")
+            with (source.ours(vhost=vhost) as ours, self.load.publisher(ours.rtmp_url(), LIVE_KBPS),
+                  self.start_nginx(directory / "out", LIVE) as running):  # fmt: skip
+                return self.play(running, ours, count, words)
+
+    def play(self, running, ours, count, words):
+        """ours: who makes the stream."""
+        time.sleep(PUBLISH_SECONDS)
+        playlist = "/live/s.m3u8"
+        if fetch(f"http://127.0.0.1:{ours.http}{playlist}").count(b"#EXTINF") < 2:
+            raise Failure("the live stream should have two segments by now")
+        return self.load.run("hls", f"http://127.0.0.1:{running.http}{playlist}", "-n", count, "--server-pid", running.pid,
+                             *words)  # fmt: skip
 
     @staticmethod
     def there():

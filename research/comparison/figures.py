@@ -120,12 +120,21 @@ def of_delivery(runs):
     return {**out, "errors": sum(run["errors"] for run in runs)}
 
 
+def of_hls_players(runs):
+    keys = ("server_cpu_ms_per_mbit", "server_cpu_percent", "server_kb_per_player", "mbit_per_s", "load_cpu_percent")
+    out = {key: round(statistics.median(run.get(key) or 0 for run in runs), 4) for key in keys}
+    out["dropped"] = sum(run["failed"] + run["lost"] for run in runs)
+    for key in ("segments_missed", "segments_late", "stalls"):
+        out[key] = sum(run[key] for run in runs)
+    return {**out, "segment_p99_ms": max(run["segment_ms"]["p99"] for run in runs)}
+
+
 SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), **dict.fromkeys(GROWTH, of_growth),
              "everything": of_everything, "publishers": of_publishers, "segments": of_publishers,
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
              "whip": of_webrtc_publishers, "edges": of_edges, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
-             "delivery": of_delivery}  # fmt: skip
+             "delivery": of_delivery, "hlsplayers": of_hls_players}  # fmt: skip
 
 
 def summarise(raw):
@@ -203,6 +212,7 @@ def check(groups, quick):
     check_rtsp(groups, v)
     check_edges(groups, v)
     check_delivery(groups.get("delivery", {}), v)
+    check_hls_players(groups.get("hlsplayers", {}), v)
     return v.rows
 
 
@@ -370,3 +380,20 @@ def check_delivery(delivery, v):
             ratio = to_nginx(delivery, server, count)
             if ratio is not None:
                 v.at_most(f"{what}: CPU to nginx's", ratio, DELIVERY_TO_NGINX[server.split(", ")[1]])
+
+
+def hls_players_to_nginx(players, server, count):
+    """Processor time of a megabit to that of nginx, or None."""
+    nginx = players.get("nginx", {}).get(count)
+    return players[server][count]["server_cpu_ms_per_mbit"] / nginx["server_cpu_ms_per_mbit"] if nginx else None
+
+
+def check_hls_players(players, v):
+    for server, by_count in players.items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"hlsplayers: {server}, {count} players"
+            bad = run["dropped"] + run["segments_missed"] + run["stalls"] + (not run["mbit_per_s"])
+            v.at_most(f"{what}: dropped, segments missed, stalls", bad, 0, always=True)
+            ratio = hls_players_to_nginx(players, server, count)
+            if ratio is not None:
+                v.at_most(f"{what}: CPU to nginx's", ratio, DELIVERY_TO_NGINX["segment"])

@@ -5,7 +5,8 @@ import pathlib
 import subprocess
 import time
 
-from .figures import GROWTH, GROWTH_BASE, PLAYERS, ROOMS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest, to_base, to_floor, to_nginx
+from .figures import (GROWTH, GROWTH_BASE, PLAYERS, ROOMS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest, hls_players_to_nginx,
+                      to_base, to_floor, to_nginx)  # fmt: skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -33,6 +34,8 @@ TITLES = {
     "rtsp_publish": "Publishers by RTSP, interleaved, 237 kbit/s each, without viewers",
     "edges": "Two edges of one origin, players of one 237 kbit/s stream at each, sent to every 350 ms; the edge that took more",
     "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
+    "hlsplayers": "Players of one live HLS stream of 1 Mbit/s in segments of 2 s; nginx serves the files that an instance of ours "
+                  "writes",
 }
 
 
@@ -187,12 +190,22 @@ def delivery_table(groups, group):
     return table(("server", "connections", "CPU us/request", "to nginx", "requests/s", "CPU %", "errors"), rows)
 
 
+def hls_players_table(groups, group):
+    rows = [(server, count, run["server_cpu_ms_per_mbit"],
+             shown(hls_players_to_nginx(groups[group], server, count)) if "ours" in server else "", run["server_cpu_percent"],
+             run["mbit_per_s"], run["server_kb_per_player"], run["segment_p99_ms"], run["stalls"],
+             run["segments_missed"], run["dropped"])
+            for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]  # fmt: skip
+    return table(("server", "players", "CPU ms/Mbit", "to nginx", "CPU %", "Mbit/s", "kB/player", "segment p99 ms", "stalls",
+                  "segments missed", "dropped"), rows)  # fmt: skip
+
+
 TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), **dict.fromkeys(GROWTH, growth_table),
           "everything": everything_table, "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
           "whip": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
           "edges": edges_table,
-          "delivery": delivery_table}  # fmt: skip
+          "delivery": delivery_table, "hlsplayers": hls_players_table}  # fmt: skip
 
 
 def markdown(facts, groups, targets, plots=()):
