@@ -94,8 +94,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                      const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
     // Counts the response's bytes for the viewer, or only for the stream if there is no viewer.
-    void count(const ViewerName& viewer, const live::StreamKey& stream, const net::HttpRequest& request,
-               net::HttpResponse& response);
+    void count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
+               const net::HttpRequest& request, net::HttpResponse& response);
     // How long a viewer of it may be idle.
     static int64_t idle_ms(const Output& output);
     static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);

@@ -46,6 +46,10 @@ ViewerName viewer_name(const live::StreamKey* stream, std::string_view context) 
     return {stream ? stream->text() : std::string(), std::string(context)};
 }
 
+std::shared_ptr<const live::StreamKey> key_of(const std::shared_ptr<Output>& output) {
+    return {output, &output->key()};
+}
+
 }  // namespace
 
 std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string_view path) const {
@@ -87,7 +91,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
             response.header("Cache-Control", "no-store");
             return response.send_error(403, "not without the playlist's hls_ctx");
         }
-        if (resource->stream) count(viewer, *resource->stream, request, response);
+        if (resource->stream) count(viewer, resource->stream, request, response);
         TRY(serve_resource(resource, path, request, response));
         if (!response.started()) {
             // The file has been removed. The 404 must not be cached like a segment.
@@ -156,13 +160,18 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
     return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
 }
 
-void Service::count(const ViewerName& viewer, const live::StreamKey& stream, const net::HttpRequest& request,
-                    net::HttpResponse& response) {
+void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
+                    const net::HttpRequest& request, net::HttpResponse& response) {
     if (!viewer.context.empty()) viewers_.received(viewer, request.message.target.size());
+    if (viewer.context.empty()) {
+        // Without a viewer nothing is copied for a response.
+        response.observe_body([this, stream](size_t bytes) { sessions_.accounts().open(*stream)->add({0, bytes}); });
+        return;
+    }
     response.observe_body([this, viewer, stream](size_t bytes) {
-        if (!viewer.context.empty() && viewers_.sent(viewer, bytes, base::monotonic_ms())) return;
+        if (viewers_.sent(viewer, bytes, base::monotonic_ms())) return;
         // If nobody else is in the stream, the stream has no statistics, but its vhost has.
-        sessions_.accounts().open(stream)->add({0, bytes});
+        sessions_.accounts().open(*stream)->add({0, bytes});
     });
 }
 
@@ -218,7 +227,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
     }
     if (!output->view()) return response.send_error(404, "the stream has ended");
     std::string text = master_playlist(output->master(), request, context, output->hls().master_m3u8_path_relative);
-    count({}, output->key(), request, response);
+    count({}, key_of(output), request, response);
     return serve_playlist(text, nullptr, request, response);
 }
 
@@ -238,7 +247,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
             gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
-        count({}, key, request, response);
+        count({}, key_of(output), request, response);
         if (asked.master) {
             const std::string text = master_playlist(output->master(), request, {}, hls.master_m3u8_path_relative);
             return serve_playlist(text, nullptr, request, response);
@@ -262,7 +271,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     Rendition* rendition = output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
-    count(name, key, request, response);
+    count(name, key_of(output), request, response);
     if (!hls.ts_ctx) return serve_playlist(view->text, &rendition->gzipped(), request, response);
     return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + *id), nullptr, request, response);
 }
