@@ -3,18 +3,20 @@ never waits."""
 
 import contextlib
 import ctypes
+import json
 import mmap
 import os
 import random
 import re
+import subprocess
 import threading
 import time
 
 import pytest
 
-from lib import hls, http, media, publishing, rtmp
-from lib.server import default_vhost
-from lib.timing import scaled, wait_until
+from lib import api, hls, http, media, publishing, rtmp
+from lib.server import BENCH, default_vhost
+from lib.timing import SLOW, VALGRIND, scaled, wait_until
 
 SEED = 23
 BODY = random.Random(SEED).randbytes(3_000_000)
@@ -197,6 +199,58 @@ def test_memory_that_is_dropped_all_the_time(delivery):
         one.join()
     assert not wrong and len(done) >= 4, f"{len(done)} answers, wrong: {wrong}"
     assert max(stalls(server), default=0) < 1000, f"the loop was blocked for {stalls(server)} ms"
+
+
+def drop_again_and_again(directory, pattern, end):
+    """Drops the files from memory until the end. How many times one that was in memory was not any more."""
+    dropped, on_disk = 0, set()
+    while time.monotonic() < end:
+        for path in directory.glob(pattern):
+            with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:  # removed meanwhile, or empty
+                before = pages_in_memory(path)
+                if path not in on_disk:
+                    os.fsync(file.fileno())
+                    on_disk.add(path)
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                dropped += pages_in_memory(path) < before
+        time.sleep(0.005)
+    return dropped
+
+
+@pytest.mark.quiet
+@pytest.mark.skipif(VALGRIND or SLOW > 1, reason="measures how long the loop takes")
+def test_players_of_files_that_leave_memory_do_not_stall_the_loop(servers):
+    """Two hundred players of a live stream of 4 Mbit/s, whose segments are dropped from memory all the time. No
+    iteration of the loop may be longer than 5 ms: in a call by the clock, in code by the processor time."""
+    limit_ms, seconds = 5, 10
+    server = servers(
+        top=api.CONF % "debug on;" + f"stall_warn {limit_ms};",
+        vhosts=hls.vhost(fragment="2", window="60"),
+    )
+    words = [BENCH, "publish", server.rtmp_url("live/one"), "--kbps", "4000", "--loop", "--seconds", "600", "-q"]
+    publisher = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL)
+    try:
+        hls.wait(server, "/live/one.m3u8", lambda playlist: len(playlist.segments) >= 3, seconds=30)
+        before = api.ask(server, "/api/v1/debug/runtime")["data"]["stalls"]
+        out = server.dir / "players.json"
+        words = [BENCH, "hls", server.http_url("live/one.m3u8"), "-n", "200", "--seconds", seconds, "-q", "--json", out]
+        end = time.monotonic() + seconds + 4
+        players = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL)
+        dropped = drop_again_and_again(server.dir / "html/live", "*.ts", end)
+        players.wait(scaled(60))
+    finally:
+        publisher.terminate()
+        publisher.wait()
+    figures = json.loads(out.read_text())
+    assert dropped > 5, f"segments should have left memory many times: {dropped}"
+    assert figures["lost"] == 0 and figures["segments"] >= 100, f"the players should get segments: {figures}"
+    assert figures["segments_missed"] == 0 and figures["stalls"] == 0, figures
+    state = api.ask(server, "/api/v1/debug/runtime")["data"]
+    took = [one["ms" if one["cause"] == "blocked" else "cpu_ms"] for one in state["last_stalls"]]
+    assert max(took, default=0) <= limit_ms, (
+        f"the loop should never take more than {limit_ms} ms; of {state['stalls'] - before} stalls the last took "
+        f"{took}: {json.dumps(state['last_stalls'], indent=1)}"
+    )
 
 
 def test_clients_that_stop_reading(delivery):
