@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/loop/cpu_slice.h"
+
 namespace net {
 
 using runtime::Deadline;
@@ -72,6 +74,8 @@ base::Result<void> FileBody::fetch(FilePart& part, bool shared) {
     fetched_at_ = part.offset;
     if (shared) {
         TRY(part.source->load(part.offset, late));
+        // Hundreds may have waited for the same bytes: they do not all continue in one iteration of the loop.
+        runtime::await_short_iteration();
         deadline_ = Deadline::in_ms(write_timeout_ms_);
         return {};
     }

@@ -36,6 +36,19 @@ bool lock_in_memory(void* mapping, size_t bytes) {
     return false;
 }
 
+// Runs the job on a worker, unless the caller has gone when its turn comes: with a disk that is late, reads that nobody
+// waits for would keep the others waiting, and the end of the server.
+base::Result<void> offload_while_wanted(std::move_only_function<void()> job, Deadline deadline) {
+    const auto wanted = std::make_shared<std::atomic<bool>>(true);
+    auto result = offload(
+        [wanted, job = std::move(job)]() mutable {
+            if (*wanted) job();
+        },
+        deadline);
+    *wanted = false;
+    return result;
+}
+
 ssize_t read_cached(int fd, std::span<uint8_t> buffer, uint64_t offset) {
     const iovec part{buffer.data(), buffer.size()};
     return preadv2(fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
@@ -129,7 +142,7 @@ base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
     }
     const auto loaded = std::make_shared<Event>("a worker that reads a file");
     loading_[block] = loaded;
-    auto result = offload(
+    auto result = offload_while_wanted(
         [file = file_, at = block * kBlockBytes, fault = read_fault(path_)] {
             static thread_local std::array<uint8_t, 64 * 1024> nowhere;
             if (suffer(fault)) return;
@@ -152,7 +165,7 @@ base::Result<std::vector<uint8_t>> FileSource::read(uint64_t offset, size_t byte
         int error = 0;
     };
     const auto piece = std::make_shared<Piece>();
-    TRY(offload(
+    TRY(offload_while_wanted(
         [piece, file = file_, offset, bytes, fault = read_fault(path_)] {
             piece->error = suffer(fault);
             if (piece->error) return;
