@@ -140,7 +140,6 @@ class RtpLane {
     bool published_by_rtp() const { return keyframe_source_ != nullptr; }
     size_t players() const { return players_; }
     size_t sinks() const { return sinks_.size(); }
-    bool has_begun() const { return !tracks_.empty(); }
     const RtpLaneCounters& counters() const { return counters_; }
 
   private:

@@ -185,7 +185,6 @@ Result<std::unique_ptr<ByteStream>> HttpClient::open(const HttpCall& call, const
     std::shared_ptr<runtime::TlsContext> tls;
     if (url.tls) tls = TRY(tls_context(call.ca_file, deadline));
     auto stream = TRY(runtime::connect_tcp(url.host, url.port, deadline));
-    ++opened_total_;
     stream->set_no_delay(true);
     if (!tls) return stream;
     return runtime::tls_connect(std::move(stream), std::move(tls), url.host, deadline);

@@ -63,7 +63,6 @@ class HttpClient {
     base::Result<std::string> post_json(const std::string& url, const std::string& body, runtime::Deadline deadline);
 
     size_t idle_connections() const { return idle_.size(); }
-    uint64_t opened_total() const { return opened_total_; }
 
   private:
     struct Idle {
@@ -87,7 +86,6 @@ class HttpClient {
     std::deque<Idle> idle_;  // the oldest first
     std::map<std::string, std::shared_ptr<runtime::TlsContext>> contexts_;
     runtime::Task sweeper_;
-    uint64_t opened_total_ = 0;
 };
 
 }  // namespace net

@@ -58,7 +58,6 @@ void LiteAgent::take_next() {
 }
 
 void LiteAgent::accept(const stun::Message& message, const stun::Address& from, int64_t now_ms, Reply& reply) {
-    last_heard_ms_ = now_ms;
     Pair& pair = pair_of(from, now_ms, reply);
     pair.heard_ms = now_ms;
     if (message.priority) pair.priority = *message.priority;

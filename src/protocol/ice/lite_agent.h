@@ -84,10 +84,6 @@ class LiteAgent {
         const size_t index = find(address);
         return index < count_ && now_ms - pairs_[index].heard_ms <= kSilentMs;
     }
-    // The time of the last valid request; -1: none.
-    int64_t last_heard_ms() const { return last_heard_ms_; }
-    // The peer's consent has expired: nothing may be sent any more (RFC 7675, 5.1).
-    bool consent_lost(int64_t now_ms) const { return last_heard_ms_ >= 0 && now_ms - last_heard_ms_ > kConsentMs; }
     // The number of addresses evicted for newer ones.
     uint32_t forgotten() const { return forgotten_; }
 
@@ -123,7 +119,6 @@ class LiteAgent {
     uint8_t errors_ = 0;  // error answers sent in the second that began at errors_since_ms_
     uint32_t forgotten_ = 0;
     int64_t errors_since_ms_ = 0;
-    int64_t last_heard_ms_ = -1;
 };
 
 }  // namespace ice

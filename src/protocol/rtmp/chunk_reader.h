@@ -47,7 +47,6 @@ class ChunkReader {
     }
 
     uint32_t chunk_size() const { return chunk_size_; }
-    size_t chunk_streams() const { return streams_.size(); }
     // Memory held by unfinished messages, in bytes.
     size_t in_progress() const { return in_progress_; }
 

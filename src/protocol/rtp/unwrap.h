@@ -32,7 +32,4 @@ class Unwrapper {
 using SequenceUnwrapper = Unwrapper<uint16_t>;
 using TimestampUnwrapper = Unwrapper<uint32_t>;
 
-// Whether a comes after b, modulo 2^16.
-inline bool is_newer(uint16_t a, uint16_t b) { return static_cast<int16_t>(static_cast<uint16_t>(a - b)) > 0; }
-
 }  // namespace rtp

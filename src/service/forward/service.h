@@ -32,7 +32,6 @@ class Service final : private live::StreamFollower, private PushOwner, private B
 
     const std::vector<std::unique_ptr<Push>>& pushes() const { return pushes_; }
     const std::vector<std::shared_ptr<BackendQuery>>& queries() const { return queries_; }
-    const BackendQuery::Limiter& query_limiter() const { return query_limiter_; }
 
   private:
     bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;

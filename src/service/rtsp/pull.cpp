@@ -133,11 +133,7 @@ Result<void> Pull::pause(const base::Error& error) {
     const int64_t ms = pause_ms(failures_, is_refusal(error) && !streamed_);
     ++failures_;
     // A quarter more or less.
-    const int64_t wait_ms = ms * 3 / 4 + static_cast<int64_t>(random_u32() % static_cast<uint32_t>(ms / 2));
-    retry_at_ms_ = runtime::now_ms() + wait_ms;
-    auto waited = runtime::sleep_ms(wait_ms);
-    retry_at_ms_ = 0;
-    return waited;
+    return runtime::sleep_ms(ms * 3 / 4 + static_cast<int64_t>(random_u32() % static_cast<uint32_t>(ms / 2)));
 }
 
 }  // namespace service::rtsp

@@ -61,7 +61,6 @@ class Pull {
     bool ending() const { return ending_; }
     const std::string& problem() const { return last_error_; }  // the current error; empty: none
     uint64_t attempts() const { return attempts_; }
-    int64_t retry_at_ms() const { return retry_at_ms_; }  // by the loop's clock; 0: it does not wait for a retry
 
     // For its connection: the first frames were published; media has flowed since.
     void note_streaming(const std::string& ip, bool tcp);
@@ -82,7 +81,6 @@ class Pull {
     bool streamed_ = false;  // in this attempt
     uint32_t failures_ = 0;  // since it last worked
     uint64_t attempts_ = 0;
-    int64_t retry_at_ms_ = 0;
     int64_t wanted_ms_ = 0;   // by the loop's clock: when a player asked last; 0: never
     std::string last_error_;  // as logged
     std::string stop_reason_;
