@@ -179,7 +179,7 @@ def test_the_first_audio_track_that_the_segments_carry_leads(servers, form, vide
 def test_video_that_the_segments_do_not_carry_is_named_by_the_log(servers):
     """AV1 in MPEG-TS: the playlist has the audio alone."""
     server = servers(vhosts=hls.vhost(fragment="1"))
-    publish(server, media.tags(media.encoded_by_9("av1", "aac")))
+    publish(server, media.tags(media.encoded_by_9("libaom-av1", "libopus")))
     assert hls.wait_end(server, PATH).segments, "segments of the audio"
     lines = [line for line in server.log().splitlines() if "is left out" in line]
     assert len(lines) == 1 and lines[0].endswith("video track 1 is left out: MPEG-TS does not carry AV1"), lines

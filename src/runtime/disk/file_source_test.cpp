@@ -92,6 +92,9 @@ TEST_F(FileSourceTest, SmallFilesStayInMemoryWhileTheyAreOpen) {
     ASSERT_GE(fd, 0);
     ASSERT_EQ(fsync(fd), 0);
     auto source = std::make_unique<FileSource>(fd, kBytes, small);
+#ifdef SRS_SANITIZER
+    GTEST_SKIP() << "mlock() of the address sanitizer does nothing";
+#endif
     if (!source->is_locked()) GTEST_SKIP() << "the process may not lock memory";
     EXPECT_FALSE(source_->is_locked()) << "a large one is not locked";
     ASSERT_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
