@@ -136,12 +136,14 @@ size_t FileSource::read_now(std::span<uint8_t> buffer, uint64_t offset) const {
 
 base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
     const uint64_t block = offset / kBlockBytes;
-    if (const auto found = loading_.find(block); found != loading_.end()) {
-        const auto loaded = found->second;
-        return loaded->wait(deadline);
+    // Where the caller whose read it was has left meanwhile, the next one reads.
+    for (auto found = loading_.find(block); found != loading_.end(); found = loading_.find(block)) {
+        const auto loading = found->second;
+        TRY(loading->ended.wait(deadline));
+        if (loading->is_loaded) return {};
     }
-    const auto loaded = std::make_shared<Event>("a worker that reads a file");
-    loading_[block] = loaded;
+    const auto loading = std::make_shared<Loading>();
+    loading_[block] = loading;
     auto result = offload_while_wanted(
         [file = file_, at = block * kBlockBytes, fault = read_fault(path_)] {
             static thread_local std::array<uint8_t, 64 * 1024> nowhere;
@@ -155,7 +157,8 @@ base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
         },
         deadline);
     loading_.erase(block);
-    loaded->set();
+    loading->is_loaded = result.has_value();
+    loading->ended.set();
     return result;
 }
 

@@ -70,11 +70,16 @@ class FileSource {
         ~File();
     };
 
+    struct Loading {
+        Event ended{"a worker that reads a file"};
+        bool is_loaded = false;  // once it has ended
+    };
+
     const std::shared_ptr<File> file_;
     const std::string path_;
     bool reads_now_ = false;
     bool in_memory_ = false;
-    std::map<uint64_t, std::shared_ptr<Event>> loading_;  // by block
+    std::map<uint64_t, std::shared_ptr<Loading>> loading_;  // by block
 };
 
 }  // namespace runtime::disk

@@ -180,6 +180,25 @@ TEST_F(FileSourceTest, ManyWaitForOneReadOfASlowDiskAndTheLoopGoesOn) {
     EXPECT_EQ(source_->resident(4000, 10), 10u);
 }
 
+// Otherwise each of those who waited would read on its own.
+TEST_F(FileSourceTest, WhereTheReaderLeavesTheNextOneReadsForAll) {
+    drop_from_memory();
+    set_fault(std::make_unique<Fault>(*parse_fault("path=file_source_test op=read delay_ms=200")));
+    int loaded = 0, absent = 0;
+    std::vector<Task> tasks;
+    for (int i = 0; i < 20; ++i)
+        tasks.push_back(spawn("loader", [&] {
+            if (!source_->load(4000, Deadline::in_ms(10'000))) return;
+            ++loaded;
+            absent += source_->resident(4000, 10) == 0;
+        }));
+    ASSERT_TRUE(ok(sleep_ms(20)));
+    tasks.front().cancel_and_join();
+    for (int i = 0; i < 400 && loaded < 19; ++i) ASSERT_TRUE(ok(sleep_ms(5)));
+    EXPECT_EQ(loaded, 19);
+    EXPECT_EQ(absent, 0) << "they continued before the bytes were there";
+}
+
 TEST_F(FileSourceTest, AFailedRead) {
     set_fault(std::make_unique<Fault>(*parse_fault("path=file_source_test op=read error=EIO")));
     EXPECT_TRUE(testing::failed_with(source_->read(0, 10, Deadline::in_ms(10'000)), base::Code::kSystem));
