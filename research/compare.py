@@ -6,6 +6,7 @@
     research/compare.py --json FILE             everything: about an hour on two cores
     research/compare.py --json FILE --resume    go on where that was interrupted; what is in FILE is not measured again
     research/compare.py --only players,latency --players 1000 --servers ours,floor      a part
+    research/compare.py --before OLD/objs/srs   beside another build of this server
     research/compare.py --quick                 small and short: does it work at all
     research/compare.py --json FILE --report    measure nothing: tables and plots of what is in FILE
     ... --markdown doc/performance.md --plots doc/plots     put tables (between the page's two marks) and plots there
@@ -56,7 +57,7 @@ def measured_by(words):
     kept, words = [], iter(words)
     for word in words:
         name, _, value = word.partition("=")
-        if name not in ("--json", "--markdown", "--plots"):
+        if name not in ("--json", "--markdown", "--plots", "--before"):
             kept.append(word)
         elif not value:
             next(words, None)
@@ -95,6 +96,8 @@ def parse_options():
     parser.add_argument("--ramp", type=int, default=1500, help="players connecting per second")
     parser.add_argument("--variant", action="append", default=[], metavar="NAME=DIRECTIVES",
                         help="ours with these at the top of its configuration, as a publishers' server of its own")  # fmt: skip
+    parser.add_argument("--before", type=pathlib.Path, metavar="PROGRAM",
+                        help="another build of this server (objs/srs of another commit), measured wherever ours is")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="small and short, no targets")
     parser.add_argument("--estimate", action="store_true")
     parser.add_argument("--report", action="store_true")
@@ -103,6 +106,7 @@ def parse_options():
     parser.add_argument("--markdown", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--plots", type=pathlib.Path, metavar="DIR")
     options = parser.parse_args()
+    options.before = options.before and options.before.resolve()
     options.variant = [variant.split("=", 1) for variant in options.variant]
     options.command = "research/compare.py " + shlex.join(measured_by(sys.argv[1:]))
     if unknown := set(options.only) - set(Cases.GROUPS):

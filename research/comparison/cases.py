@@ -55,8 +55,18 @@ class Cases:
               "firstframe", "start", "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
-        if server.split(",")[0] in self.o.servers:
-            self.list.append(Case(group, server, count, seconds, run, repeats or self.o.repeats))
+        repeats, peer = repeats or self.o.repeats, server.split(",")[0]
+        if peer in self.o.servers:
+            self.list.append(Case(group, server, count, seconds, run, repeats))
+        if peer == "ours" and self.o.before:
+            self.list.append(Case(group, server.replace("ours", "before", 1), count, seconds, self.by_before(run), repeats))
+
+    def by_before(self, run):
+        """The same run, with the other build of this server wherever ours is started."""
+        def body():
+            with self.servers.replaced(self.o.before):
+                return run()
+        return body
 
     def add_players(self, group, server, start, counts, protocol="rtmp", kbps=KBPS):
         repeats = min(2, self.o.repeats) if group == "rate3m" else None  # far from its limits: the time is better spent

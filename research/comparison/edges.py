@@ -30,6 +30,8 @@ class Edges:
     def run(self, protocol, count, play, words):
         """The figures of the edge that took more processor time, and what the origin had to do for both. words: of the
         load tool."""
+        for edge, _ in self.edges:
+            edge.program = self.origin.program
         with contextlib.ExitStack() as opened:
             origin = opened.enter_context(self.origin.ours(play, top=API))
             cluster = f"cluster {{ mode remote; origin 127.0.0.1:{origin.rtmp}; }}"

@@ -4,8 +4,9 @@ import contextlib
 
 # A colour for each server, the same in every plot, told apart by those who see fewer colours too.
 COLOURS = {"floor": "#777777", "ours, RTMP": "#0072b2", "ours, HTTP-FLV": "#56b4e9", "nginx-rtmp, RTMP": "#d55e00",
-           "MediaMTX, RTMP": "#009e73"}  # fmt: skip
-MARKERS = {"floor": "x", "ours, RTMP": "o", "ours, HTTP-FLV": "s", "nginx-rtmp, RTMP": "^", "MediaMTX, RTMP": "D"}
+           "MediaMTX, RTMP": "#009e73", "before, RTMP": "#e69f00", "before, HTTP-FLV": "#f0e442"}  # fmt: skip
+MARKERS = {"floor": "x", "ours, RTMP": "o", "ours, HTTP-FLV": "s", "nginx-rtmp, RTMP": "^", "MediaMTX, RTMP": "D",
+           "before, RTMP": "P", "before, HTTP-FLV": "X"}  # fmt: skip
 
 
 def library():

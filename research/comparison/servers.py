@@ -127,7 +127,7 @@ class Servers:
     """One server at a time. first: of the ports that it looks for; another server beside it begins behind last_port."""
 
     def __init__(self, objs, directory, first=FIRST_PORT):
-        self.objs, self.directory = objs, directory
+        self.objs, self.directory, self.program = objs, directory, objs / "srs"
         (self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port,
          self.rtsp_port) = free_ports(6, first)  # fmt: skip
         self.rtp_port = free_udp_pair(first)
@@ -214,7 +214,16 @@ class Servers:
         conf = self.directory / "srs.conf"
         conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
                                     vhost=vhost, top=self.with_ports(top), more_http=http))  # fmt: skip
-        return self.process([self.objs / "srs", "-c", conf], self.http_port, environment)
+        return self.process([self.program, "-c", conf], self.http_port, environment)
+
+    @contextlib.contextmanager
+    def replaced(self, program):
+        """Within it `ours` starts this program."""
+        ours, self.program = self.program, program
+        try:
+            yield
+        finally:
+            self.program = ours
 
     def with_ports(self, text):
         for name in ("api", "rtc", "rtsp", "rtp"):
