@@ -50,6 +50,65 @@ void Audience::on_append(bool urgent, int64_t now_us) {
 
 void Audience::on_publisher_read() {
     if (std::exchange(reading_, false)) wake_.pulse();
+    if (!left_ || viewers_.size() > LiveLog::kFewViewers) return;  // a crowd has joined: the pump visits it
+    left_ = false;
+    pass();
+}
+
+int64_t Audience::interval_ms() const {
+    const LiveOptions& options = log_.stream().options();
+    return std::max(options.merge_ms, options.send_min_interval_ms);
+}
+
+int64_t Audience::cycle_after(int64_t begin_ms) const {
+    const int64_t offset_ms = log_.stream().pass_offset_ms();
+    return ((begin_ms - offset_ms) / interval_ms_ + 1) * interval_ms_ + offset_ms;
+}
+
+// Viewers that have all there is: if the reader finds nothing, nothing waits for the next pass. A reload may have
+// changed the interval.
+bool Audience::may_leave_to_reader() const {
+    return viewers_.size() <= LiveLog::kFewViewers && log_.tail() == log_.head() && !ending_ &&
+           interval_ms() == interval_ms_;
+}
+
+void Audience::on_due() {
+    const bool silent = std::exchange(left_, false);  // nothing came since the last pass
+    if (may_leave_to_reader()) {
+        if (silent) pass();  // it finds stalls
+        if (next_cycle_ms_ <= runtime::now_ms())
+            next_cycle_ms_ = cycle_after(runtime::now_ms());  // the loop has stalled
+        left_ = log_.stream().read_publisher() && log_.stream().fanout().clock().add(*this, next_cycle_ms_);
+    }
+    if (left_) {
+        next_cycle_ms_ = cycle_after(next_cycle_ms_);
+    } else {
+        due_ = true;
+        wake_.pulse();
+    }
+}
+
+void Audience::pass() {
+    lowest_position_ = UINT64_MAX;
+    visit_range(0, viewers_.size(), runtime::now_us());
+    end_cycle();
+}
+
+void Audience::end_cycle() {
+    slowest_position_ = lowest_position_;
+    trim_from(lowest_position_);
+}
+
+void Audience::await_pass(int64_t at_ms) {
+    const Deadline at = Deadline::at_us(at_ms * 1000);
+    if (at.passed()) return;
+    PassClock& clock = log_.stream().fanout().clock();
+    const bool by_clock =
+        viewers_.size() <= LiveLog::kFewViewers && interval_ms_ >= kClockMs && clock.add(*this, at_ms);
+    due_ = false;
+    while (!viewers_.empty() && !due_ && !ending_ && !runtime::cancelled() && (by_clock || !at.passed()))
+        (void)wake_.wait_next(by_clock ? Deadline::never() : at);
+    clock.remove(*this);
 }
 
 void Audience::read_publisher() {
@@ -104,33 +163,28 @@ void Audience::release_sent() {
 void Audience::pump(Stream& stream) {
     next_cycle_ms_ = runtime::now_ms();
     while (!viewers_.empty() && !runtime::cancelled()) {
-        const LiveOptions& options = stream.options();
-        int64_t interval = std::max(options.merge_ms, options.send_min_interval_ms);
+        interval_ms_ = interval_ms();
         lowest_position_ = UINT64_MAX;
-        if (interval > 0)
-            merge_cycle(interval, runtime::now_ms());
+        if (interval_ms_ > 0)
+            merge_cycle(runtime::now_ms());
         else
             frame_cycle();
-        slowest_position_ = lowest_position_;
-        if (!runtime::cancelled()) trim_from(lowest_position_);  // a cancelled cycle has not visited all viewers
+        if (!runtime::cancelled()) end_cycle();  // a cancelled cycle has not visited all viewers
     }
     if (viewers_.empty()) stream.drop_log(log_);  // this object is destroyed by it
 }
 
-void Audience::merge_cycle(int64_t interval_ms, int64_t now_ms) {
-    if (next_cycle_ms_ < now_ms - interval_ms) next_cycle_ms_ = now_ms;
+void Audience::merge_cycle(int64_t now_ms) {
+    if (next_cycle_ms_ < now_ms - interval_ms_) next_cycle_ms_ = now_ms;
     const int64_t begin_ms = next_cycle_ms_;
-    const int64_t offset_ms = log_.stream().pass_offset_ms();
-    next_cycle_ms_ = ((begin_ms - offset_ms) / interval_ms + 1) * interval_ms + offset_ms;
+    next_cycle_ms_ = cycle_after(begin_ms);
     size_t phases = std::clamp<size_t>(viewers_.size() / kViewersPerPhase, 1, kMaxPhases);
     phases_ = static_cast<uint32_t>(phases);
     const bool ending = std::exchange(ending_, false);
     size_t begin = 0;
     for (size_t phase = 0; phase < phases && !viewers_.empty(); ++phase) {
-        int64_t at_ms = begin_ms + interval_ms * static_cast<int64_t>(phase) / static_cast<int64_t>(phases);
-        Deadline at = Deadline::at_us(at_ms * 1000);
-        while (!viewers_.empty() && !at.passed() && !ending && !ending_ && !runtime::cancelled())
-            (void)wake_.wait_next(at);
+        const int64_t elapsed_ms = interval_ms_ * static_cast<int64_t>(phase) / static_cast<int64_t>(phases);
+        if (!ending) await_pass(begin_ms + elapsed_ms);
         if (!ending) read_publisher();
         // From where the last phase ended, however many viewers joined or left: each cycle visits every viewer.
         begin = visit_range(begin, viewers_.size() * (phase + 1) / phases, runtime::now_us());

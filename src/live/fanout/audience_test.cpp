@@ -147,42 +147,105 @@ class ReadOwner : public Owner {
     runtime::Task reader_;
 };
 
-TEST_F(AudienceTest, EachPassBeginsWithAReadOfThePublisher) {
-    constexpr int kIntervalMs = 350;
-    runtime::testing::SimulatedTime time;
-    Registry registry;
-    ReadOwner owner;
-    LiveOptions options;
-    options.merge_ms = kIntervalMs;
-    auto stream = registry.find_or_create({"v", "live", "s"}, options);
-    owner.begin(*stream);
-    owner.publication.publish(testing::header(media::Kind::kVideo, "VH"));
-    SocketClient client(stream);
-    client.join();
-    time.settle();
-    client.read();
-    EXPECT_NE(client.got.find("[40 1]"), std::string::npos) << "the first pass is at once; it sent " << client.got;
-    const int before = owner.reads;
-    for (int pass = 1; pass <= 4; ++pass) {
-        time.pass_ms(kIntervalMs);
-        client.read();
-        EXPECT_EQ(owner.reads, before + pass);
-        const std::string newest = "[" + std::to_string(owner.reads * 40) + " " + std::to_string(owner.reads) + "]";
-        EXPECT_TRUE(client.got.ends_with(newest)) << newest << " was read for the pass; it sent " << client.got;
+class AudienceReadTest : public AudienceTest {
+  protected:
+    static constexpr int kIntervalMs = 350;
+
+    void SetUp() override {
+        AudienceTest::SetUp();
+        LiveOptions options;
+        options.merge_ms = kIntervalMs;
+        stream_ = registry_.find_or_create({"v", "live", "s"}, options);
+        owner_.begin(*stream_);
+        owner_.publication.publish(testing::header(media::Kind::kVideo, "VH"));
+        client_ = std::make_unique<SocketClient>(stream_);
+        client_->join();
+        time_.settle();
     }
-    // A publisher that is busy delays a pass by a few ms at most.
-    owner.answers = false;
-    owner.publication.publish(testing::video(10'000, false, "before"));
-    time.pass_ms(kIntervalMs + 10);
-    client.read();
-    EXPECT_TRUE(client.got.ends_with("[10000 before]")) << client.got;
-    owner.end();
-    stream->end_viewers();
-    time.settle();
-    client.leave();
-    time.settle();
-    stream.reset();
-    time.settle();
+    void TearDown() override {
+        owner_.end();
+        stream_->end_viewers();
+        time_.settle();
+        client_->leave();
+        for (auto& client : crowd_) client->leave();
+        time_.settle();
+        client_.reset();
+        crowd_.clear();
+        stream_.reset();
+        time_.settle();
+        AudienceTest::TearDown();
+    }
+    void pass_ms(int ms) {
+        time_.pass_ms(ms);
+        client_->read();
+    }
+
+    runtime::testing::SimulatedTime time_;
+    Registry registry_;
+    ReadOwner owner_;
+    base::Ref<Stream> stream_;
+    std::unique_ptr<SocketClient> client_;
+    std::vector<std::unique_ptr<SocketClient>> crowd_;
+};
+
+TEST_F(AudienceReadTest, EachPassBeginsWithAReadOfThePublisher) {
+    client_->read();
+    EXPECT_NE(client_->got.find("[40 1]"), std::string::npos) << "the first pass is at once; it sent " << client_->got;
+    const int before = owner_.reads;
+    for (int pass = 1; pass <= 4; ++pass) {
+        pass_ms(kIntervalMs);
+        EXPECT_EQ(owner_.reads, before + pass);
+        const std::string newest = "[" + std::to_string(owner_.reads * 40) + " " + std::to_string(owner_.reads) + "]";
+        EXPECT_TRUE(client_->got.ends_with(newest)) << newest << " was read for the pass; it sent " << client_->got;
+    }
+}
+
+TEST_F(AudienceReadTest, ABusyPublisherDelaysAPassByAFewMs) {
+    owner_.answers = false;
+    owner_.publication.publish(testing::video(10'000, false, "before"));
+    pass_ms(kIntervalMs + 10);
+    EXPECT_TRUE(client_->got.ends_with("[10000 before]")) << client_->got;
+}
+
+TEST_F(AudienceReadTest, WhatComesAfterASilenceIsSentWhenItIsRead) {
+    owner_.answers = false;
+    const int before = owner_.reads;
+    pass_ms(3 * kIntervalMs);
+    EXPECT_EQ(owner_.reads, before + 3) << "it is asked for each pass";
+    owner_.publication.publish(testing::video(10'000, false, "late"));
+    owner_.publication.was_read();
+    client_->read();
+    EXPECT_TRUE(client_->got.ends_with("[10000 late]")) << client_->got;
+    const size_t size = client_->got.size();
+    owner_.publication.publish(testing::video(10'040, false, "later"));
+    owner_.publication.was_read();
+    client_->read();
+    EXPECT_EQ(client_->got.size(), size) << "a second read in an interval waits for the next pass";
+    pass_ms(kIntervalMs + 10);
+    EXPECT_TRUE(client_->got.ends_with("[10040 later]")) << client_->got;
+}
+
+TEST_F(AudienceReadTest, ViewersOfASilentPublisherEnd) {
+    owner_.answers = false;
+    pass_ms(2 * kIntervalMs);
+    stream_->end_viewers();
+    pass_ms(kIntervalMs);
+    EXPECT_TRUE(client_->ended);
+}
+
+TEST_F(AudienceReadTest, ACrowdIsVisitedByThePump) {
+    owner_.answers = false;
+    pass_ms(kIntervalMs);  // its publisher is asked, and does not answer
+    for (size_t i = 0; i <= LiveLog::kFewViewers; ++i) {
+        crowd_.push_back(std::make_unique<SocketClient>(stream_));
+        crowd_.back()->join();
+    }
+    owner_.publication.publish(testing::video(10'000, false, "late"));
+    owner_.publication.was_read();
+    client_->read();
+    EXPECT_FALSE(client_->got.ends_with("[10000 late]")) << "so many would take the reader's time: " << client_->got;
+    pass_ms(kIntervalMs + 10);
+    EXPECT_TRUE(client_->got.ends_with("[10000 late]")) << client_->got;
 }
 
 }  // namespace

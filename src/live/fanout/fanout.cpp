@@ -22,6 +22,17 @@ void Fanout::forget(uint32_t index) {
     if (index != kNotified) take(index);
 }
 
+Fanout::BlockBytes Fanout::take_block() {
+    if (spare_blocks_.empty()) return std::make_unique_for_overwrite<uint8_t[]>(kBlockBytes);
+    BlockBytes bytes = std::move(spare_blocks_.back());
+    spare_blocks_.pop_back();
+    return bytes;
+}
+
+void Fanout::give_block(BlockBytes bytes) {
+    if (spare_blocks_.size() < kMaxSpareBlocks) spare_blocks_.push_back(std::move(bytes));
+}
+
 // The last one takes its index.
 Fanout::End Fanout::take(size_t index) {
     std::swap(ends_[index], ends_.back());

@@ -1,6 +1,7 @@
 #pragma once
-// Fanout: parts shared by the viewers of all streams of a Registry: the notifications of their ends, and how long bytes
-// waited to be sent. The Registry makes it; each of its streams holds it too, so it outlives the last viewer.
+// Fanout: parts shared by the logs and viewers of all streams of a Registry: the notifications of the viewers' ends,
+// how long bytes waited to be sent, the clock of passes, and spare blocks of logs. The Registry makes it; each of its
+// streams holds it too, so it outlives the last viewer.
 
 #include <cstdint>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/ref.h"
+#include "live/fanout/pass_clock.h"
 #include "live/fanout/send_latency.h"
 #include "runtime/socket/byte_stream.h"
 
@@ -32,7 +34,17 @@ class Fanout : public base::RefCounted<Fanout> {
     SendLatency& latency(std::string_view protocol) { return latencies_[protocol]; }
     const std::map<std::string_view, SendLatency>& latencies() const { return latencies_; }
 
+    PassClock& clock() { return clock_; }
+
+    // Memory of kBlockBytes for a log, not initialized. The one that was given last is taken first: a log with few
+    // viewers is empty after each pass, and the next stream's pass finds its block in the processor's cache.
+    static constexpr size_t kBlockBytes = 16 * 1024;
+    using BlockBytes = std::unique_ptr<uint8_t[]>;
+    BlockBytes take_block();
+    void give_block(BlockBytes bytes);
+
   private:
+    static constexpr size_t kMaxSpareBlocks = 16;
     static constexpr uint32_t kNotified = UINT32_MAX;
     struct End {
         Viewer* viewer;
@@ -46,6 +58,8 @@ class Fanout : public base::RefCounted<Fanout> {
 
     std::vector<End> ends_;  // whose handlers have not been called
     bool running_ = false;
+    PassClock clock_{*this};
+    std::vector<BlockBytes> spare_blocks_;
     std::map<std::string_view, SendLatency> latencies_;  // by protocol (WireFormat)
 };
 

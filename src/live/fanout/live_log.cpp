@@ -52,9 +52,11 @@ void LiveLog::forget_starts() {
 // A packet lies in one block, so that it is encoded in one pass and sent as one part.
 uint8_t* LiveLog::reserve(size_t bytes) {
     if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {
-        size_t capacity = std::max(bytes, std::clamp<size_t>(block_bytes_, kMinBlockBytes, kMaxBlockBytes));
+        const bool fits = bytes <= Fanout::kBlockBytes;
+        const size_t capacity = fits ? Fanout::kBlockBytes : bytes;
         block_bytes_ += capacity;
-        blocks_.push_back({head_, 0, capacity, std::make_unique_for_overwrite<uint8_t[]>(capacity)});
+        blocks_.push_back({head_, 0, capacity,
+                           fits ? stream_.fanout().take_block() : std::make_unique_for_overwrite<uint8_t[]>(capacity)});
     }
     Block& block = blocks_.back();
     uint8_t* out = block.bytes.get() + block.used;
@@ -174,15 +176,15 @@ int64_t LiveLog::ms_behind(uint64_t offset) const {
     return it == packets_.end() ? 0 : packets_.back().came_ms - it->came_ms;
 }
 
+void LiveLog::release_first_block() {
+    Block& block = blocks_.front();
+    block_bytes_ -= block.capacity;
+    if (block.capacity == Fanout::kBlockBytes) stream_.fanout().give_block(std::move(block.bytes));
+    blocks_.pop_front();
+}
+
 void LiveLog::trim(uint64_t keep_from) {
-    while (blocks_.size() > 1 && blocks_[1].begin <= keep_from) {
-        block_bytes_ -= blocks_.front().capacity;
-        blocks_.pop_front();
-    }
-    if (blocks_.size() == 1 && keep_from == head_) {  // the one block is used again
-        blocks_.front().begin = head_;
-        blocks_.front().used = 0;
-    }
+    while (!blocks_.empty() && blocks_.front().end() <= keep_from) release_first_block();
     while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();
     for (; !starts_.empty() && starts_.front().offset < tail(); starts_.pop_front())
         tail_tracks_ = std::move(starts_.front().tracks);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "live/fanout/audience.h"
+#include "live/fanout/fanout.h"
 #include "live/fanout/wire_encoder.h"
 
 namespace live {
@@ -21,9 +22,6 @@ class Stream;
 
 class LiveLog {
   public:
-    // The capacity of a block: as much as the log holds, between these.
-    static constexpr size_t kMinBlockBytes = 4 * 1024;
-    static constexpr size_t kMaxBlockBytes = 16 * 1024;
     // The share of the stream's memory limit for shared copies of the GOP.
     static constexpr size_t kCopiesShare = 4;
     // For more viewers the log keeps the GOP.
@@ -97,8 +95,9 @@ class LiveLog {
     struct Block {
         uint64_t begin;
         size_t used;
-        size_t capacity;
-        std::unique_ptr<uint8_t[]> bytes;
+        size_t capacity;  // Fanout::kBlockBytes, or that of a larger packet
+        Fanout::BlockBytes bytes;
+        uint64_t end() const { return begin + used; }
     };
     struct Packet {
         uint64_t offset;
@@ -106,6 +105,7 @@ class LiveLog {
         int64_t came_ms;
     };
     uint8_t* reserve(size_t bytes);
+    void release_first_block();
     const Block& block_of(uint64_t offset) const;
     bool is_start(const media::Frame& frame) const;
     void set_interval();

@@ -188,7 +188,8 @@ void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
         return;
     runtime::EventTime now;
     own(frame.payload);
-    unchecked_bytes_ += sizeof(frame) + frame.payload.size();
+    const size_t bytes = frame.payload.size();
+    unchecked_bytes_ += sizeof(frame) + bytes;
     bool is_companion = frame.sequence_header || frame.kind == media::Kind::kData;
     if (is_companion) {
         frame.dts = timeline_.companion_time(frame.dts);
@@ -208,7 +209,7 @@ void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
         for (media::Frame next; mix_.pop(next, now.ms());) deliver(next, now);
     }
     if (unchecked_bytes_ >= std::min(kCheckedBytes, options_.memory_limit / kCheckedShare)) [[unlikely]]
-        check_memory();
+        check_memory(bytes);
 }
 
 void Stream::deliver(const media::Frame& frame, runtime::EventTime& now, const media::SourcePackets* source) {

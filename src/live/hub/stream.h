@@ -211,8 +211,9 @@ class Stream : public base::RefCounted<Stream> {
     bool gop_too_long() const { return gop_too_long_; }
 
     StreamMemory memory() const;
-    // Counts the memory, and releases what exceeds the limit. Called automatically as frames arrive.
-    void check_memory();
+    // Counts the memory, and releases what exceeds the limit. Called automatically as frames arrive. frame_bytes: of
+    // the newest frame; a publisher of frames that alone exceed the limit is ended.
+    void check_memory(size_t frame_bytes = 0);
     // Releases memory, the least needed first, until at most target bytes are held, as far as that is possible.
     void release_memory(size_t target);
     // The result of the last count.

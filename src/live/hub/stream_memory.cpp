@@ -42,7 +42,7 @@ void Stream::count_memory() {
     if (registry_) registry_->note_memory(before, counted_memory_);
 }
 
-void Stream::check_memory() {
+void Stream::check_memory(size_t frame_bytes) {
     unchecked_bytes_ = 0;
     count_memory();
     const size_t limit = options_.memory_limit;
@@ -58,7 +58,7 @@ void Stream::check_memory() {
                         key_.text(), megabytes(counted_memory_), megabytes(limit));
     memory_short_ = true;
     release_memory(limit / 4 * 3);
-    if (counted_memory_ > limit)
+    if (counted_memory_ > limit || frame_bytes > limit)
         overdraw(fmt::format("{} MB of memory are not enough for what it sends (stream_memory)", megabytes(limit)));
 }
 
