@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kHousekeepingMs = 100;
 // Memory is counted when frames arrive. Memory released later is noticed within this many passes: of thousands of
 // streams each pass counts a part.
-constexpr int64_t kRecountPasses = 10;
+constexpr size_t kRecountPasses = 10;
 // How long viewers wait at least, whatever rejoin_timeout says, while a standby publisher sends: its keyframe is due.
 constexpr int64_t kStandbyWaitMs = 30'000;
 
@@ -53,7 +53,10 @@ void Registry::for_each(const std::function<void(Stream&)>& visit) const {
     for (const auto& [key, stream] : streams_) visit(*stream);
 }
 
-void Registry::forget(const Stream& stream) { streams_.erase(stream.key()); }
+void Registry::forget(const Stream& stream) {
+    streams_.erase(stream.key());
+    if (stream.asked_for_housekeeping_) std::erase(unsettled_, &stream);
+}
 
 void Registry::notify_published(Stream& stream) const {
     for (auto* watcher : watchers_) watcher->stream_published(stream);
@@ -81,22 +84,34 @@ std::vector<base::Ref<Stream>> Registry::all() const {
 }
 
 void Registry::run_housekeeping() {
-    for (int64_t pass = 1; runtime::sleep_ms(kHousekeepingMs); ++pass) {
+    while (runtime::sleep_ms(kHousekeepingMs)) {
         const int64_t now_ms = runtime::now_ms();
-        // One pass over the streams: with a thousand of them each is a cache miss.
-        std::vector<base::Ref<Stream>> orphans, waiting, counted;
-        int64_t index = pass;
-        for (const auto& [key, stream] : streams_) {
+        std::erase_if(unsettled_, [](Stream* stream) {
+            stream->asked_for_housekeeping_ = stream->needs_housekeeping();
+            return !stream->asked_for_housekeeping_;
+        });
+        std::vector<base::Ref<Stream>> orphans, waiting;
+        for (Stream* stream : unsettled_) {
             if (is_orphan(*stream, now_ms)) orphans.push_back(base::Ref<Stream>(stream));
             if (stream->needs_tick()) waiting.push_back(base::Ref<Stream>(stream));
-            if (index++ % kRecountPasses == 0) counted.push_back(base::Ref<Stream>(stream));
         }
         end_orphans(orphans, now_ms);
         for (auto& stream : waiting) stream->tick(now_ms);
-        for (auto& stream : counted) stream->check_memory();
+        for (auto& stream : next_to_count()) stream->check_memory();
         // Memory that was released since does not trigger a check elsewhere.
         enforce_memory_limit(memory_short_);
     }
+}
+
+std::vector<base::Ref<Stream>> Registry::next_to_count() {
+    std::vector<base::Ref<Stream>> counted;
+    auto it = streams_.upper_bound(counted_);
+    for (size_t left = (streams_.size() + kRecountPasses - 1) / kRecountPasses; left > 0; --left) {
+        if (it == streams_.end()) it = streams_.begin();
+        counted_ = it->first;
+        counted.push_back(base::Ref<Stream>(it++->second));
+    }
+    return counted;
 }
 
 // It has viewers, and its publisher has not come back for as long as they wait.

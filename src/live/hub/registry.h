@@ -84,6 +84,8 @@ class Registry {
     void notify_unpublished(Stream& stream) const;
     void notify_standby(Stream& stream, const StandbyChange& change) const;
     void run_housekeeping();
+    // The next tenth of the streams.
+    std::vector<base::Ref<Stream>> next_to_count();
     static bool is_orphan(const Stream& stream, int64_t now_ms);
     void end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_t now_ms);
     void enforce_memory_limit(bool recount);
@@ -92,6 +94,8 @@ class Registry {
 
     const base::Ref<Fanout> fanout_ = base::make_ref<Fanout>();
     std::map<StreamKey, Stream*> streams_;
+    std::vector<Stream*> unsettled_;  // that asked for housekeeping; a settled one of thousands costs a cache miss
+    StreamKey counted_;               // the last stream whose memory was counted
     std::map<StreamKey, runtime::LogCondition> ending_;  // streams whose viewers are being ended: for the log
     std::vector<StreamWatcher*> watchers_;
     std::vector<MemoryHolder*> holders_;

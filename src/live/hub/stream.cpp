@@ -151,11 +151,16 @@ void Stream::revoke(std::string_view why, base::CloseReason reason) {
     revoked->publication_revoked(why, reason);
 }
 
+void Stream::ask_for_housekeeping() {
+    if (registry_ && !std::exchange(asked_for_housekeeping_, true)) registry_->unsettled_.push_back(this);
+}
+
 void Stream::unpublish() {
     runtime::EventTime now;
     for (media::Frame frame; mix_.pop_any(frame);) deliver(frame, now);
     owner_ = nullptr;
     unpublished_since_ms_ = now.ms();
+    ask_for_housekeeping();
     video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
@@ -206,6 +211,7 @@ void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
         deliver(frame, now, source);
     } else {  // the packets are not kept
         mix_.push(std::move(frame), now.ms());
+        ask_for_housekeeping();
         for (media::Frame next; mix_.pop(next, now.ms());) deliver(next, now);
     }
     if (unchecked_bytes_ >= std::min(kCheckedBytes, options_.memory_limit / kCheckedShare)) [[unlikely]]

@@ -230,6 +230,8 @@ class Stream : public base::RefCounted<Stream> {
     // Called by the registry's housekeeping, by the clock: for work that cannot wait for the next frame.
     bool needs_tick() const { return !mix_.empty() || !overdrawn_.empty() || standby_; }
     void tick(int64_t now_ms);
+    // The housekeeping has to visit it: for a tick, or because its viewers wait for a publisher.
+    bool needs_housekeeping() const { return unpublished_since_ms_ > 0 || needs_tick(); }
 
     void for_each_log(const std::function<void(LiveLog&)>& visit) const;
 
@@ -262,6 +264,7 @@ class Stream : public base::RefCounted<Stream> {
     friend class RtpLane;
     void notify_demand();
     void leave_registry() { registry_ = nullptr; }
+    void ask_for_housekeeping();
     void publish(media::Frame&& frame, const media::SourcePackets* source);
     void deliver(const media::Frame& frame, runtime::EventTime& now, const media::SourcePackets* source = nullptr);
     // For frames that are no repetition: the tracks become what the frame says.
@@ -303,6 +306,7 @@ class Stream : public base::RefCounted<Stream> {
     LiveOptions options_;
     PublicationOwner* owner_ = nullptr;
     int64_t unpublished_since_ms_ = 0;
+    bool asked_for_housekeeping_ = false;  // it is in the registry's list
     int64_t idle_since_ms_ = 0;
     base::Ref<media::TrackSet> tracks_;
     media::PerTrack<media::Codec> codecs_;  // of tracks_

@@ -89,6 +89,7 @@ void Stream::overdraw(std::string why) {
     if (!owner_ || !overdrawn_.empty()) return;
     base::log::warn("{}: its publisher is ended: {}", key_.text(), why);
     overdrawn_ = std::move(why);
+    ask_for_housekeeping();
 }
 
 void Stream::abort_viewers(std::string_view why) {

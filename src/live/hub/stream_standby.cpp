@@ -43,6 +43,7 @@ bool Stream::awaits_standby(int64_t now_ms) const { return !owner_ && standby_ &
 void Stream::add_standby(PublicationOwner& owner, int priority, int64_t now_ms) {
     if (!standby_) {
         standby_ = std::make_unique<StandbyQueue>(owner.standby());
+        ask_for_housekeeping();
         if (owner_)
             standby_->begin_active(now_ms);
         else
