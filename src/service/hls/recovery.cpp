@@ -22,6 +22,8 @@ namespace {
 constexpr size_t kMaxInitBytes = 1024 * 1024;
 // Segments that had left the playlist may still exist: this many earlier sequence numbers are checked.
 constexpr uint64_t kMaxLeftBehind = 64;
+// A crash may come after a segment got its name, and before the playlist with it was written.
+constexpr uint64_t kMaxNotListed = 2;
 
 std::optional<std::string> read_small(const std::string& path, size_t limit) {
     int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -75,6 +77,7 @@ struct DiskSegmentStore::Found {
     bool any = false;  // a playlist was read
     std::string error;
     uint64_t media_sequence = 0;
+    uint64_t next_sequence = 0;  // after the last segment of the playlist
     uint64_t discontinuity_sequence = 0;
     std::deque<Entry> entries;
     size_t missing = 0;  // segments named by the playlist that do not exist
@@ -124,6 +127,7 @@ void DiskSegmentStore::Found::look() {
     }
     any = true;
     media_sequence = playlist->media_sequence;
+    next_sequence = media_sequence + playlist->segments.size();
     discontinuity_sequence = playlist->discontinuity_sequence;
     // Segments before a missing one are useless too.
     for (const m3u8::Segment& segment : playlist->segments) {
@@ -156,11 +160,14 @@ void DiskSegmentStore::Found::remove_all() {
     any = false;
 }
 
-// Removes files that had left the playlist and were kept for a while, if their names can be derived.
+// Removes files that had left the playlist and were kept for a while, and what it did not name yet, if their names can
+// be derived.
 void DiskSegmentStore::Found::remove_left_behind() {
     if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
     for (uint64_t n = 1; n <= kMaxLeftBehind && n <= media_sequence; ++n)
         unlink((root + "/" + names.segment({media_sequence - n, 0, 0})).c_str());
+    for (uint64_t n = 0; n < kMaxNotListed; ++n)
+        unlink((root + "/" + names.segment({next_sequence + n, 0, 0})).c_str());
 }
 
 void DiskSegmentStore::recover() {
@@ -171,6 +178,7 @@ void DiskSegmentStore::recover() {
                                                options_.recover,
                                                options_.cleanup,
                                                first_file_,
+                                               {},
                                                {},
                                                {},
                                                {},

@@ -217,9 +217,11 @@ TEST_F(SegmentStoreTest, AnotherRunGoesOnWithWhatIsWhole) {
     fs::remove(root_ + "/live/s-1.ts");
     std::ofstream(root_ + "/live/s.m3u8.7.tmp") << "half";
     std::ofstream(root_ + "/live/other.m3u8.7.tmp") << "of another stream";
+    std::ofstream(root_ + "/live/s-4.ts") << "named, and in no playlist yet";
     auto second = disk_store(options());
     EXPECT_EQ(uris(*second), (Strings{"s-2.ts", "s-3.ts"}));
     EXPECT_EQ(second->window().first_sequence(), 2u);
+    EXPECT_FALSE(fs::exists(root_ + "/live/s-4.ts"));
     segment(*second, "4");
     wait(*second);
     EXPECT_EQ(done_.back(), "4 s-4.ts live/s-4.ts");
