@@ -55,7 +55,7 @@ void Audience::on_publisher_read() {
     pass();
 }
 
-int64_t Audience::interval_ms() const {
+int64_t Audience::configured_interval_ms() const {
     const LiveOptions& options = log_.stream().options();
     return std::max(options.merge_ms, options.send_min_interval_ms);
 }
@@ -69,7 +69,7 @@ int64_t Audience::cycle_after(int64_t begin_ms) const {
 // changed the interval.
 bool Audience::may_leave_to_reader() const {
     return viewers_.size() <= LiveLog::kFewViewers && log_.tail() == log_.head() && !ending_ &&
-           interval_ms() == interval_ms_;
+           configured_interval_ms() == interval_ms_;
 }
 
 void Audience::on_due() {
@@ -163,7 +163,7 @@ void Audience::release_sent() {
 void Audience::pump(Stream& stream) {
     next_cycle_ms_ = runtime::now_ms();
     while (!viewers_.empty() && !runtime::cancelled()) {
-        interval_ms_ = interval_ms();
+        interval_ms_ = configured_interval_ms();
         lowest_position_ = UINT64_MAX;
         if (interval_ms_ > 0)
             merge_cycle(runtime::now_ms());

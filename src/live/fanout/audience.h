@@ -63,9 +63,10 @@ class Audience {
     void pump(Stream& stream);
     void merge_cycle(int64_t now_ms);
     void frame_cycle();
-    int64_t interval_ms() const;
+    int64_t configured_interval_ms() const;  // a reload may change it
+    // The stream's next time for a pass after that one.
     int64_t cycle_after(int64_t begin_ms) const;
-    // Waits for the time of a pass, or for the last viewer's or the stream's end.
+    // Waits for the time of a pass that the pump has to make, or for the last viewer's or the stream's end.
     void await_pass(int64_t at_ms);
     bool may_leave_to_reader() const;
     // Of few viewers, without yielding.
@@ -90,14 +91,14 @@ class Audience {
     std::vector<Viewer*> viewers_;
     runtime::Task pump_;
     runtime::Event wake_{"its log to grow"};
-    bool unsent_ = false;   // packets were appended since the last pass
-    bool urgent_ = false;   // one of them must not wait
-    bool reading_ = false;  // the pump waits until the publisher was read
-    bool ending_ = false;   // viewers are to end, and have not been visited since
-    bool left_ = false;     // a pass is left to the reader
-    bool due_ = false;      // a pass is due that the pump has to make
-    int64_t due_tick_ = 0;  // of the clock; 0: it does not wait for the clock
-    int64_t interval_ms_ = 0;
+    bool unsent_ = false;      // packets were appended since the last pass
+    bool urgent_ = false;      // one of them must not wait
+    bool reading_ = false;     // the pump waits until the publisher was read
+    bool ending_ = false;      // viewers are to end, and have not been visited since
+    bool left_ = false;        // a pass is left to the reader
+    bool due_ = false;         // a pass is due that the pump has to make
+    int64_t due_tick_ = 0;     // of the clock; 0: it does not wait for the clock
+    int64_t interval_ms_ = 0;  // of this cycle
     int64_t next_cycle_ms_ = 0;
     uint64_t lag_limit_ = 0;
     uint64_t lowest_position_ = UINT64_MAX;  // of the viewers visited in this cycle

@@ -200,6 +200,21 @@ TEST_F(AudienceReadTest, EachPassBeginsWithAReadOfThePublisher) {
     }
 }
 
+// The clock of passes has slots for 640 ms.
+TEST_F(AudienceReadTest, AReloadThatMakesTheIntervalLonger) {
+    constexpr int kLongMs = 1500;
+    LiveOptions longer = stream_->options();
+    longer.merge_ms = kLongMs;
+    stream_->set_options(longer);
+    pass_ms(kIntervalMs + kLongMs);  // the pump has noticed
+    const int before = owner_.reads;
+    for (int pass = 1; pass <= 3; ++pass) {
+        pass_ms(kLongMs);
+        EXPECT_EQ(owner_.reads, before + pass);
+        EXPECT_TRUE(client_->got.ends_with(" " + std::to_string(owner_.reads) + "]")) << client_->got;
+    }
+}
+
 TEST_F(AudienceReadTest, ABusyPublisherDelaysAPassByAFewMs) {
     owner_.answers = false;
     owner_.publication.publish(testing::video(10'000, false, "before"));

@@ -35,7 +35,7 @@ class PassClock {
     };
     void run();
     void run_tick(int64_t tick);
-    int64_t next_tick() const;
+    int64_t next_tick() const;  // there is a pass
 
     Fanout& fanout_;
     std::array<std::vector<Pass>, kSlots> slots_;  // by tick
