@@ -42,6 +42,7 @@ def planted(build, tmp_path):
 DEFECTS = {
     "overrun": "AddressSanitizer: heap-buffer-overflow",
     "use-after-free": "AddressSanitizer: heap-use-after-free",
+    "null": "AddressSanitizer: SEGV on unknown address 0x000000000010",
     "overflow": "runtime error: signed integer overflow",
     "leak": "Direct leak of 1200 byte",
 }

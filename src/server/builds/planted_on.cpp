@@ -48,6 +48,18 @@ struct UseAfterFree {
     }
 };
 
+// Reads a member of an object that is not there.
+struct Null {
+    PLANTED static void planted_inner() {
+        struct Absent {
+            char before[16];
+            volatile uint32_t member;
+        };
+        blind = nullptr;
+        sink = sink + reinterpret_cast<Absent*>(blind)->member;
+    }
+};
+
 // Reads uninitialised memory and branches on it.
 struct Undefined {
     PLANTED static void planted_inner() {
@@ -122,6 +134,7 @@ constexpr struct {
     {"leak", planted_entry<Leak>},
     {"overrun", planted_entry<Overrun>},
     {"use-after-free", planted_entry<UseAfterFree>},
+    {"null", planted_entry<Null>},
     {"undefined", planted_entry<Undefined>},
     {"overflow", planted_entry<Overflow>},
     {"hot", planted_entry<Hot>},
