@@ -64,6 +64,25 @@ def test_players_are_refused_while_it_is_dying(servers):
         assert steady.error is None, f"the publisher should go on: {steady.error}"
 
 
+@pytest.mark.skipif(VALGRIND, reason="it is never idle there")
+@pytest.mark.parametrize("ctx", ["on", "off"])
+def test_hls_players_who_are_there_go_on(servers, ctx):
+    """With hls_ctx off nobody knows who was there before: everybody is served."""
+    server = servers(top=TOP % "", vhosts=default_vhost(f"hls {{ enabled on; hls_fragment 0.5; hls_ctx {ctx}; }}"))
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())):
+        there = "/live/s.m3u8"
+        wait_until(lambda: http.get_status(server.http_port, there) == 200, 10, "a playlist comes")
+        if ctx == "on":
+            there = http.get(server.http_port, there).body.decode().split()[-1]
+            assert "hls_ctx=" in there and http.get_status(server.http_port, there) == 200, there
+        with Busy(server):
+            wait_until(lambda: load(server)["level"] == "dying", 20, lambda: f"it is dying: {load(server)}")
+            new, known = http.get_status(server.http_port, "/live/s.m3u8"), http.get_status(server.http_port, there)
+            assert load(server)["level"] == "dying", f"it should still be dying: {load(server)}"
+            assert known == 200, f"who was there should go on, with hls_ctx {ctx}: {known}"
+            assert new == (503 if ctx == "on" else 200), f"with hls_ctx {ctx} a new player got {new}"
+
+
 def test_switched_off_it_refuses_nobody(servers):
     server = servers(top=TOP % "enabled off;")
     with publishing.Steady(rtmp.publisher(server, "live", "s"), media.from_keyframe(media.plain())):

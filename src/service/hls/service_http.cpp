@@ -189,8 +189,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
     while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
     net::AddressQuota::Share share;
     net::Grant stay;
-    net::Visitor visitor = net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
-    visitor.may_be_known = !vhost.get<VhostConfig>().ctx;
+    const net::Visitor visitor = net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
     if (!viewers_.known(name) && !viewers_.banned(name)) {
         // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
         auto reserved = viewers_.reserve(visitor);
@@ -243,8 +242,9 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
             404, fmt::format("{} is published, its first HLS segment is not complete yet", key.text()));
     }
     if (!hls.ctx) {
-        auto checked =
-            gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
+        net::Visitor visitor = net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay);
+        visitor.may_be_known = true;
+        auto checked = gate_.check(std::move(visitor), vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
         count({}, key_of(output), request, response);
