@@ -31,6 +31,9 @@ struct State {
     size_t count = 0;            // the number of those
     size_t max_count = SIZE_MAX;
     int no_yield = 0;
+    Timeouts timeouts;
+    base::Ref<Coroutine> timeouts_runner;
+    bool timeouts_stop = false;
     std::map<std::string, CoroutineInfo, std::less<>> high_water_marks;  // by name; there are few names
 };
 Immortal<State> immortal_state;
@@ -40,6 +43,8 @@ State& state = immortal_state.value;
 // last one. With a clock in whole milliseconds, and deadlines rounded up to them, nothing is rounded off and nothing
 // spins; a timer is at most 2 ms late.
 constexpr int64_t kTick = 1000;
+
+constexpr size_t kTimeoutsStackBytes = 32 * 1024;
 
 bool idle_stack_unknown = false;
 
@@ -61,6 +66,10 @@ st_utime_t timeout_until(Deadline deadline) {
     const int64_t last = static_cast<int64_t>(st_utime_last_clock());
     if (deadline.at_us() <= last) return 0;
     return static_cast<st_utime_t>((deadline.at_us() - last + kTick - 1) / kTick * kTick);
+}
+
+bool is_far(Deadline deadline) {
+    return !deadline.is_never() && deadline.at_us() - static_cast<int64_t>(st_utime_last_clock()) >= Timeouts::kFarUs;
 }
 
 void link(Coroutine& coroutine) {
@@ -100,6 +109,7 @@ void finish(Coroutine& coroutine) {
     coroutine.ended.wake_all();
     if (coroutine.condition) st_cond_destroy(coroutine.condition);
     coroutine.condition = nullptr;
+    state.timeouts.forget(coroutine);
     unlink(coroutine);
     leave_stack(*coroutine.stack);
     st_thread_setspecific(state.key, nullptr);
@@ -112,6 +122,21 @@ __attribute__((no_sanitize("address"))) void switched_in() {
     if (auto* coroutine = current_or_null()) announce_stack(coroutine->stack_low, coroutine->stack_top);
 }
 #endif
+
+base::Result<void> start_timeouts() {
+    state.timeouts_stop = false;
+    state.timeouts_runner = start_coroutine(
+        "timeouts", [] { state.timeouts.run(state.timeouts_stop); }, kTimeoutsStackBytes);
+    if (!state.timeouts_runner) return base::fail_errno("no memory for the stack of timeouts", ENOMEM);
+    return {};
+}
+
+void stop_timeouts() {
+    state.timeouts_stop = true;
+    wake(*state.timeouts_runner);
+    join_uncancelled(*state.timeouts_runner);
+    state.timeouts_runner.reset();
+}
 
 base::Result<void> init_state_threads() {
     static bool done = false;
@@ -161,6 +186,7 @@ Coroutine& current() {
 
 Coroutine* main_coroutine() { return state.main.get(); }
 Coroutine* first_coroutine() { return state.first; }
+Timeouts& timeouts() { return state.timeouts; }
 size_t living_coroutines() { return state.count; }
 
 Wake suspend(Deadline deadline, Waiting why, bool cancellable) {
@@ -172,6 +198,7 @@ Wake suspend(Deadline deadline, Waiting why, bool cancellable) {
     me.progress = me.progress_checked = 0;
     const bool late = [&] {
         const WaitScope waiting(me, why, deadline);
+        if (is_far(deadline) && &me != state.timeouts_runner.get()) return state.timeouts.wait(me, deadline);
         return st_cond_timedwait(me.condition, timeout_until(deadline)) < 0;
     }();
     if (cancellable && me.cancelled) return Wake::kCancelled;
@@ -268,6 +295,7 @@ base::Result<void> init() {
     detail::coroutine_runs(*state.main);
     detail::install_fault_handler();
     base::log::set_context_provider(detail::log_context);
+    TRY(detail::start_timeouts());
     return detail::start_reactor();
 }
 
@@ -275,6 +303,7 @@ void shutdown() {
     CHECK(state.running && &detail::current() == state.main.get());
     detail::stop_services();
     detail::stop_reactor();
+    detail::stop_timeouts();
     base::log::set_context_provider(nullptr);
     st_thread_setspecific(state.key, nullptr);
     if (state.main->condition) st_cond_destroy(state.main->condition);

@@ -13,6 +13,7 @@
 #include "runtime/loop/pulse.h"
 #include "runtime/loop/stack.h"
 #include "runtime/loop/sync.h"
+#include "runtime/loop/timeouts.h"
 
 namespace runtime::detail {
 
@@ -38,6 +39,11 @@ class Coroutine : public base::RefCounted<Coroutine> {
     int64_t waits_since_us = 0;
     int64_t waits_until_us = 0;
     const char* waits_frame = nullptr;
+    // Of Timeouts: the place of its entry, that it waits there, and that the deadline of that wait came.
+    static constexpr uint32_t kNoSlot = UINT32_MAX;
+    uint32_t timeout_slot = kNoSlot;
+    bool in_timeouts = false;
+    bool late = false;
     WaitList ended;
     base::Ref<Coroutine> self;  // while it lives
     Coroutine* previous = nullptr;
@@ -50,6 +56,7 @@ Coroutine* current_or_null();  // for the log and the fault handler: null outsid
 Coroutine* main_coroutine();   // null outside init() ... shutdown()
 Coroutine* first_coroutine();  // of all others that have not ended; `next` leads on
 size_t living_coroutines();    // the number of those
+Timeouts& timeouts();
 
 enum class Wake : uint8_t { kWoken, kTimeout, kCancelled };
 // Marks the running coroutine as waiting. `what` is a description for people: "input", "a timer"; it must never be
