@@ -56,25 +56,33 @@ StreamAccount::StreamAccount(Accounts& accounts, VhostAccount& vhost, const base
 
 StreamAccount::~StreamAccount() { accounts_.streams_.erase(key_); }
 
+void VhostAccount::add(const Traffic& more, SessionType type) {
+    traffic_ += more;
+    by_type_[type.index()] += more;
+}
+
 void StreamAccount::add(const Traffic& more, SessionType type) {
-    Traffic& of_type = vhost_.by_type_[type.index()];
-    of_type.received_bytes += more.received_bytes;
-    of_type.sent_bytes += more.sent_bytes;
-    traffic_.received_bytes += more.received_bytes;
-    traffic_.sent_bytes += more.sent_bytes;
-    vhost_.traffic_.received_bytes += more.received_bytes;
-    vhost_.traffic_.sent_bytes += more.sent_bytes;
+    traffic_ += more;
+    vhost_.add(more, type);
+}
+
+VhostAccount& Accounts::open_vhost(const std::string& name) {
+    auto vhost = vhosts_.find(name);
+    if (vhost == vhosts_.end())
+        vhost = vhosts_.emplace(name, std::make_unique<VhostAccount>(name, base::monotonic_ms())).first;
+    return *vhost->second;
 }
 
 base::Ref<StreamAccount> Accounts::open(const base::StreamKey& stream) {
     if (StreamAccount* found = find(stream)) return base::Ref<StreamAccount>(found);
-    const int64_t now_ms = base::monotonic_ms();
-    auto vhost = vhosts_.find(stream.vhost);
-    if (vhost == vhosts_.end())
-        vhost = vhosts_.emplace(stream.vhost, std::make_unique<VhostAccount>(stream.vhost, now_ms)).first;
-    auto account = base::make_ref<StreamAccount>(*this, *vhost->second, stream, now_ms);
+    auto account = base::make_ref<StreamAccount>(*this, open_vhost(stream.vhost), stream, base::monotonic_ms());
     streams_.emplace(stream, account.get());
     return account;
+}
+
+void Accounts::add(const base::StreamKey& stream, const Traffic& more) {
+    if (StreamAccount* found = find(stream)) return found->add(more, SessionType::kHlsPlay);
+    open_vhost(stream.vhost).add(more, SessionType::kHlsPlay);
 }
 
 StreamAccount* Accounts::find(const base::StreamKey& stream) const {

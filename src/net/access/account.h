@@ -61,6 +61,7 @@ class VhostAccount {
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     size_t clients() const { return clients_; }
+    void add(const Traffic& more, SessionType type);
     // Traffic of sessions of that type; traffic outside any session counts as HLS players'.
     const Traffic& traffic_of(SessionType type) const { return by_type_[type.index()]; }
 
@@ -89,8 +90,6 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     size_t clients() const { return clients_; }              // publisher and players
     const Session* publisher() const { return publisher_; }  // null: no session publishes
 
-    // Traffic outside any session: HLS players without a context.
-    void add(const Traffic& more) { add(more, SessionType::kHlsPlay); }
     void add(const Traffic& more, SessionType type);
 
   private:
@@ -113,6 +112,9 @@ class Accounts {
 
     // The account of that stream, created if missing. The vhost's name is one from the configuration.
     base::Ref<StreamAccount> open(const base::StreamKey& stream);
+    // Traffic of a stream outside any session: of HLS players without a context. If no session is in the stream, it is
+    // counted for the vhost alone.
+    void add(const base::StreamKey& stream, const Traffic& more);
     // Null: no session is in the stream.
     StreamAccount* find(const base::StreamKey& stream) const;
     // Null: no session was ever in one of its streams.
@@ -125,6 +127,8 @@ class Accounts {
 
   private:
     friend class StreamAccount;
+    VhostAccount& open_vhost(const std::string& name);
+
     std::map<std::string, std::unique_ptr<VhostAccount>, std::less<>> vhosts_;
     std::map<base::StreamKey, StreamAccount*> streams_;
 };

@@ -143,6 +143,21 @@ TEST_F(AccountTest, WhoGoesOnForAnotherIsNotCountedTwice) {
     EXPECT_EQ(viewer.stream_account()->traffic().sent_bytes, 1'000u);
 }
 
+TEST_F(AccountTest, TrafficOutsideSessionsIsTheVhostsWhereNobodyIsInTheStream) {
+    SessionTable table;
+    Accounts& accounts = table.accounts();
+    accounts.add({"v", "live", "s"}, {0, 1'000});
+    EXPECT_EQ(accounts.streams(), 0u);
+    Client player(table, "play", SessionType::kRtmpPlay);
+    player.enter_stream({"v", "live", "s"}, false);
+    accounts.add({"v", "live", "s"}, {0, 200});
+    EXPECT_EQ(player.stream_account()->traffic().sent_bytes, 200u);
+    const VhostAccount* vhost = accounts.find_vhost("v");
+    ASSERT_NE(vhost, nullptr);
+    EXPECT_EQ(vhost->traffic().sent_bytes, 1'200u);
+    EXPECT_EQ(vhost->traffic_of(SessionType::kHlsPlay).sent_bytes, 1'200u);
+}
+
 // Sessions come and go while a pass yields: each remaining session enters the period exactly once.
 TEST_F(AccountTest, PeriodsWhileSessionsComeAndGo) {
     SessionTable table;

@@ -172,10 +172,7 @@ void SessionTable::count(Session& session) {
     meter.counted_received = received;
     meter.counted_sent = sent;
     // An HLS player's bytes went over HTTP connections, which are counted separately.
-    if (session.type_ != SessionType::kHlsPlay) {
-        traffic_.received_bytes += more.received_bytes;
-        traffic_.sent_bytes += more.sent_bytes;
-    }
+    if (session.type_ != SessionType::kHlsPlay) traffic_ += more;
     // A stream's received bytes are its publisher's; requests and acknowledgements of players do not count.
     if (session.account_)
         session.account_->add({publishes(session.type_) ? more.received_bytes : 0, more.sent_bytes}, session.type_);

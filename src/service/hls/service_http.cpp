@@ -165,13 +165,11 @@ void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::
     if (!viewer.context.empty()) viewers_.received(viewer, request.message.target.size());
     if (viewer.context.empty()) {
         // Without a viewer nothing is copied for a response.
-        response.observe_body([this, stream](size_t bytes) { sessions_.accounts().open(*stream)->add({0, bytes}); });
+        response.observe_body([this, stream](size_t bytes) { sessions_.accounts().add(*stream, {0, bytes}); });
         return;
     }
     response.observe_body([this, viewer, stream](size_t bytes) {
-        if (viewers_.sent(viewer, bytes, base::monotonic_ms())) return;
-        // If nobody else is in the stream, the stream has no statistics, but its vhost has.
-        sessions_.accounts().open(*stream)->add({0, bytes});
+        if (!viewers_.sent(viewer, bytes, base::monotonic_ms())) sessions_.accounts().add(*stream, {0, bytes});
     });
 }
 
