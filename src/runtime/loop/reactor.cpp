@@ -67,8 +67,9 @@ namespace {
 Immortal<Reactor> immortal_reactor;
 Reactor& reactor = immortal_reactor.value;
 
-// Events fetched at once: the coroutines they wake run before the next batch is fetched.
-constexpr int kBatch = 256;
+// Events fetched at once: the coroutines they wake run before the next batch is fetched. So many connections may end in
+// one iteration, of which each takes some 35 us on a slow machine, and 64 of them less than half of 5 ms.
+constexpr int kBatch = 64;
 // The number of events delivered between two checks of the clock.
 constexpr size_t kCheckEvery = 8;
 // Parked handlers run on these stacks.
