@@ -252,7 +252,7 @@ def test_players_of_files_that_leave_memory_do_not_stall_the_loop(servers, kbps,
         publisher.terminate()
         publisher.wait()
     figures = json.loads(out.read_text())
-    assert dropped > 5, f"segments should have left memory many times: {dropped}"
+    assert dropped > 3, f"several segments should have left memory: {dropped}"
     assert figures["lost"] == 0 and figures["segments"] >= 100, f"the players should get segments: {figures}"
     if late_ms == 0:
         assert figures["segments_missed"] == 0 and figures["stalls"] == 0, figures
