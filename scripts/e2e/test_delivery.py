@@ -220,7 +220,7 @@ def drop_until(end, directory, pattern, again):
     return dropped
 
 
-@pytest.mark.quiet
+@pytest.mark.serial
 @pytest.mark.skipif(VALGRIND or SLOW > 1, reason="measures how long the loop takes")
 @pytest.mark.parametrize(
     ("kbps", "late_ms"),
@@ -231,7 +231,7 @@ def test_players_of_files_that_leave_memory_do_not_stall_the_loop(servers, kbps,
     by a worker takes 2 s, and each segment is dropped once, or nothing that was read would be there any more when its
     readers continue. No iteration of the loop may be longer than 5 ms: in a call by the clock, in code by the processor
     time. Afterwards the server ends in time, whatever is being read."""
-    limit_ms, seconds = 5, 10
+    limit_ms, seconds = 5, 16
     server = servers(
         top=api.CONF % "debug on;" + f"stall_warn {limit_ms};",
         vhosts=hls.vhost(fragment="2", window="60"),
@@ -252,7 +252,7 @@ def test_players_of_files_that_leave_memory_do_not_stall_the_loop(servers, kbps,
         publisher.terminate()
         publisher.wait()
     figures = json.loads(out.read_text())
-    assert dropped > 3, f"several segments should have left memory: {dropped}"
+    assert dropped > 5, f"segments should have left memory many times: {dropped}"
     assert figures["lost"] == 0 and figures["segments"] >= 100, f"the players should get segments: {figures}"
     if late_ms == 0:
         assert figures["segments_missed"] == 0 and figures["stalls"] == 0, figures
@@ -260,11 +260,8 @@ def test_players_of_files_that_leave_memory_do_not_stall_the_loop(servers, kbps,
         assert figures["segment_ms"]["max"] > late_ms * 0.9, f"no segment was read from the late disk: {figures}"
     state = api.ask(server, "/api/v1/debug/runtime")["data"]
     took = [one["ms" if one["cause"] == "blocked" else "cpu_ms"] for one in state["last_stalls"]]
-    # One may be the machine's: the host of a virtual one takes its processor away now and then, and the guest counts that as
-    # the loop's time. What a defect takes, it takes each time that a file was dropped.
-    over = [ms for ms in took if ms > limit_ms]
-    assert len(over) <= 1 and max(over, default=0) <= 3 * limit_ms, (
-        f"the loop should not take more than {limit_ms} ms; of {state['stalls'] - before} stalls the last took {took}: "
+    assert max(took, default=0) <= limit_ms, (
+        f"the loop should never take more than {limit_ms} ms; of {state['stalls'] - before} stalls the last took {took}: "
         f"{json.dumps(state['last_stalls'], indent=1)}"
     )
 
