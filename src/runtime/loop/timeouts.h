@@ -1,14 +1,15 @@
 #pragma once
 // Internal. Deadlines that are far off and seldom reached: of a connection's reads and writes, of which each is
 // followed by the next with a later deadline. state-threads keeps its timers in a heap of pointers into stacks, which
-// every wait enters and every wake-up leaves. Here a coroutine has one entry in a heap of its own, and it stays where
+// every wait enters and every wake-up leaves. Here a coroutine has one entry in an ordered set, and it stays where
 // it is while the coroutine is woken and waits again: the entry says when to look at the coroutine, which is never
 // after its deadline. When the time has come, the entry moves on to the deadline that the coroutine waits for by then.
 // (doc/decisions/140)
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <set>
+#include <utility>
 
 #include "runtime/loop/deadline.h"
 
@@ -28,24 +29,17 @@ class Timeouts {
     void forget(Coroutine& coroutine);
     // A coroutine's body: wakes those that are late, until stopping and woken.
     void run(const bool& stopping);
-    size_t size() const { return heap_.size(); }
+    size_t size() const { return entries_.size(); }
 
   private:
-    struct Entry {
-        int64_t at_us;
-        Coroutine* coroutine;  // whose timeout_slot is this entry's place
-    };
-    void enter(Coroutine& coroutine, int64_t at_us);
-    void remove(size_t slot);
-    void put(size_t slot, Entry entry);
-    void sift_up(size_t slot, Entry entry);
-    void sift_down(size_t slot, Entry entry);
+    // The coroutine's entry is at that time from now on.
+    void set(Coroutine& coroutine, int64_t at_us);
     // Of the first entry.
     void look_at(Coroutine& coroutine, int64_t now_us);
 
-    std::vector<Entry> heap_;  // the earliest first
+    std::set<std::pair<int64_t, Coroutine*>> entries_;  // the earliest first
     Coroutine* runner_ = nullptr;
-    int64_t runner_until_us_ = 0;  // it sleeps until then; 0: it looks at the heap before it sleeps, or does not run
+    int64_t runner_until_us_ = 0;  // it sleeps until then; 0: it looks at the entries before it sleeps, or does not run
 };
 
 }  // namespace runtime::detail
