@@ -85,7 +85,7 @@ class Slice {
 // address sanitizer each Slice has memory of its own, with its guards.
 class SliceBlock {
   public:
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SRS_SANITIZER
     static constexpr size_t kLargest = 0;
 #else
     static constexpr size_t kLargest = 2 * 1024;  // largest Slice that shares a block

@@ -26,7 +26,7 @@ using testing::Owner;
 constexpr size_t kViewers = 100;
 constexpr size_t kGone = 7, kSlow = 20;  // the index of the one that leaves, and of the one that does not read
 
-struct SocketClient : ViewerHandler {
+struct SocketClient final : ViewerHandler {
     Viewer viewer;
     int peer = -1;
     bool ended = false;

@@ -18,7 +18,7 @@
 
 namespace live::testing {
 
-struct Client : ViewerHandler {
+struct Client final : ViewerHandler {
     std::shared_ptr<Wire> wire = std::make_shared<Wire>();
     Viewer viewer;
     std::string input;

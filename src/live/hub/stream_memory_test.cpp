@@ -30,7 +30,7 @@ using testing::Wire;
 
 constexpr size_t kMb = 1 << 20;
 
-struct Watcher : ViewerHandler {
+struct Watcher final : ViewerHandler {
     explicit Watcher(base::Ref<Stream> stream) : viewer(*this, std::move(stream)) {}
     void on_viewer_input(Viewer&, std::span<const uint8_t>) override {}
     void on_stream_end(Viewer&) override {}

@@ -19,7 +19,7 @@ const RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264}
 const RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
 
 // Reads as a player does, and records the calls.
-struct Reader : RtpSink {
+struct Reader final : RtpSink {
     explicit Reader(RtpLane& to, RtpLane::Wants as = RtpLane::Wants::kPlay) : lane(to), wants(as) {
         next = lane.ring().end();
         lane.join(*this, wants);
@@ -54,7 +54,7 @@ struct Source : KeyframeSource {
     void make_keyframe() override { ++requests; }
 };
 
-struct Watcher : DemandWatcher {
+struct Watcher final : DemandWatcher {
     std::string seen;
     void demand_changed(Stream& stream) override {
         seen += std::string(stream.frames_wanted() ? "F" : "-") + (stream.rtp_wanted() ? "R " : "- ");

@@ -12,7 +12,7 @@
 
 namespace net {
 
-class HttpConnection : private Spare {
+class HttpConnection final : private Spare {
   public:
     HttpConnection(HttpServer& server, const HttpRouter& router, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);

@@ -99,10 +99,8 @@ TEST(Extensions, PaddingBetweenElements) {
 }
 
 TEST(Extensions, TwoByteFormWhereAnElementNeedsIt) {
-    Bytes long_mid(17, 'x'), nothing;
-    Extension all[] = {{1, long_mid}, {200, nothing}, {15, Bytes{4}}};
-    Bytes one = {4};
-    all[2].data = one;
+    Bytes long_mid(17, 'x'), nothing, one = {4};
+    Extension all[] = {{1, long_mid}, {200, nothing}, {15, one}};
     Bytes bytes = packet_of(kHeader, all, {});
     auto view = PacketView::parse(bytes);
     ASSERT_TRUE(view);

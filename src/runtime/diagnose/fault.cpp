@@ -12,7 +12,7 @@
 
 namespace runtime::detail {
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
 void install_fault_handler() {}  // the sanitizer has its own
 #else
 namespace {

@@ -117,7 +117,7 @@ void finish(Coroutine& coroutine) {
     coroutine.self.reset();
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
 __attribute__((no_sanitize("address"))) void switched_in() {
     if (auto* coroutine = current_or_null()) announce_stack(coroutine->stack_low, coroutine->stack_top);
 }
@@ -157,7 +157,7 @@ base::Result<void> init_state_threads() {
     // Switch to the idle thread once, before any other stack exists that could be taken for a part of its stack.
     idle_stack_unknown = true;
     st_usleep(0);
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
     st_set_switch_in_cb(switched_in);
 #endif
     done = true;
@@ -241,7 +241,7 @@ base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<v
     coroutine->name = std::move(name);
     coroutine->context_id = current().context_id;
     coroutine->body = std::move(body);
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
     stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is only address space
 #endif
     if (state.count + 1 >= state.max_count) {  // including the first one, as in coroutine_count()

@@ -329,7 +329,7 @@ TEST_F(CoroutineTest, AnOverflowNamesItsCoroutine) {
             auto task = spawn("deep-diver", [] { recurse(0); });
             static_cast<void>(task.join(soon()));
         },
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
         "stack-overflow");
 #else
         "coroutine deep-diver \\[k3f92a0x\\] overflowed its stack of 65536 bytes");
@@ -368,7 +368,7 @@ TEST_F(CoroutineTest, ManyAtOnceGiveTheirMemoryBack) {
     RecordProperty("kb_before", static_cast<int>(before));
     RecordProperty("kb_after", static_cast<int>(after));
     std::printf("resident kB before %zu, after %zu\n", before, after);
-#if !defined(__SANITIZE_ADDRESS__)
+#ifndef SRS_SANITIZER
     EXPECT_LT(after, before + 8 * 1024);  // 130 MB while they ran
 #endif
 }

@@ -12,7 +12,7 @@
 #include "runtime/loop/immortal.h"
 #include "runtime/loop/memcheck.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -88,7 +88,7 @@ Stack& take_stack(const void* thread, size_t size) {
     if (stack.idle) unlink_idle(stack);
     stack.memcheck_id =
         memcheck_begin_stack(reinterpret_cast<uintptr_t>(stack.low), reinterpret_cast<uintptr_t>(stack.top));
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
     __lsan_register_root_region(stack.low, stack.size());
 #endif
     return stack;
@@ -96,7 +96,7 @@ Stack& take_stack(const void* thread, size_t size) {
 
 void leave_stack(Stack& stack) {
     memcheck_end_stack(stack.memcheck_id);
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
     __lsan_unregister_root_region(stack.low, stack.size());
 #endif
     auto& all = stacks();
@@ -141,13 +141,13 @@ size_t painted_stack_used(const Stack&) { return 0; }
 
 __attribute__((no_sanitize("address"))) void announce_stack([[maybe_unused]] const char* low,
                                                             [[maybe_unused]] const char* top) {
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
     __sanitizer_start_switch_fiber(nullptr, low, static_cast<size_t>(top - low));
     __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
 #endif
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SRS_SANITIZER
 void pause_leak_checker() { __lsan_disable(); }
 void resume_leak_checker() { __lsan_enable(); }
 #else

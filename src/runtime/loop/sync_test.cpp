@@ -86,7 +86,7 @@ TEST_F(SyncTest, GateWaitsForTheLast) {
     Gate gate;
     EXPECT_TRUE(ok(gate.wait_empty(soon())));
     for (int i = 1; i <= 3; ++i) {
-        spawn("inside", [&gate, i, pass = gate.enter()] { EXPECT_TRUE(ok(sleep_ms(i * 3))); });
+        spawn("inside", [i, pass = gate.enter()] { EXPECT_TRUE(ok(sleep_ms(i * 3))); });
     }
     EXPECT_EQ(gate.inside(), 3u);
     EXPECT_TRUE(failed_with(gate.wait_empty(Deadline::in_ms(4)), Code::kTimeout));

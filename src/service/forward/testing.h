@@ -46,7 +46,7 @@ class FakeServer {
     int accepted = 0;
 
   private:
-    struct Peer : ::rtmp::ServerHandler {
+    struct Peer final : ::rtmp::ServerHandler {
         explicit Peer(FakeServer& s) : server(s) {}
         FakeServer& server;
         std::unique_ptr<runtime::ByteStream> socket;

@@ -19,7 +19,7 @@ using live::testing::Wire;
 
 // Writes like a live::Viewer: in parts that each end with a message, and again when the socket is writable. A message
 // is "(name number ...)".
-class Talker : public runtime::ParkedHandler {
+class Talker final : public runtime::ParkedHandler {
   public:
     Talker(SharedSocket& shared, char name) : name_(name), share_(shared.make_share()) { share_->park(*this); }
 
