@@ -13,6 +13,8 @@ PACKAGES_NODE="$(command -v npm >/dev/null || echo npm)"
 # The same of Go, for the WebRTC peer of the end-to-end tests.
 PACKAGES_GO="$(command -v go >/dev/null || echo golang-go)"
 PACKAGES_VALGRIND="valgrind libc6-dbg"
+# Its compiler, and what turns addresses into names in its reports.
+PACKAGES_SANITIZER="clang-19 libclang-rt-19-dev llvm-19"
 PACKAGES_BUILDS="libgoogle-perftools-dev google-perftools graphviz gdb linux-perf gcovr binutils"
 
 say() { printf '\n>> %s\n' "$*"; }
@@ -59,15 +61,25 @@ install_packages() {
     [ $status = 0 ] || die "apt-get could not install: ${missing[*]}"
 }
 
-# build OBJS OPTION=VALUE GOAL...: configures when it must, then makes the goals. The option is one of configure's.
+# is_configured OBJS OPTION=VALUE...
+is_configured() {
+    local config=$1/config.mk option name
+    shift
+    for option in "$@"; do
+        name=${option%%=*}
+        grep -Fqsx "CONFIG_${name^^} := ${option#*=}" "$config" || return 1
+    done
+    ! { grep -qs '^CONFIG_GTEST := no' "$config" && is_installed libgtest-dev; }
+}
+
+# build OBJS "OPTION=VALUE..." GOAL...: configures when it must, then makes the goals. The options are configure's.
 build() {
-    local objs=$1 option=$2 jobs name
+    local objs=$1 options jobs
+    read -ra options <<<"$2"
     shift 2
-    name=${option%%=*}
-    if ! grep -qs "^CONFIG_${name^^} := ${option#*=}\$" "$objs/config.mk" ||
-        { grep -qs '^CONFIG_GTEST := no' "$objs/config.mk" && is_installed libgtest-dev; }; then
+    if ! is_configured "$objs" "${options[@]}"; then
         say "configuring $objs"
-        ./configure --objs="$objs" "--$option" || return 1
+        ./configure --objs="$objs" "${options[@]/#/--}" || return 1
     fi
     jobs=$(sed -n 's/^CONFIG_JOBS := //p' "$objs/config.mk")
     say "building in $objs"

@@ -8,7 +8,7 @@ prefix|/usr/local/srs|DIR|where `make install` puts the server
 jobs|auto|N|how many compilers `make` runs at once; auto: one per processor
 batch|16|N|how many sources of a folder are compiled together, which is faster; 1: each by itself
 debug|off|on,off|for the debugger: not optimised, with costly checks and painted stacks
-sanitizer|off|on,off|find bad memory accesses, leaks and undefined behaviour: built with gcc's sanitizers
+sanitizer|off|on,off|find bad memory accesses, leaks and undefined behaviour: built with the compiler's sanitizers
 sanitizer-static|off|on,off|with --sanitizer: link their libraries into the server, to run it where there is no compiler
 sanitizer-log|off|on,off|with --sanitizer: their reports go to the server's log too
 gperf|off|on,off|link tcmalloc, the allocator of gperftools, which the next four need
@@ -21,7 +21,7 @@ gcov|off|on,off|count how often each line runs (make coverage)
 valgrind|off|on,off|tell valgrind about coroutine stacks
 extra-flags||FLAGS|more flags for every compiler call
 cc|cc|COMPILER|the C compiler
-cxx|c++|COMPILER|the C++ compiler, g++ 12 or later
+cxx|c++|COMPILER|the C++ compiler, g++ 12 or clang++ 19 or later
 objs|objs|DIR|where everything that is built goes
 ROWS
 }

@@ -21,9 +21,11 @@ summary_write() {
             echo "CONFIG_$(echo $summary_name | tr a-z- A-Z_) := $summary_value"
             [ "$summary_value" = off ] || summary_on="$summary_on $summary_name"
         done
+        echo "CONFIG_SANITIZER_LIBS := ${sanitizer_libs:-}"
         echo "CONFIG_PPROF := $pprof"
         echo "CONFIG_CC := $opt_cc"
         echo "CONFIG_CXX := $opt_cxx"
+        echo "CONFIG_COMPILER := $compiler_kind"
         echo "CONFIG_EXTRA_FLAGS := $(summary_escape "$opt_extra_flags")"
         echo "CONFIG_LIBS := $libraries-pthread -ldl"
         echo "CONFIG_GTEST := $have_gtest"
