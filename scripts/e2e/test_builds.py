@@ -23,17 +23,19 @@ pytestmark = [
     pytest.mark.skipif(SETTINGS["CONFIG_SANITIZER"] == "on", reason="of the normal build; test_builds_sanitizer.py"),
 ]
 
-# Name: options, and whether its compiler flags are those of the normal build.
+# Name: options, and how it is built.
+SHARES = {"shares": True}
+# Compiled anew: one build for two, and without the services that their tests do not need.
+ANEW = {"services": ["rtmp", "http_server", "api"]}
 BUILDS = {
-    "gperf": (["--gperf"], True),
-    "gcp": (["--gperf", "--gcp"], True),
-    "gmp": (["--gperf", "--gmp"], True),
-    "gmc": (["--gperf", "--gmc"], True),
-    "gmd": (["--gperf", "--gmd"], True),
-    # Both of these are compiled anew, so that they are one build.
-    "gprof": (["--gprof", "--gcov"], False),
-    "gcov": (["--gprof", "--gcov"], False),
-    "valgrind": (["--valgrind"], True),
+    "gperf": (["--gperf"], SHARES),
+    "gcp": (["--gperf", "--gcp"], SHARES),
+    "gmp": (["--gperf", "--gmp"], SHARES),
+    "gmc": (["--gperf", "--gmc"], SHARES),
+    "gmd": (["--gperf", "--gmd"], SHARES),
+    "gprof": (["--gprof", "--gcov"], ANEW),
+    "gcov": (["--gprof", "--gcov"], ANEW),
+    "valgrind": (["--valgrind"], SHARES),
 }
 HOT = ["planted_spin", *PLANTED]
 
@@ -44,10 +46,10 @@ def build():
     made = {}
 
     def get(name):
-        options, shares = BUILDS[name]
+        options, how = BUILDS[name]
         key = tuple(options)
         if key not in made:
-            made[key] = Build(name, *options, shares=shares)
+            made[key] = Build(name, *options, **how)
         return made[key]
 
     return get
@@ -333,11 +335,11 @@ def test_gcov_counts_lines(planted, build):
     server = planted("gcov", "leak")
     wait_planted(server)
     assert server.end(signal.SIGINT) == 0, server.output()
-    code, text = builds.run(shlex.split(made.line("gcov", "read")), ROOT, 300)
+    code, text = builds.run(shlex.split(made.line("gcov", "read")), made.tree, 300)
     assert code == 0 and re.search(r"^src/server/builds/planted_on.cpp +\d+ +\d+ +\d+%", text, re.MULTILINE), text[-3000:]
     assert (made.objs / "coverage/index.html").stat().st_size > 1000, "the lines should be written"
     code, text = builds.run(
-        ["gcovr", "-r", ".", "-f", "src/server/builds/planted_on.cpp", "--json", "-", f"{made.objs}/obj/src/server/builds"], ROOT
+        ["gcovr", "-r", ".", "-f", "src/server/builds/planted_on.cpp", "--json", "-", f"{made.objs}/obj/src/server/builds"], made.tree
     )
     lines = {line["line_number"]: line["count"] for line in json.loads(text)["files"][0]["lines"]}
     source = (ROOT / "src/server/builds/planted_on.cpp").read_text().splitlines()

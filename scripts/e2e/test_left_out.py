@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from lib import api, builds, http
-from lib.server import OBJS, ROOT, Server
+from lib.server import OBJS, Server
 
 pytestmark = [
     pytest.mark.builds,
@@ -44,21 +44,11 @@ class LeftOut:
 
     def __init__(self, service):
         self.tree = OBJS / "builds" / f"without-{service}"
-        shutil.rmtree(self.tree, ignore_errors=True)
-        self.tree.mkdir(parents=True)
-        for name in ("src", "scripts/configure"):
-            shutil.copytree(ROOT / name, self.tree / name)
-        for name in ("Makefile", "configure", "scripts/batches.awk", "scripts/includes.awk"):
-            shutil.copy2(ROOT / name, self.tree / name)
+        builds.copy_without([service], self.tree)
         shutil.copytree(OBJS / "obj", self.tree / "objs/obj", copy_function=link_or_copy, ignore=shutil.ignore_patterns("tests-*", "tests.h*", "research"))
         shutil.copytree(OBJS / "lib", self.tree / "objs/lib", symlinks=True)
         for name in ("config.mk", "link-flags"):
             shutil.copy2(OBJS / name, self.tree / "objs" / name)
-        shutil.rmtree(self.tree / "src/service" / service)
-        services = self.tree / "src/server/services.inc"
-        lines = services.read_text().splitlines(keepends=True)
-        assert f"SERVICE({service})\n" in lines, f"{service} should be in {services}"
-        services.write_text("".join(line for line in lines if line != f"SERVICE({service})\n"))
         (self.tree / "objs/obj/src/server/services.o").unlink()
         words = ["make", f"-j{builds.settings(OBJS)['CONFIG_JOBS']}", "objs/srs"]
         code, output = builds.run(words, self.tree, 900)

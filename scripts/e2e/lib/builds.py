@@ -5,6 +5,7 @@ import fcntl
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 from .server import OBJS, ROOT, VALGRIND_COMMAND, Server
@@ -21,16 +22,37 @@ def relative(path):
     return os.path.relpath(path, ROOT) if path.is_relative_to(ROOT) else str(path)
 
 
+def copy_without(services, tree):
+    """What the server is made of, without these folders of src/service and their lines in src/server/services.inc."""
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    for name in ("src", "scripts/configure"):
+        shutil.copytree(ROOT / name, tree / name)
+    for name in ("Makefile", "configure", "scripts/batches.awk", "scripts/includes.awk"):
+        shutil.copy2(ROOT / name, tree / name)
+    table = tree / "src/server/services.inc"
+    lines = table.read_text().splitlines(keepends=True)
+    for service in services:
+        assert f"SERVICE({service})\n" in lines, f"{service} should be in {table}"
+        lines.remove(f"SERVICE({service})\n")
+        shutil.rmtree(tree / "src/service" / service)
+    table.write_text("".join(lines))
+
+
+def all_services():
+    return re.findall(r"^SERVICE\((\w+)\)$", (ROOT / "src/server/services.inc").read_text(), re.MULTILINE)
+
+
 def settings(objs):
     lines = (objs / "config.mk").read_text().splitlines()
     return dict(line.split(" := ", 1) if " := " in line else (line.rstrip(" :="), "") for line in lines[1:])
 
 
-def configure(*options, environment=None):
+def configure(*options, environment=None, tree=ROOT):
     """Exit code and output."""
     done = subprocess.run(
         ["./configure", *options],
-        cwd=ROOT,
+        cwd=tree,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -56,21 +78,33 @@ def run(words, directory, seconds=60, **environment):
 
 
 class Build:
-    """objs; summary: what configure printed at its end."""
+    """tree: its sources; objs; summary: what configure printed at its end.
 
-    def __init__(self, name, *options, shares):
+    shares: it takes over the objects of the tested build, whose compiler flags it has.
+    services: those that it has, where it is compiled anew; a copy of the tree without the others is made.
+    """
+
+    def __init__(self, name, *options, shares=False, services=None):
+        self.tree = ROOT
         self.objs = OBJS / "builds" / name
         self.objs.mkdir(parents=True, exist_ok=True)
         with (OBJS / "builds" / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self._make([*shlex.split(settings(OBJS)["CONFIGURE_ARGUMENTS"]), *options, f"--objs={relative(self.objs)}"], shares)
+            if services:
+                self.tree = self.objs / "tree"
+                copy_without([one for one in all_services() if one not in services], self.tree)
+            options = [*shlex.split(settings(OBJS)["CONFIGURE_ARGUMENTS"]), *options]
+            self._make([*options, f"--objs={self._place()}"], shares)
+
+    def _place(self):
+        return relative(self.objs) if self.tree == ROOT else str(self.objs)
 
     def _make(self, options, shares):
-        code, output = configure(*options)
+        code, output = configure(*options, tree=self.tree)
         assert code == 0, f"./configure {' '.join(options)} should succeed, it printed\n{output}"
         self.summary = output.partition("To build:")[2]
-        words = ["make", f"-j{settings(OBJS)['CONFIG_JOBS']}", f"OBJS={relative(self.objs)}", "program"]
-        code, output = run(words + ([f"OBJDIR={relative(OBJS)}/obj"] if shares else []), ROOT, 900)
+        words = ["make", f"-j{settings(OBJS)['CONFIG_JOBS']}", f"OBJS={self._place()}", "program"]
+        code, output = run(words + ([f"OBJDIR={relative(OBJS)}/obj"] if shares else []), self.tree, 900)
         assert code == 0, f"{' '.join(words)} should succeed, it printed\n{output[-5000:]}"
 
     @property
