@@ -37,6 +37,9 @@ struct AppendOptions {
     std::string owner{};
     // fsync before finish() renames the file and calls Done.
     bool sync = false;
+    // The file is not created before AppendFile::releaser()'s function is called, or this many ms have passed; what is
+    // appended meanwhile waits in memory. 0: it is not held back.
+    int64_t hold_ms = 0;
 };
 
 class File;  // internal
@@ -57,6 +60,9 @@ class AppendFile {
     // Replaces bytes that were appended before (a header's fields). The replacements are written when the file is
     // finished, in the order of the calls. kLimit: more than 4 MB of them.
     base::Result<void> overwrite(uint64_t offset, std::span<const uint8_t> bytes);
+
+    // What lets a file with AppendOptions::hold_ms be created. Does not yield; the AppendFile may be gone by then.
+    std::move_only_function<void()> releaser() const;
 
     uint64_t size() const;             // bytes appended
     uint64_t written() const;          // of them, handed to the system: they survive the end of this process

@@ -33,6 +33,7 @@ File::File(Engine& engine, std::string path, const AppendOptions& options)
       path_(std::move(path)),
       options_(options),
       context_id_(context_id()),
+      held_(options.hold_ms > 0),
       buffer_bytes_(first_buffer(options.first_buffer, engine.settings().buffer_bytes)) {}
 
 File::~File() {
@@ -48,6 +49,7 @@ int64_t File::flush_ms() const {
 // short is never opened here: at its end one job does everything.
 void File::begin() {
     ++engine_.files_open;
+    held_since_ms_ = base::monotonic_ms();
     if (options_.flush_ms != 0) open();
     engine_.enlist(shared_from_this());
 }
@@ -64,7 +66,7 @@ void File::open() {
     opening->direct = engine_.direct() && !options_.cached;
     auto operation = std::make_shared<PathOperation>();
     operation->paths = {path_};
-    operation->go = [self = shared_from_this(), opening, operation = std::weak_ptr(operation)] {
+    auto begin = [self = shared_from_this(), opening, operation = std::weak_ptr(operation)] {
         self->engine_.run_step(
             {Step::kOpen}, self->path_,
             [opening, path = self->path_] { return open_empty(path, opening->direct, opening->fd); },
@@ -76,7 +78,21 @@ void File::open() {
                 self->engine_.paths.leave(operation);
             });
     };
+    operation->go = [self = shared_from_this(), begin = std::move(begin)]() mutable {
+        if (self->held_) {
+            self->held_open_ = std::move(begin);
+        } else {
+            begin();
+        }
+    };
     engine_.paths.enter(operation);
+}
+
+void File::release() {
+    if (!std::exchange(held_, false)) return;
+    const ContextScope scope(context_id_);
+    if (auto open = std::exchange(held_open_, nullptr)) open();
+    maybe_close();
 }
 
 void File::on_opened(int error) {
@@ -175,6 +191,7 @@ void File::hand_over(bool is_flush) {
 int64_t File::on_flush_tick() {
     if (end_ && !end_operation_) return 0;  // it is closed
     const int64_t now = base::monotonic_ms();
+    if (held_ && now - held_since_ms_ >= options_.hold_ms) release();
     if (busy_ || opening_ || closing_) {
         const int64_t age = now - busy_since_ms_;
         if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : closing_ ? "closing" : "writing", age);
@@ -293,7 +310,7 @@ void File::end(End how, std::string rename_to, Done done) {
 }
 
 void File::maybe_close() {
-    if (!end_may_run_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
+    if (!end_may_run_ || held_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
     closing_ = true;
     auto closing = std::make_shared<Closing>();
     closing->is_whole = unopened_ && !error_;
@@ -353,6 +370,9 @@ std::unique_ptr<AppendFile> AppendFile::create(std::string path, const AppendOpt
 base::Result<void> AppendFile::append(std::span<const uint8_t> bytes) { return file_->append(bytes); }
 base::Result<void> AppendFile::overwrite(uint64_t offset, std::span<const uint8_t> bytes) {
     return file_->overwrite(offset, bytes);
+}
+std::move_only_function<void()> AppendFile::releaser() const {
+    return [file = file_] { file->release(); };
 }
 uint64_t AppendFile::size() const { return file_->size(); }
 uint64_t AppendFile::written() const { return file_->written(); }

@@ -3,6 +3,7 @@
 // write in progress, and the end. At most one operation is in progress, so a file's operations are always in order.
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@ class File : public std::enable_shared_from_this<File> {
     File(const File&) = delete;
     ~File();
     void begin();
+    void release();
 
     base::Result<void> append(std::span<const uint8_t> bytes);
     base::Result<void> overwrite(uint64_t offset, std::span<const uint8_t> bytes);
@@ -68,8 +70,11 @@ class File : public std::enable_shared_from_this<File> {
     bool opening_ = false;
     bool busy_ = false;     // a write is in progress
     bool closing_ = false;  // the closing job was started
-    Piece current_;         // being filled; none without a buffer
-    size_t clean_ = 0;      // bytes of current_ that are already written
+    bool held_;
+    int64_t held_since_ms_ = 0;
+    std::move_only_function<void()> held_open_;  // when it was to be opened while it was held
+    Piece current_;                              // being filled; none without a buffer
+    size_t clean_ = 0;                           // bytes of current_ that are already written
     size_t buffer_bytes_;
     int64_t piece_began_ms_ = 0;
     int64_t busy_since_ms_ = 0;

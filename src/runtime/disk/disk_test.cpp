@@ -226,6 +226,43 @@ TEST_P(DiskTest, OverwritesAreInTheFileWhenItIsFinished) {
     EXPECT_FALSE(std::filesystem::exists(at("x.tmp")));
 }
 
+TEST_P(DiskTest, AHeldFileIsNotThereBeforeItIsReleased) {
+    for (const int64_t flush_ms : {0, 100}) {
+        auto file = AppendFile::create(at("deep/x.tmp"), {.flush_ms = flush_ms, .hold_ms = 60'000});
+        const auto all = pattern(300'000);
+        ASSERT_TRUE(ok(file->append(all)));
+        ASSERT_TRUE(ok(sleep_ms(300)));
+        auto release = file->releaser();
+        Outcome outcome;
+        file->finish(at("deep/x"), outcome.done());
+        file.reset();
+        ASSERT_TRUE(ok(sleep_ms(50)));
+        EXPECT_FALSE(outcome.told());
+        EXPECT_FALSE(std::filesystem::exists(at("deep")));
+        release();
+        ASSERT_TRUE(ok(outcome.wait()));
+        EXPECT_TRUE(read_file(at("deep/x")) == all);
+        EXPECT_FALSE(std::filesystem::exists(at("deep/x.tmp")));
+        std::filesystem::remove_all(at("deep"));
+    }
+}
+
+TEST_P(DiskTest, AFileIsHeldForABoundedTime) {
+    auto file = AppendFile::create(at("x"), {.flush_ms = 100, .hold_ms = 500});
+    ASSERT_TRUE(ok(file->append(pattern(100))));
+    ASSERT_TRUE(ok(sleep_ms(300)));
+    EXPECT_FALSE(std::filesystem::exists(at("x")));
+    EXPECT_TRUE(until([&] { return file->written() == 100; }));
+    file->releaser()();
+    ASSERT_TRUE(ok(finish(*file)));
+    EXPECT_EQ(read_file(at("x")).size(), 100u);
+
+    Outcome outcome;
+    AppendFile::create(at("y"), {.hold_ms = 100})->discard(outcome.done());
+    ASSERT_TRUE(ok(outcome.wait()));
+    EXPECT_FALSE(std::filesystem::exists(at("y")));
+}
+
 TEST_P(DiskTest, AnEmptyFileIsAFile) {
     auto file = AppendFile::create(at("x"), {.sync = true});
     ASSERT_TRUE(ok(finish(*file)));

@@ -10,6 +10,11 @@ namespace service::dvr {
 using base::Code;
 using base::Result;
 
+namespace {
+// A journal on a disk that hangs holds recordings up for no longer.
+constexpr int64_t kJournalMs = 5000;
+}  // namespace
+
 struct Archive::Ending {
     OpenRecording names;
     std::string publisher;
@@ -28,10 +33,12 @@ std::unique_ptr<OpenFile> Archive::begin(const live::StreamKey& key, const std::
         open->names.growing = open->names.path + std::string(kGrowing);
     }
     names_.insert(open->names.growing);
-    journal_.opened(open->names);
     bool mp4 = format_of(path) == Format::kMp4;
     // An MP4 file receives whole fragments that are already old enough.
-    open->file = runtime::disk::AppendFile::create(open->names.growing, {.flush_ms = mp4 ? kPieceFlushMs : kFlushMs});
+    open->file = runtime::disk::AppendFile::create(open->names.growing,
+                                                   {.flush_ms = mp4 ? kPieceFlushMs : kFlushMs, .hold_ms = kJournalMs});
+    // After a crash there is no file that the journal does not name.
+    journal_.opened(open->names, open->file->releaser());
     open->container = mp4 ? make_mp4(*open->file, options) : make_flv(*open->file, options);
     ++counters_.files_begun;
     ++counters_.files_open;

@@ -25,6 +25,10 @@ constexpr size_t kRewriteAbove = 256 * 1024;
 constexpr size_t kMaxRead = 64 * 1024 * 1024;
 constexpr int kFlags = O_CREAT | O_RDWR | O_APPEND;
 
+void tell(std::vector<Journal::Written>& waiting) {
+    for (Journal::Written& written : std::exchange(waiting, {})) written();
+}
+
 }  // namespace
 
 // Used only on worker threads, one job at a time.
@@ -79,9 +83,9 @@ Result<std::vector<OpenRecording>> Journal::open() {
     return std::move(*left);
 }
 
-void Journal::opened(const OpenRecording& recording) {
+void Journal::opened(const OpenRecording& recording, Written written) {
     open_.push_back(recording);
-    add(journal_line_open(recording));
+    add(journal_line_open(recording), std::move(written));
 }
 
 void Journal::done(const std::string& growing) {
@@ -89,9 +93,13 @@ void Journal::done(const std::string& growing) {
     add(journal_line_done(growing));
 }
 
-void Journal::add(std::string line) {
-    if (failed_ || stopping_) return;
+void Journal::add(std::string line, Written written) {
+    if (failed_ || stopping_) {
+        if (written) written();
+        return;
+    }
     pending_ += line;
+    if (written) waiting_.push_back(std::move(written));
     if (!writer_) writer_ = runtime::spawn("dvr-journal", [this] { run(); });
     changed_.set();
 }
@@ -115,12 +123,15 @@ void Journal::run() {
             if (!changed_.wait(runtime::Deadline::never())) return;
             continue;
         }
+        auto waiting = std::exchange(waiting_, {});
         auto written = write(std::exchange(pending_, {}));
+        tell(waiting);
         if (written) continue;
         base::log::error(
             "the journal of recordings {}: {}; recordings left by a crash are not finished by the next start", path_,
             written.error().describe());
         failed_ = true;
+        tell(waiting_);
         return;
     }
 }

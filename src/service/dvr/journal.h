@@ -3,6 +3,7 @@
 // so that the next start knows what a crash left without searching directories. A coroutine writes it through worker
 // threads; a line is being written within milliseconds. Locked: two servers never share one.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,14 +27,16 @@ class Journal {
     // called, the journal is opened at the first line. After an error (locked by another server, no permission)
     // recordings continue, but the next start does not finish those that a crash leaves.
     base::Result<std::vector<OpenRecording>> open();
-    void opened(const OpenRecording& recording);
+    // written: called once, when the line is in the file or cannot get there; now or later. It must not yield.
+    using Written = std::move_only_function<void()>;
+    void opened(const OpenRecording& recording, Written written = nullptr);
     void done(const std::string& growing);
     // Writes the pending lines and ends. Yields.
     void stop();
 
   private:
     struct Disk;
-    void add(std::string line);
+    void add(std::string line, Written written = nullptr);
     void run();
     base::Result<void> write(std::string lines);
 
@@ -42,6 +45,7 @@ class Journal {
     bool failed_ = false;
     bool stopping_ = false;
     std::string pending_;
+    std::vector<Written> waiting_;     // for the pending lines
     std::vector<OpenRecording> open_;  // contents of the journal, for rewriting it
     size_t written_ = 0;               // bytes since the last rewrite
     runtime::Event changed_{"lines for the journal"};

@@ -82,6 +82,33 @@ TEST_F(JournalTest, TwoServersDoNotShareOne) {
     EXPECT_EQ(read_journal(content(path_)), std::vector{recording("a")});
 }
 
+TEST_F(JournalTest, TellsWhenTheLineIsThere) {
+    Journal journal(path_);
+    int told = 0;
+    for (const char* name : {"a", "b"}) {
+        journal.opened(recording(name), [&, name] {
+            ++told;
+            EXPECT_TRUE(content(path_).contains(journal_line_open(recording(name)))) << content(path_);
+        });
+        EXPECT_EQ(told, 0);
+    }
+    journal.stop();
+    EXPECT_EQ(told, 2);
+}
+
+TEST_F(JournalTest, TellsWhenTheLineCannotGetThere) {
+    std::filesystem::create_directory(directory_);
+    std::ofstream(directory_ / "below") << "not a directory";
+    Journal journal(path_);
+    int told = 0;
+    journal.opened(recording("a"), [&] { ++told; });
+    for (int i = 0; i < 500 && told == 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(10)));
+    EXPECT_EQ(told, 1);
+    journal.opened(recording("b"), [&] { ++told; });
+    EXPECT_EQ(told, 2) << "it has failed already";
+    journal.stop();
+}
+
 TEST_F(JournalTest, StaysSmall) {
     Journal journal(path_);
     std::string long_name(200, 'x');
