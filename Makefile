@@ -348,9 +348,9 @@ endif
 
 # What the compiler says of the tests, without generating code: for .ci/run, whose unit tests are compiled by clang.
 unit-syntax: $(patsubst %,$(OBJDIR)/%.syntax,$(test_batches))
-$(OBJDIR)/%.syntax: $(OBJDIR)/%.cpp $(OBJDIR)/tests.h.gch FORCE
+$(OBJDIR)/%.syntax: $(OBJDIR)/%.cpp $(OBJDIR)/tests.h.gch
 	$(call say,CHECK,$*)
-	$(Q)$(COMPILE) $(flags_of_tests) -fsyntax-only $<
+	$(Q)$(COMPILE) $(flags_of_tests) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
 
 # Prints the chosen programs, for scripts/test.
 unit-list:
@@ -407,4 +407,5 @@ fuzz: fuzz-build
 endif
 FUZZ_CXX ?= clang++-19
 
+-include $(patsubst %,$(OBJDIR)/%.syntax.d,$(test_batches))
 -include $(patsubst %.o,%.d,$(part_objects) $(test_objects) $(call object,$(WITH_EXCEPTIONS)) $(build_facts).o)
