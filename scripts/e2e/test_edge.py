@@ -185,14 +185,14 @@ def test_rings_are_refused(servers):
     text = first.conf_path.read_text()
     first.conf_path.write_text(text.replace("http_remux", cluster(at(second)) + " http_remux", 1))
     first.signal(signal.SIGHUP)
-    first.wait_log("reload")
+    first.wait_log("of them in force")
     with rtmp.player(first, "live", "s"):
         first.wait_log("this server has asked for the stream itself", 15)
     own = edge(servers, "127.0.0.1:1")
     text = own.conf_path.read_text()
     own.conf_path.write_text(text.replace("127.0.0.1:1;", at(own) + ";", 1))
     own.signal(signal.SIGHUP)
-    own.wait_log("reload")
+    own.wait_log("of them in force")
     with rtmp.player(own, "live", "s"):
         own.wait_log("play refused: this server has asked for the stream itself", 10)
 
