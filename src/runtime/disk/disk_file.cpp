@@ -33,7 +33,6 @@ File::File(Engine& engine, std::string path, const AppendOptions& options)
       path_(std::move(path)),
       options_(options),
       context_id_(context_id()),
-      held_(options.hold_ms > 0),
       buffer_bytes_(first_buffer(options.first_buffer, engine.settings().buffer_bytes)) {}
 
 File::~File() {
@@ -49,7 +48,7 @@ int64_t File::flush_ms() const {
 // short is never opened here: at its end one job does everything.
 void File::begin() {
     ++engine_.files_open;
-    held_since_ms_ = base::monotonic_ms();
+    if (options_.hold_ms > 0) held_until_ms_ = base::monotonic_ms() + options_.hold_ms;
     if (options_.flush_ms != 0) open();
     engine_.enlist(shared_from_this());
 }
@@ -79,7 +78,7 @@ void File::open() {
             });
     };
     operation->go = [self = shared_from_this(), begin = std::move(begin)]() mutable {
-        if (self->held_) {
+        if (self->held_until_ms_) {
             self->held_open_ = std::move(begin);
         } else {
             begin();
@@ -89,7 +88,7 @@ void File::open() {
 }
 
 void File::release() {
-    if (!std::exchange(held_, false)) return;
+    if (!std::exchange(held_until_ms_, 0)) return;
     const ContextScope scope(context_id_);
     if (auto open = std::exchange(held_open_, nullptr)) open();
     maybe_close();
@@ -191,7 +190,7 @@ void File::hand_over(bool is_flush) {
 int64_t File::on_flush_tick() {
     if (end_ && !end_operation_) return 0;  // it is closed
     const int64_t now = base::monotonic_ms();
-    if (held_ && now - held_since_ms_ >= options_.hold_ms) release();
+    if (held_until_ms_ && now >= held_until_ms_) release();
     if (busy_ || opening_ || closing_) {
         const int64_t age = now - busy_since_ms_;
         if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : closing_ ? "closing" : "writing", age);
@@ -310,7 +309,7 @@ void File::end(End how, std::string rename_to, Done done) {
 }
 
 void File::maybe_close() {
-    if (!end_may_run_ || held_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
+    if (!end_may_run_ || held_until_ms_ || closing_ || busy_ || opening_ || (!pieces_.empty() && !unopened_)) return;
     closing_ = true;
     auto closing = std::make_shared<Closing>();
     closing->is_whole = unopened_ && !error_;

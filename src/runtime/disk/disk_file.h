@@ -68,10 +68,9 @@ class File : public std::enable_shared_from_this<File> {
     bool direct_ = false;   // opened with O_DIRECT
     bool unopened_ = true;  // opened when there is something to write
     bool opening_ = false;
-    bool busy_ = false;     // a write is in progress
-    bool closing_ = false;  // the closing job was started
-    bool held_;
-    int64_t held_since_ms_ = 0;
+    bool busy_ = false;                          // a write is in progress
+    bool closing_ = false;                       // the closing job was started
+    int64_t held_until_ms_ = 0;                  // 0: not held
     std::move_only_function<void()> held_open_;  // when it was to be opened while it was held
     Piece current_;                              // being filled; none without a buffer
     size_t clean_ = 0;                           // bytes of current_ that are already written
