@@ -418,6 +418,7 @@ def test_bad_tunnels(server):
     with rtsp.client(server) as waiting, rtsp.client(server) as other:
         for one in (waiting, other):
             one.send(b"GET / HTTP/1.0\r\nx-sessioncookie: same\r\n\r\n")
+            one._fill()  # the response: the request has been read
         assert other.ended(), "a second GET with the same cookie should end"
 
 
