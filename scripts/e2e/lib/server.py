@@ -1,5 +1,6 @@
 """The server under test: a configuration, a process, its log."""
 
+import contextlib
 import os
 import re
 import signal
@@ -126,18 +127,23 @@ class Server:
             if re.search(rf"(exporter|rtmps|https) \{{ enabled on; listen 127\.0\.0\.1:{port};", self.conf):
                 wanted.append(port)
 
-        left, looks = list(wanted), set()
+        left, looks = list(wanted), []
+        with contextlib.ExitStack() as stack:
 
-        def ready():
-            if self.process and self.process.poll() is not None:
-                raise AssertionError(f"the server ended with {self.process.returncode} as it started")
-            while left and (look := own_port_of_connection(left[0])):
-                looks.add((left.pop(0), look))
-            return not left
+            def ready():
+                if self.process and self.process.poll() is not None:
+                    raise AssertionError(f"the server ended with {self.process.returncode} as it started")
+                while left and (look := connection(left[0])):
+                    looks.append(stack.enter_context(look))
+                    left.pop(0)
+                return not left
 
-        wait_until(ready, 10, lambda: f"the server listens on {left}")
-        # They count for its limits: a test begins when it has closed them.
-        wait_until(lambda: not looks & taken_connections(), 10, "the connections that looked whether it listens are closed")
+            wait_until(ready, 10, lambda: f"the server listens on {left}")
+            for look in looks:
+                with contextlib.suppress(OSError):  # it may have refused it already
+                    look.shutdown(socket.SHUT_WR)
+            # They count for its limits: a test begins when it has closed them.
+            wait_until(lambda: all(map(was_closed, looks)), 10, "the connections that looked whether it listens are closed")
         return self
 
     @property
@@ -269,22 +275,33 @@ class Server:
         return f"http://127.0.0.1:{self.http_port}/{path}"
 
 
-def own_port_of_connection(port):
-    """Of one to that port, which is closed again; None when nobody listens there."""
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.getsockname()[1] if probe.connect_ex(("127.0.0.1", port)) == 0 else None
+def connection(port):
+    """None when nobody listens there."""
+    made = socket.socket()
+    made.settimeout(1)
+    if made.connect_ex(("127.0.0.1", port)) == 0:
+        return made
+    made.close()
+    return None
 
 
 def can_connect(port):
-    return own_port_of_connection(port) is not None
+    made = connection(port)
+    if made:
+        made.close()
+    return made is not None
 
 
-def taken_connections():
-    """(own port, the other's) of each TCP connection that its owner has not closed, or not even taken (proc_pid_net(5))."""
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    established, close_wait = "01", "08"
-    return {tuple(int(end.split(":")[1], 16) for end in row[1:3]) for row in rows if row[3] in (established, close_wait)}
+def was_closed(connection):
+    """Whether the other side has closed it. What comes on it is discarded."""
+    try:
+        while connection.recv(4096, socket.MSG_DONTWAIT):
+            pass
+        return True
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
 
 
 def run_once(*arguments, directory=None, seconds=10, **environment):
