@@ -6,7 +6,7 @@ import re
 import socket
 import struct
 
-from lib import media, publishing, rtsp
+from lib import media, ports, publishing, rtsp
 from lib.camera import Camera
 from lib.recorder import Recorder
 from lib.timing import wait_until
@@ -85,8 +85,7 @@ def test_sessions_and_losses(servers):
 
 
 def test_pulls(servers):
-    with Camera([]) as away:
-        nobody = away.url()
+    nobody = f"rtsp://127.0.0.1:{ports.take()[0]}/s"
     with Camera(tags_of()) as tcp, Camera(tags_of(), transports=("udp",)) as udp:
         server = exporting(
             servers, ingest(tcp.url(), "a"), ingest(udp.url(), "b"), ingest(nobody, "c"), ingest(tcp.url("x"), "d", "on_demand on;")
