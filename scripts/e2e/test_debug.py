@@ -86,7 +86,7 @@ def check_text(text):
     for line in text.splitlines():
         if found := re.match(r"\s*\d+\s+[\d.]+%\s+[\d.]+%\s+(\d+)\s+[\d.]+%\s+(.*)", line):
             cumulative.setdefault(found.group(2), int(found.group(1)))
-    for name in ("service::api::Debug::coroutines", "net::HttpConnection::run", "runtime_coroutine_main"):
+    for name in ("service::api::Debug::coroutines", "net::HttpConnection::work", "runtime_coroutine_main"):
         share = sum(count for function, count in cumulative.items() if function.startswith(name)) / total
         assert share > 0.3, f"{name} should be in more than 30 % of the samples, it is in {share:.0%}:\n{text[:6000]}"
 

@@ -67,6 +67,8 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
       id_(runtime::new_context_id()),
       peer_ip_(stream->peer_ip()),
       first_deadline_(Deadline::in_ms(options_->request_timeout_ms)),
+      place_{this},
+      node_(place_.begin()),
       late_(server.stopping_) {
     transport_.stream = std::move(stream);
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
@@ -74,6 +76,8 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
 }
 
 HttpConnection::~HttpConnection() {
+    server_.pool_.take_back(*this);
+    end_idle();
     if (in_reserve_) --server_.in_reserve_;
 }
 
@@ -102,24 +106,50 @@ void HttpConnection::leave_reserve() {
 
 void HttpConnection::cancel(std::string_view why, CloseReason reason) {
     end(std::string(why), reason);
-    task_.cancel();
+    if (task_) return task_.cancel();
+    wake();
 }
 
 void HttpConnection::close_if_idle() {
     if (idle_) cancel("the server stops", CloseReason::kServerStop);
 }
 
-void HttpConnection::run() {
+void HttpConnection::work(const runtime::Task& task) {
+    task_ = task;
     runtime::set_context_id(id_);
-    auto ready = handshake();
-    if (!ready) {
-        end(ready.error().describe(), ready.error().close_reason());
-    } else {
-        while (serve_one() == Next::kRequest) {
-        }
-    }
+    const Next next = why_.empty() ? serve() : Next::kClose;
+    task_ = {};
+    if (next != Next::kRest || runtime::cancelled()) return finish();
+    parked_ = true;
+    transport_.stream->park(*this);
+}
+
+void HttpConnection::wake() {
+    if (parked_) transport_.stream->unpark();
+    parked_ = false;
+    server_.pool_.give(*this);
+}
+
+void HttpConnection::close_as_idle() {
+    end_idle();
+    cancel(fmt::format("idle for {} ms", options_->idle_timeout_ms), CloseReason::kIdle);
+}
+
+void HttpConnection::finish() {
+    const runtime::ContextScope scope(id_);
     if (transport_.session) static_cast<HttpSession&>(*transport_.session).log_end(why_, reason_);
     transport_.session.reset();
+    server_.connections_.remove(*this);
+}
+
+HttpConnection::Next HttpConnection::serve() {
+    if (served_ == 0) {
+        auto ready = handshake();
+        if (!ready) return end(ready.error().describe(), ready.error().close_reason());
+    }
+    Next next = Next::kRequest;
+    while (next == Next::kRequest) next = serve_one();
+    return next;
 }
 
 base::Result<void> HttpConnection::handshake() {
@@ -157,22 +187,37 @@ base::Result<RequestStep> HttpConnection::next_step(Deadline deadline) {
     return step;
 }
 
-// Between requests only the idle timeout applies; the head's time limit starts at its first byte.
-base::Result<void> HttpConnection::await_first_byte() {
-    if (served_ == 0 || !transport_.unread.empty()) return {};
+// Between requests only the idle timeout applies, which a part of a TLS record does not prolong; the head's time limit
+// starts at its first byte.
+base::Result<bool> HttpConnection::take_first_byte() {
+    if (served_ == 0 || !transport_.unread.empty()) return true;
     if (server_.stopping_) return base::fail(Code::kCancelled, "the server stops");
-    idle_ = true;
-    await_request();
     auto buffer = runtime::shared_read_buffer().first(kReadBytes);
-    auto n = transport_.stream->read(buffer, Deadline::in_ms(options_->idle_timeout_ms));
-    idle_ = false;
-    if (!n) return std::unexpected(std::move(n.error()));
-    if (*n == 0) return base::fail(Code::kClosed, "closed by the peer");
+    const auto got = TRY(transport_.stream->try_read(buffer));
+    if (got.end) return base::fail(Code::kClosed, "closed by the peer");
+    if (got.bytes == 0) {
+        if (!idle_) become_idle();
+        return false;
+    }
+    end_idle();
     // In the reserve it must first prove that it may use it.
     if (!in_reserve_) leave_list();
-    transport_.received_bytes += *n;
-    transport_.unread.assign(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(*n));
-    return {};
+    transport_.received_bytes += got.bytes;
+    transport_.unread.assign(buffer.begin(), buffer.begin() + static_cast<ptrdiff_t>(got.bytes));
+    return true;
+}
+
+void HttpConnection::become_idle() {
+    idle_ = true;
+    idle_until_ = Deadline::in_ms(options_->idle_timeout_ms);
+    await_request();
+    server_.idle_.splice(server_.idle_.end(), place_);
+    server_.has_idle_.set();
+}
+
+void HttpConnection::end_idle() {
+    if (idle_) place_.splice(place_.end(), server_.idle_, node_);
+    idle_ = false;
 }
 
 // False: refused or closed, already handled.
@@ -228,10 +273,9 @@ HttpConnection::Next HttpConnection::serve_one() {
     options_ = server_.options_;
     parser_.set_limits(options_->limits);
     parser_.reset();
-    if (auto waited = await_first_byte(); !waited) {
-        if (waited.error().code() != Code::kTimeout) return end(waited.error());
-        return end(fmt::format("idle for {} ms", options_->idle_timeout_ms), CloseReason::kIdle);
-    }
+    auto has_first_byte = take_first_byte();
+    if (!has_first_byte) return end(has_first_byte.error());
+    if (!*has_first_byte) return Next::kRest;
     auto head = read_head(served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
     if (!head) return end(head.error());
     if (!*head) return Next::kClose;

@@ -1,28 +1,36 @@
 #pragma once
-// HttpConnection: one client of an HttpServer, in its own coroutine, from the TLS handshake to the close. Private to
-// HttpServer.
+// HttpConnection: one client of an HttpServer, from the TLS handshake to the close. While it handshakes, and from a
+// request's first byte until its response is sent, a coroutine of the server's pool serves it; between requests it
+// rests without one. Private to HttpServer.
 
+#include <list>
 #include <memory>
 #include <string>
 
 #include "net/http/http_exchange.h"
 #include "net/http/http_server.h"
 #include "protocol/http/request_parser.h"
-#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_pool.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace net {
 
-class HttpConnection final : private Spare {
+class HttpConnection final : public runtime::Work, private Spare, private runtime::ParkedHandler {
   public:
     HttpConnection(HttpServer& server, const HttpRouter& router, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);
     ~HttpConnection();
 
-    void set_task(runtime::Task task) { task_ = std::move(task); }
+    // Of the coroutine that serves it; empty: none does.
     const runtime::Task& task() const { return task_; }
-    void run();
+    // It ends soon. Never yields, nor destroys it.
     void cancel(std::string_view why, base::CloseReason reason);
     void close_if_idle();
+    // While no coroutine serves it. Destroys it.
+    void finish();
+    // While it is idle, which is while it waits for its next request.
+    runtime::Deadline idle_until() const { return idle_until_; }
+    void close_as_idle();
     // For a connection beyond max_connections, which counts for no limit; see HttpServerOptions::reserve.
     void enter_reserve();
     // It may be closed to make room for others until its request has arrived.
@@ -32,13 +40,22 @@ class HttpConnection final : private Spare {
 
   private:
     class HttpSession;
-    enum class Next : uint8_t { kRequest, kClose };
+    enum class Next : uint8_t { kRequest, kRest, kClose };
 
+    void work(const runtime::Task& task) override;
+    void on_readable() override { wake(); }
+    void on_writable() override {}
+    void on_hangup() override { wake(); }
+    void wake();
+    Next serve();
     base::Result<void> handshake();
     // Reads, routes and answers one request.
     Next serve_one();
     base::Result<http::RequestParser::Step> next_step(runtime::Deadline deadline);
-    base::Result<void> await_first_byte();
+    // False: it has not come yet.
+    base::Result<bool> take_first_byte();
+    void become_idle();
+    void end_idle();
     base::Result<bool> read_head(runtime::Deadline deadline);
     base::Result<bool> read_body(size_t limit_bytes);
     void answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
@@ -67,7 +84,11 @@ class HttpConnection final : private Spare {
     std::string last_target_;
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
+    std::list<HttpConnection*> place_;  // one node, which is in the server's list while the connection is idle
+    const std::list<HttpConnection*>::iterator node_;
+    runtime::Deadline idle_until_ = runtime::Deadline::never();
     bool idle_ = false;
+    bool parked_ = false;  // the stream; no coroutine serves it, nor will before there is input
     bool in_reserve_ = false;
     bool late_;  // it was accepted after the server had stopped accepting new clients
 };

@@ -33,12 +33,12 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, con
     };
     listener.acceptor = std::make_unique<Acceptor>(sessions_, "HTTP connection", "http-accept", std::move(handlers));
     TRY(listener.acceptor->listen(address), "HTTP");
+    if (close_idle_.done()) close_idle_ = runtime::spawn("http-idle", [this] { close_idle(); });
     return {};
 }
 
 uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->acceptor->port(); }
 
-// The server owns the connection, not its coroutine, because the coroutine may fail to start.
 void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Slot slot) {
     ++counters_.connections;
     if (slot == Slot::kReserve) ++counters_.reserve_used;
@@ -46,15 +46,9 @@ void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listen
         *this, *listener.router, std::move(stream), TlsPair::context_of(listener.tls)));
     if (slot == Slot::kReserve) connection.enter_reserve();
     connection.await_request();
-    runtime::Task task = runtime::spawn("http", [this, &connection] {
-        connection.run();
-        connections_.remove(connection);
-    });
-    if (!task) {
-        ++counters_.refused;
-        return connections_.remove(connection);
-    }
-    connection.set_task(std::move(task));
+    if (pool_.give(connection)) return;
+    ++counters_.refused;
+    connections_.remove(connection);
 }
 
 // When the reserve is full, a connection in it that has not proven that it may use it makes room at once.
@@ -77,6 +71,21 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Liste
     }));
 }
 
+// They are in the order of their deadlines, unless a reload has changed the timeout meanwhile: those that wait behind
+// one with the older, longer one are closed with it.
+void HttpServer::close_idle() {
+    while (!runtime::cancelled()) {
+        if (idle_.empty()) {
+            has_idle_.reset();
+            (void)has_idle_.wait(runtime::Deadline::never());
+        } else if (HttpConnection& longest = *idle_.front(); longest.idle_until().passed()) {
+            longest.close_as_idle();
+        } else {
+            (void)runtime::sleep_until(longest.idle_until());
+        }
+    }
+}
+
 bool HttpServer::Listener::still_serves() const {
     return std::ranges::any_of(router->routes(), [](const HttpRoute& r) { return r.still_served && r.still_served(); });
 }
@@ -93,10 +102,17 @@ void HttpServer::stop() {
     for (auto& listener : listeners_)
         if (listener->acceptor) listener->acceptor->stop();
     std::vector<runtime::Task> tasks = std::move(refusals_);
+    tasks.push_back(std::move(close_idle_));
+    std::vector<HttpConnection*> unserved;
     for (auto& connection : connections_) {
         connection->cancel("the server stops", base::CloseReason::kServerStop);
-        tasks.push_back(connection->task());
+        if (connection->task()) {
+            tasks.push_back(connection->task());
+        } else {
+            unserved.push_back(connection.get());
+        }
     }
+    for (HttpConnection* connection : unserved) connection->finish();
     for (runtime::Task& task : tasks) task.cancel_and_join();
     listeners_.clear();
 }

@@ -1,11 +1,13 @@
 #pragma once
-// HttpServer: listeners, plain and TLS, and a coroutine per connection that serves HTTP/1.1 and 1.0 requests one after
-// another from a router: keep-alive, pipelining, Expect, CORS, and limits on time, size and number. Each connection is
-// a net::Session until a handler detaches its stream. A client error is answered (400, 408, 413, 414, 431 ...) and the
-// connection closed gracefully, so that the client can read the answer.
+// HttpServer: listeners, plain and TLS, and connections on which HTTP/1.1 and 1.0 requests are served one after another
+// from a router: keep-alive, pipelining, Expect, CORS, and limits on time, size and number. A connection that waits for
+// its next request has no coroutine. Each connection is a net::Session until a handler detaches its stream. A client
+// error is answered (400, 408, 413, 414, 431 ...) and the connection closed gracefully, so that the client can read the
+// answer.
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +21,9 @@
 #include "net/http/opened_files.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
-#include "runtime/loop/coroutine.h"
+#include "runtime/loop/coroutine_pool.h"
 #include "runtime/loop/log_limit.h"
+#include "runtime/loop/sync.h"
 
 namespace net {
 
@@ -89,12 +92,18 @@ class HttpServer {
     void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Slot slot);
     bool has_reserve();
     void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);
+    // A coroutine's body: closes connections that have been idle for too long, until it is cancelled.
+    void close_idle();
 
     SessionTable& sessions_;
     const HttpRouter& router_;
     std::shared_ptr<const HttpServerOptions> options_;
     std::vector<std::unique_ptr<Listener>> listeners_;
     OpenedFiles opened_files_;
+    runtime::CoroutinePool pool_{"http"};
+    std::list<HttpConnection*> idle_;  // the longest first
+    runtime::Event has_idle_{"an idle connection"};
+    runtime::Task close_idle_;
     base::IndexedList<HttpConnection> connections_;
     size_t in_reserve_ = 0;     // of these
     SpareList reserve_spares_;  // in the reserve, and not serving a request that may use it

@@ -364,8 +364,7 @@ TEST_F(HttpServerTest, TheReserveIsForWhoMayUseIt) {
 
 TEST_F(HttpServerTest, WithoutACoroutineAConnectionIsClosed) {
     start();
-    ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
-    for (int i = 0; i < 100 && server->connections() > 0; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(5)));
+    ASSERT_TRUE(ok(runtime::yield()));
     runtime::limit_coroutines(runtime::coroutine_count());
     for (int i = 0; i < 3; ++i) {
         RawClient client(server->port());
@@ -378,6 +377,33 @@ TEST_F(HttpServerTest, WithoutACoroutineAConnectionIsClosed) {
     EXPECT_EQ(server->counters().refused, 3u);
     EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
     server->stop();
+}
+
+TEST_F(HttpServerTest, BetweenRequestsAConnectionHasNoCoroutine) {
+    options.idle_timeout_ms = 10'000;
+    start();
+    std::vector<std::unique_ptr<RawClient>> clients;
+    const auto ask_each = [&clients] {
+        for (auto& client : clients) client->send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+        for (auto& client : clients) EXPECT_EQ(client->read().status, 200);
+    };
+    const size_t before = runtime::coroutine_count();
+    for (int i = 0; i < 100; ++i) clients.push_back(std::make_unique<RawClient>(server->port()));
+    ask_each();
+    // Some are kept, more for a while.
+    for (int i = 0; i < 500 && runtime::coroutine_count() > before + 20; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(10)));
+    EXPECT_LE(runtime::coroutine_count(), before + 20);
+    ask_each();
+    EXPECT_EQ(server->connections(), 100u);
+    // One goes with half a request, others without any.
+    clients[99]->send("GET /hel");
+    clients.resize(50);
+    ask_each();
+    for (int i = 0; i < 100 && server->connections() > 50; ++i) ASSERT_TRUE(ok(runtime::sleep_ms(5)));
+    EXPECT_EQ(server->connections(), 50u);
+    server->stop_accepting();
+    for (auto& client : clients) EXPECT_TRUE(client->sees_close());
+    EXPECT_EQ(server->connections(), 0u);
 }
 
 TEST_F(HttpServerTest, TooManyFileJobsAreALimitAndNoFault) {
