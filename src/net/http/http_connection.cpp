@@ -20,7 +20,7 @@ namespace {
 // Bytes per read; bytes after a request are kept, so this bounds the memory that pipelining can use.
 constexpr size_t kReadBytes = 16 * 1024;
 constexpr int64_t kLingerMs = 1'000;
-constexpr size_t kLingerBytes = 256 * 1024;
+constexpr size_t kLingerBytes = 2 * 1024 * 1024;  // many clients read no answer after a failed write
 
 // Lets the peer read the last response: closing with unread input would reset the connection and lose it. within_ms:
 // limit for sending what is still in the TLS layer.

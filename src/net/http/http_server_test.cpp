@@ -219,6 +219,25 @@ TEST_F(HttpServerTest, ExpectContinue) {
     EXPECT_EQ(client.read().status, 413);
 }
 
+TEST_F(HttpServerTest, ABodyThatIsTooLargeMayBeSentToItsEnd) {
+    start();
+    const auto deadline = runtime::Deadline::in_ms(5000);
+    auto stream = runtime::connect_tcp("127.0.0.1", server->port(), deadline);
+    ASSERT_TRUE(ok(stream));
+    const auto send = [&](std::string_view text) {
+        return (*stream)->write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, deadline);
+    };
+    EXPECT_TRUE(ok(send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1500000\r\n\r\n")));
+    for (int i = 0; i < 15; ++i) {
+        ASSERT_TRUE(ok(send(std::string(100'000, 'x')))) << "many clients read no answer after a failed write";
+        ASSERT_TRUE(ok(runtime::sleep_ms(5)));
+    }
+    uint8_t answer[100];
+    const auto got = (*stream)->read(answer, deadline);
+    ASSERT_TRUE(ok(got));
+    EXPECT_TRUE(std::string_view(reinterpret_cast<const char*>(answer), *got).starts_with("HTTP/1.1 413"));
+}
+
 TEST_F(HttpServerTest, ClosesTheSilentTheSlowAndTheIdle) {
     start();
     RawClient silent(server->port()), slow(server->port()), slow_body(server->port()), idle(server->port());
