@@ -4,6 +4,7 @@ what is too large and what is too slow. Each is answered with an error or not at
 import os
 import re
 import socket
+import ssl
 import time
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from conftest import Servers
 from lib import http, sockets
 from lib.server import can_connect, default_vhost
-from lib.timing import scaled, wait_until
+from lib.timing import VALGRIND, scaled, wait_until
 
 SECRET = "nobody is to read this"
 LIMIT_MS = 1000
@@ -466,3 +467,48 @@ def test_nothing_of_all_that_is_left(attacked):
         lambda: f"{before} descriptors are open again; those open now are {attacked.open_files()}",
     )
     assert attacked.alive()
+
+
+@pytest.mark.skipif(VALGRIND, reason="it measures processor time")
+def test_a_part_of_a_tls_record_between_requests(servers, certificate):
+    """It costs nothing while the rest does not come, and does not prolong the connection's idle time."""
+    key, cert = certificate
+    server = servers(http=f"idle_timeout 3000; https {{ enabled on; listen 127.0.0.1:HTTPS_PORT; cert {cert}; key {key}; }}")
+    (server.dir / "html" / "a.txt").write_text("a")
+    request = b"GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n"
+    came, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = ssl._create_unverified_context().wrap_bio(came, sent)
+    with sockets.connect("127.0.0.1", server.https_port, scaled(10)) as connection:
+
+        def done(call, *arguments):
+            while True:
+                try:
+                    return call(*arguments)
+                except ssl.SSLWantReadError:
+                    connection.sendall(sent.read())
+                    came.write(connection.recv(1 << 16))
+
+        done(tls.do_handshake)
+        for cut in (1, 5, 20):  # in the head of the record, after it, in what is encrypted
+            tls.write(request)
+            record = sent.read()
+            connection.sendall(record[:cut])
+            before = server.cpu_seconds()
+            time.sleep(0.5)
+            took = server.cpu_seconds() - before
+            assert took < scaled(0.1), f"{cut} bytes of a record: {took} s of processor time in 0.5 s"
+            connection.sendall(record[cut:])
+            answer = done(tls.read, 1 << 16)
+            assert answer.startswith(b"HTTP/1.1 200"), f"{cut} bytes, and then the rest: {answer}"
+        tls.write(request)
+        record = sent.read()
+        began = time.monotonic()
+        for byte in record:
+            try:
+                connection.sendall(bytes([byte]))
+            except OSError:
+                break
+            time.sleep(0.25)
+        took = time.monotonic() - began
+        assert took < scaled(5), f"closed after {took:.1f} s of {len(record) / 4:.1f}; the idle timeout is 3 s"
+    server.wait_log("idle for 3000 ms")

@@ -140,6 +140,7 @@ class Server:
 
             wait_until(ready, 10, lambda: f"the server listens on {left}")
             for look in looks:
+                look.setblocking(False)
                 with contextlib.suppress(OSError):  # it may have refused it already
                     look.shutdown(socket.SHUT_WR)
             # They count for its limits: a test begins when it has closed them.
@@ -255,6 +256,10 @@ class Server:
                 return int(line.split()[1])
         return 0
 
+    def cpu_seconds(self):
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def fds(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
@@ -292,16 +297,16 @@ def can_connect(port):
     return made is not None
 
 
-def was_closed(connection):
-    """Whether the other side has closed it. What comes on it is discarded."""
+def was_closed(look):
+    """Whether the other side has closed that socket, which does not block. What comes on it is discarded."""
     try:
-        while connection.recv(4096, socket.MSG_DONTWAIT):
+        while look.recv(4096):
             pass
-        return True
     except BlockingIOError:
         return False
     except ConnectionResetError:
-        return True
+        pass
+    return True
 
 
 def run_once(*arguments, directory=None, seconds=10, **environment):

@@ -201,10 +201,12 @@ base::Result<ByteStream::TryRead> TlsStream::try_read(std::span<uint8_t> buffer)
         size_t n = 0;
         const int done = SSL_read_ex(ssl_, buffer.data() + total.bytes, buffer.size() - total.bytes, &n);
         total.bytes += n;
+        needs_input_ = false;
         if (done == 1 && !plain_->watch().readable() && !SSL_has_pending(ssl_)) break;  // it would be asked in vain
         if (done == 1) continue;
         const int error = SSL_get_error(ssl_, done);
-        if (error == SSL_ERROR_WANT_READ) break;
+        needs_input_ = error == SSL_ERROR_WANT_READ;
+        if (needs_input_) break;
         if (error == SSL_ERROR_ZERO_RETURN) {
             total.end = total.bytes == 0;  // reported by the next call
             break;
@@ -351,8 +353,9 @@ base::Result<void> TlsStream::finish(Deadline deadline) {
 void TlsStream::park(ParkedHandler& handler) {
     handler_ = &handler;
     plain_->park(*this);
-    // Data that OpenSSL has read ahead causes no edge.
-    if (SSL_has_pending(ssl_)) plain_->watch().post_readable();
+    // Data that OpenSSL has read ahead causes no edge. SSL_has_pending() counts a part of a record, too: a handler that
+    // parks again whenever it finds nothing to read would be called forever.
+    if (SSL_has_pending(ssl_) && !needs_input_) plain_->watch().post_readable();
 }
 
 void TlsStream::unpark() {

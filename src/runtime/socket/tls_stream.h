@@ -72,6 +72,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     bool failed_ = false;
     std::optional<base::Error> late_error_;  // a failure after bytes that were still valid: for the next read
     bool ended_ = false;                     // the socket's end of stream
+    bool needs_input_ = false;               // OpenSSL has at most a part of a record: only more input leads on
     bool wants_write_ = false;
     bool shutdown_wanted_ = false;  // when everything is flushed
 };
