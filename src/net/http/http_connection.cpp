@@ -111,7 +111,7 @@ void HttpConnection::cancel(std::string_view why, CloseReason reason) {
 }
 
 void HttpConnection::close_if_idle() {
-    if (idle_) cancel("the server stops", CloseReason::kServerStop);
+    if (is_idle()) cancel("the server stops", CloseReason::kServerStop);
 }
 
 void HttpConnection::work(const runtime::Task& task) {
@@ -130,9 +130,13 @@ void HttpConnection::wake() {
     server_.pool_.give(*this);
 }
 
+Deadline HttpConnection::idle_until() const {
+    return Deadline::at_us(idle_since_.at_us() + server_.options_->idle_timeout_ms * 1000);
+}
+
 void HttpConnection::close_as_idle() {
     end_idle();
-    cancel(fmt::format("idle for {} ms", options_->idle_timeout_ms), CloseReason::kIdle);
+    cancel(fmt::format("idle for {} ms", server_.options_->idle_timeout_ms), CloseReason::kIdle);
 }
 
 void HttpConnection::finish() {
@@ -196,7 +200,7 @@ base::Result<bool> HttpConnection::take_first_byte() {
     const auto got = TRY(transport_.stream->try_read(buffer));
     if (got.end) return base::fail(Code::kClosed, "closed by the peer");
     if (got.bytes == 0) {
-        if (!idle_) become_idle();
+        if (!is_idle()) become_idle();
         return false;
     }
     end_idle();
@@ -208,16 +212,14 @@ base::Result<bool> HttpConnection::take_first_byte() {
 }
 
 void HttpConnection::become_idle() {
-    idle_ = true;
-    idle_until_ = Deadline::in_ms(options_->idle_timeout_ms);
+    idle_since_ = Deadline::in_ms(0);
     await_request();
     server_.idle_.splice(server_.idle_.end(), place_);
     server_.has_idle_.set();
 }
 
 void HttpConnection::end_idle() {
-    if (idle_) place_.splice(place_.end(), server_.idle_, node_);
-    idle_ = false;
+    if (is_idle()) place_.splice(place_.end(), server_.idle_, node_);
 }
 
 // False: refused or closed, already handled.

@@ -29,7 +29,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     // While no coroutine serves it. Destroys it.
     void finish();
     // While it is idle, which is while it waits for its next request.
-    runtime::Deadline idle_until() const { return idle_until_; }
+    runtime::Deadline idle_until() const;
     void close_as_idle();
     // For a connection beyond max_connections, which counts for no limit; see HttpServerOptions::reserve.
     void enter_reserve();
@@ -54,6 +54,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     base::Result<http::RequestParser::Step> next_step(runtime::Deadline deadline);
     // False: it has not come yet.
     base::Result<bool> take_first_byte();
+    bool is_idle() const { return place_.empty(); }
     void become_idle();
     void end_idle();
     base::Result<bool> read_head(runtime::Deadline deadline);
@@ -84,10 +85,9 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     std::string last_target_;
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
-    std::list<HttpConnection*> place_;  // one node, which is in the server's list while the connection is idle
+    std::list<HttpConnection*> place_;  // one node: it is in the server's list while the connection is idle
     const std::list<HttpConnection*>::iterator node_;
-    runtime::Deadline idle_until_ = runtime::Deadline::never();
-    bool idle_ = false;
+    runtime::Deadline idle_since_ = runtime::Deadline::never();
     bool parked_ = false;  // the stream; no coroutine serves it, nor will before there is input
     bool in_reserve_ = false;
     bool late_;  // it was accepted after the server had stopped accepting new clients

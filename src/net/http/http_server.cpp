@@ -17,6 +17,7 @@ HttpServer::~HttpServer() { stop(); }
 void HttpServer::set_options(HttpServerOptions options) {
     options_ = std::make_shared<HttpServerOptions>(std::move(options));
     opened_files_.set_limit(options_->opened_files);
+    new_options_.pulse();
 }
 
 base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, const TlsPair* tls,
@@ -71,8 +72,6 @@ void HttpServer::refuse(std::unique_ptr<runtime::ByteStream> stream, const Liste
     }));
 }
 
-// They are in the order of their deadlines, unless a reload has changed the timeout meanwhile: those that wait behind
-// one with the older, longer one are closed with it.
 void HttpServer::close_idle() {
     while (!runtime::cancelled()) {
         if (idle_.empty()) {
@@ -81,7 +80,7 @@ void HttpServer::close_idle() {
         } else if (HttpConnection& longest = *idle_.front(); longest.idle_until().passed()) {
             longest.close_as_idle();
         } else {
-            (void)runtime::sleep_until(longest.idle_until());
+            (void)new_options_.wait_next(longest.idle_until());
         }
     }
 }

@@ -64,7 +64,7 @@ class HttpServer {
     base::Result<void> listen(const runtime::SocketAddress& address, const TlsPair* tls = nullptr,
                               const HttpRouter* router = nullptr);
     uint16_t port(size_t listener = 0) const;
-    // For requests that arrive from now on.
+    // For requests that arrive from now on; the idle timeout for connections that are idle, too.
     void set_options(HttpServerOptions options);
 
     // Accepts no new clients. Listeners stay open only where a route has clients that open new connections
@@ -103,6 +103,7 @@ class HttpServer {
     runtime::CoroutinePool pool_{"http"};
     std::list<HttpConnection*> idle_;  // the longest first
     runtime::Event has_idle_{"an idle connection"};
+    runtime::Event new_options_{"the end of an idle connection's time"};
     runtime::Task close_idle_;
     base::IndexedList<HttpConnection> connections_;
     size_t in_reserve_ = 0;     // of these

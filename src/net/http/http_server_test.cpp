@@ -398,6 +398,18 @@ TEST_F(HttpServerTest, WithoutACoroutineAConnectionIsClosed) {
     server->stop();
 }
 
+TEST_F(HttpServerTest, AShorterIdleTimeoutIsForIdleConnectionsToo) {
+    options.idle_timeout_ms = 60'000;
+    start();
+    RawClient idle(server->port());
+    idle.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(idle.read().status, 200);
+    ASSERT_TRUE(ok(runtime::sleep_ms(20)));
+    options.idle_timeout_ms = 100;
+    server->set_options(options);
+    EXPECT_TRUE(idle.sees_close());
+}
+
 TEST_F(HttpServerTest, BetweenRequestsAConnectionHasNoCoroutine) {
     options.idle_timeout_ms = 10'000;
     start();
