@@ -244,12 +244,13 @@ base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<v
 #ifdef SRS_SANITIZER
     stack_bytes *= 4;  // the sanitizer's frames are that much larger; it is only address space
 #endif
-    if (state.count + 1 >= state.max_count) {  // including the first one, as in coroutine_count()
-        errno = EAGAIN;
+    errno = EAGAIN;
+    if (state.count + 1 < state.max_count)  // including the first one, as in coroutine_count()
+        coroutine->thread = st_thread_create(first_frame, coroutine.get(), 0, static_cast<int>(stack_bytes));
+    if (!coroutine->thread) {
+        base::log::write(base::log::Level::kError, "no memory for a coroutine's stack", errno);
         return {};
     }
-    coroutine->thread = st_thread_create(first_frame, coroutine.get(), 0, static_cast<int>(stack_bytes));
-    if (!coroutine->thread) return {};
     coroutine->stack = &take_stack(coroutine->thread, stack_bytes);
     coroutine->stack_low = coroutine->stack->low;
     coroutine->stack_top = coroutine->stack->top;
@@ -346,9 +347,7 @@ void Task::cancel_and_join() {
 }
 
 Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions options) {
-    auto coroutine = detail::start_coroutine(std::move(name), std::move(body), options.stack_bytes);
-    if (!coroutine) base::log::write(base::log::Level::kError, "no memory for a coroutine's stack", errno);
-    return Task(std::move(coroutine));
+    return Task(detail::start_coroutine(std::move(name), std::move(body), options.stack_bytes));
 }
 
 base::Result<void> sleep_until(Deadline deadline) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "runtime/loop/coroutine_state.h"
 
 namespace runtime {
@@ -35,7 +34,6 @@ bool CoroutinePool::call() {
     if (idle_.empty()) {
         called_ = detail::start_coroutine(
             name_, [this] { run(); }, SpawnOptions().stack_bytes);
-        if (!called_) base::log::write(base::log::Level::kError, "no memory for a coroutine's stack", errno);
         return static_cast<bool>(called_);
     }
     called_ = std::move(idle_.back());

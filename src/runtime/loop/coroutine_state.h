@@ -106,7 +106,7 @@ class NoYield {
     ~NoYield();
 };
 
-// A coroutine without a Task.
+// A coroutine without a Task. Null: there is no memory for its stack, which is logged.
 base::Ref<Coroutine> start_coroutine(std::string name, std::move_only_function<void()> body, size_t stack_bytes);
 void join_uncancelled(Coroutine& coroutine);
 
