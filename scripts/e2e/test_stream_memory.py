@@ -314,7 +314,9 @@ def test_all_streams_together(servers):
             wait_until(lambda: metric(server, "srs_stream_memory_all_bytes") <= 40 * MB, 2, "there is room again")
         assert metric(server, "srs_stream_memory_all_limit_bytes") == 40 * MB
 
-        gops = lambda: {name: stream["memory"]["gop"] for name, stream in api.streams(server).items()}
+        def gops():
+            return {name: stream["memory"]["gop"] for name, stream in api.streams(server).items()}
+
         # Its GOP may have just begun.
         wait_until(lambda: gops()["beside"] > 10_000, 5, lambda: f"the smallest stream keeps its GOP cache: {gops()}")
         kept = gops()
