@@ -1,15 +1,12 @@
 #include "protocol/redis/command.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
+#include "base/text.h"
 
 namespace redis {
 
 void append_command(std::string& out, std::initializer_list<std::string_view> words) {
-    fmt::format_to(std::back_inserter(out), "*{}\r\n", words.size());
-    for (const std::string_view word : words)
-        fmt::format_to(std::back_inserter(out), "${}\r\n{}\r\n", word.size(), word);
+    base::append_format(out, "*{}\r\n", words.size());
+    for (const std::string_view word : words) base::append_format(out, "${}\r\n{}\r\n", word.size(), word);
 }
 
 std::string command(std::initializer_list<std::string_view> words) {

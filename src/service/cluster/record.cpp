@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "protocol/rtmp/url.h"
 
 namespace service::cluster {
@@ -20,7 +21,7 @@ namespace {
 void append_part(std::string& key, std::string_view part) {
     for (const char c : part) {
         if (c == '/' || c == '%')
-            fmt::format_to(std::back_inserter(key), "%{:02X}", static_cast<unsigned char>(c));
+            base::append_format(key, "%{:02X}", static_cast<unsigned char>(c));
         else
             key += c;
     }
