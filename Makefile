@@ -29,7 +29,9 @@ $(CONFIG): configure $(wildcard scripts/configure/*.sh)
 
 comma := ,
 CXX = $(CONFIG_CXX)
-CXXFLAGS := -std=c++23 -g -fno-omit-frame-pointer -fstack-clash-protection -Wall -Wextra -Werror -pthread
+# Functions and lines. Types and variables are a seventh of the compiler's time (doc/decisions/001): --extra-flags=-g.
+DEBUG_INFO := $(if $(filter on,$(CONFIG_DEBUG)),-g,-g1)
+CXXFLAGS := -std=c++23 $(DEBUG_INFO) -fno-omit-frame-pointer -fstack-clash-protection -Wall -Wextra -Werror -pthread
 # Five warnings of g++ 12 are wrong too often: it takes the unused half of std::expected, behind every TRY, for a value
 # used uninitialised or freed, and loses count when vectors and strings grow. The sanitizer build sees what they would.
 ifeq ($(CONFIG_COMPILER),gcc)
@@ -47,12 +49,10 @@ ifeq ($(CONFIG_DEBUG),on)
 OPTIMISE := -O0
 CPPFLAGS += -DSRS_DEBUG
 endif
-# What a tool tells has functions and lines: -g1; what a debugger shows beside them is a third of the compiler's time. -Og
-# and not -O1, for which g++ 12 takes up to seven times as long under the sanitizers, to track variables. For clang -O0,
-# which takes half of its -Og (doc/decisions/141).
+# -Og and not -O1, for which g++ 12 takes up to seven times as long under the sanitizers. For clang -O0, which takes half of
+# its -Og (doc/decisions/141).
 TOOLS := $(firstword $(filter on,$(CONFIG_SANITIZER) $(CONFIG_GCOV) $(CONFIG_GPROF)))
 ifeq ($(TOOLS)-$(CONFIG_DEBUG),on-off)
-CXXFLAGS += -g1
 OPTIMISE := $(if $(filter on-off,$(CONFIG_GPROF)-$(CONFIG_GCOV)),-O2,$(if $(filter clang,$(CONFIG_COMPILER)),-O0,-Og))
 endif
 # What these three find, an access through a null, wild or freed pointer, the address sanitizer finds too; they are a sixth of
@@ -85,7 +85,7 @@ endif
 CXXFLAGS += $(OPTIMISE) $(SANITIZE) $(CONFIG_SPEED_FLAGS) $(CONFIG_EXTRA_FLAGS)
 LDFLAGS += $(SANITIZE) $(CONFIG_EXTRA_FLAGS)
 # What only tests run need not be fast: half of the compiler's time for them.
-TEST_FLAGS := $(if $(filter on,$(CONFIG_DEBUG)),,-O0 -g1)
+TEST_FLAGS := -O0
 # CLI11 does not compile without exceptions; nothing else may have them (doc/decisions/040).
 WITH_EXCEPTIONS := src/server/command_line.cpp research/bench/command_line.cpp
 

@@ -64,20 +64,18 @@ linker_check() {
     linker_flag=
 }
 
-# What makes g++ faster and changes nothing in the code, a tenth of the time each: its garbage collector runs less often
-# where there is memory for it; "location views", which gdb skips, are left out of the debug information; and values of
-# variables that lie in no place of their own are not tracked (--extra-flags=-fvar-tracking-assignments does).
+# What makes g++ faster and changes nothing in the code: its garbage collector runs less often where there is memory for
+# it, a tenth of the time.
 # Clang instantiates the templates of what is precompiled once, and not in each source that includes it.
 speed_check() {
     if [ $compiler_kind = clang ]; then
         speed_flags=-fpch-instantiate-templates
         return
     fi
-    speed_flags="-gno-variable-location-views -fno-var-tracking-assignments"
+    speed_flags=
     speed_memory_kb=$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo 2>/dev/null)
-    if [ "${speed_memory_kb:-0}" -gt $((opt_jobs * 3000000)) ]; then
-        speed_flags="$speed_flags --param=ggc-min-expand=400 --param=ggc-min-heapsize=400000"
-    fi
+    [ "${speed_memory_kb:-0}" -gt $((opt_jobs * 3000000)) ] || return 0
+    speed_flags="--param=ggc-min-expand=400 --param=ggc-min-heapsize=400000"
     feature_flags="-Werror $speed_flags"
     feature "flags that make the compiler faster" compiler "" "" "" 'std::puts("");'
     feature_flags=
