@@ -250,19 +250,28 @@ $(build_facts).cpp: FORCE
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(build_facts).o: flags_of_kind = -fno-exceptions
 
-# What nearly every source includes is compiled once, with the flags of those that use it: what tests includes GoogleTest.
+# What nearly every source includes is compiled once, with the flags of those that use it: what tests includes GoogleTest. The
+# sources of services, and of server/, have more headers in common.
 part_objects := $(patsubst %,$(OBJDIR)/%.o,$(filter-out $(test_batches),$(batches))) $(call object,$(filter-out $(batched) $(tests) $(WITH_EXCEPTIONS),$(sources)))
 test_objects := $(patsubst %,$(OBJDIR)/%.o,$(test_batches)) $(call object,$(filter-out $(batched),$(tests)))
-$(OBJDIR)/parts.h.gch: src/base/precompiled.h
-$(OBJDIR)/tests.h.gch: src/base/precompiled_testing.h
+of_services := $(addprefix $(OBJDIR)/src/,service/% server/%)
+header.parts := src/base/precompiled.h
+header.tests := src/base/precompiled_testing.h
+header.services := src/service/precompiled.h
+header.service_tests := src/service/precompiled_testing.h
 $(OBJDIR)/%.h.gch: $(OBJDIR)/flags
-	$(call say,CXX,$(filter %.h,$^))
-	$(Q)$(COMPILE) -fno-exceptions $(if $(filter tests,$*),$(TEST_FLAGS)) -x c++-header -o $@ $(filter %.h,$^)
-$(part_objects): $(OBJDIR)/parts.h.gch
-$(test_objects): $(OBJDIR)/tests.h.gch
-$(part_objects): flags_of_kind = -fno-exceptions -Winvalid-pch -include $(OBJDIR)/parts.h
-$(test_objects): flags_of_kind = $(flags_of_tests)
-flags_of_tests = -fno-exceptions -Winvalid-pch -include $(OBJDIR)/tests.h $(TEST_FLAGS)
+	$(call say,CXX,$(header.$*))
+	$(Q)$(COMPILE) -fno-exceptions $(if $(findstring tests,$*),$(TEST_FLAGS)) -MMD -MP -MF $@.d -MT $@ -x c++-header -o $@ $(header.$*)
+# Objects $(1) of kind $(2), with flags $(3) of the kind.
+define precompiled
+$(OBJDIR)/$(2).h.gch: $(header.$(2))
+$(1): $(OBJDIR)/$(2).h.gch
+$(1): flags_of_kind = -fno-exceptions -Winvalid-pch -include $(OBJDIR)/$(2).h $(3)
+endef
+$(eval $(call precompiled,$(filter-out $(of_services),$(part_objects)),parts))
+$(eval $(call precompiled,$(filter $(of_services),$(part_objects)),services))
+$(eval $(call precompiled,$(filter-out $(of_services),$(test_objects) $(test_objects:.o=.syntax)),tests,$(TEST_FLAGS)))
+$(eval $(call precompiled,$(filter $(of_services),$(test_objects) $(test_objects:.o=.syntax)),service_tests,$(TEST_FLAGS)))
 $(call object,$(WITH_EXCEPTIONS)): flags_of_kind = -fexceptions
 
 define compile
@@ -348,9 +357,9 @@ endif
 
 # What the compiler says of the tests, without generating code: for .ci/run, whose unit tests are compiled by clang.
 unit-syntax: $(patsubst %,$(OBJDIR)/%.syntax,$(test_batches))
-$(OBJDIR)/%.syntax: $(OBJDIR)/%.cpp $(OBJDIR)/tests.h.gch
+$(OBJDIR)/%.syntax: $(OBJDIR)/%.cpp
 	$(call say,CHECK,$*)
-	$(Q)$(COMPILE) $(flags_of_tests) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
+	$(Q)$(COMPILE) $(flags_of_kind) -MMD -MP -MF $@.d -MT $@ -fsyntax-only $< && touch $@
 
 # Prints the chosen programs, for scripts/test.
 unit-list:
@@ -408,4 +417,5 @@ endif
 FUZZ_CXX ?= clang++-19
 
 -include $(patsubst %,$(OBJDIR)/%.syntax.d,$(test_batches))
+-include $(wildcard $(OBJDIR)/*.h.gch.d)
 -include $(patsubst %.o,%.d,$(part_objects) $(test_objects) $(call object,$(WITH_EXCEPTIONS)) $(build_facts).o)

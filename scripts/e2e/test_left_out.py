@@ -45,7 +45,7 @@ class LeftOut:
     def __init__(self, service):
         self.tree = OBJS / "builds" / f"without-{service}"
         builds.copy_without([service], self.tree)
-        shutil.copytree(OBJS / "obj", self.tree / "objs/obj", copy_function=link_or_copy, ignore=shutil.ignore_patterns("tests-*", "tests.h*", "research"))
+        shutil.copytree(OBJS / "obj", self.tree / "objs/obj", copy_function=link_or_copy, ignore=shutil.ignore_patterns("tests-*", "*tests.h*", "research"))
         shutil.copytree(OBJS / "lib", self.tree / "objs/lib", symlinks=True)
         for name in ("config.mk", "link-flags"):
             shutil.copy2(OBJS / name, self.tree / "objs" / name)

@@ -1,0 +1,5 @@
+// The same for tests.
+
+#include <gtest/gtest.h>
+
+#include "service/precompiled.h"
