@@ -24,7 +24,7 @@ NAMES = {"h264": "H.264", "aac": "AAC", "opus": "Opus"}
 BARE = ("-bsf:v", "h264_mp4toannexb,filter_units=remove_types=7-9", "-bsf:a", "aac_adtstoasc")
 DOC = ROOT / "doc/rtsp.md"
 MARKS = ("<!-- written by scripts/e2e/test_matrix.py -->\n", "<!-- end -->\n")
-TRANSPORTS = {"RTSP over TCP": ("-rtsp_transport", "tcp"), "RTSP by UDP": ("-rtsp_transport", "udp")}
+TRANSPORTS = {"RTSP over TCP": ffmpeg.RTSP_TRANSPORTS["tcp"], "RTSP by UDP": ffmpeg.RTSP_TRANSPORTS["udp"]}
 
 
 class Track:

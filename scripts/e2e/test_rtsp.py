@@ -280,7 +280,7 @@ def test_programs_play_by_udp(udp_stream, udp_server, tool, tmp_path):
     words = f"rtspsrc location={address} protocols=udp ! rtph264depay ! h264parse ! video/x-h264,stream-format=byte-stream"
     # By UDP rtspsrc does not end when its pads do.
     gst = tool(["gst-launch-1.0", "-q", *f"{words} ! filesink buffer-mode=unbuffered location={out}".split()])
-    words = ["-rtsp_transport", "udp", "-i", address, "-t", "3", "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5"]
+    words = [*ffmpeg.RTSP_TRANSPORTS["udp"], "-i", address, "-t", "3", "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5"]
     tool(ffmpeg.command9(*words, sums)).finish(20)
     wait_until(lambda: out.stat().st_size > 50_000, 20, lambda: f"GStreamer should play by UDP; {gst.text()}")
     gst.kill()

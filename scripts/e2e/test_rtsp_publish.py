@@ -103,7 +103,7 @@ def test_ffmpeg_publishes(server, tool, name):
     """The codecs arrive as they are; decoded without a complaint."""
     transport, words, codecs = SOURCES[name]
     source = ["-re", "-stream_loop", "-1", "-i", media.plain()]
-    tool(ffmpeg.command9(*source, *words, "-f", "rtsp", "-rtsp_transport", transport, rtsp.url(server, f"live/{name}")))
+    tool(ffmpeg.command9(*source, *words, "-f", "rtsp", *ffmpeg.RTSP_TRANSPORTS[transport], rtsp.url(server, f"live/{name}")))
     api.wait_stream(server, name, lambda stream: stream["frames"] > 60, seconds=20)
     words = ["-rtsp_transport", "tcp", "-i", rtsp.url(server, f"live/{name}")]
     probe = subprocess.run(

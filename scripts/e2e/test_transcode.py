@@ -7,8 +7,7 @@ import subprocess
 
 from aiortc.mediastreams import MediaStreamError
 
-from lib import api, media, rtc, rtc_aiortc
-from lib.ffmpeg import command
+from lib import api, ffmpeg, media, rtc, rtc_aiortc
 from lib.timing import scaled
 from test_rtsp import port_pair
 
@@ -28,8 +27,8 @@ def urls(server, name):
         "HTTP-FLV": [server.http_url(f"live/{name}.flv")],
         "MPEG-TS": [server.http_url(f"live/{name}.ts")],
         "HLS": [server.http_url(f"live/{name}.m3u8")],
-        "RTSP over TCP": ["-rtsp_transport", "tcp", rtsp],
-        "RTSP by UDP": ["-rtsp_transport", "udp", rtsp],
+        "RTSP over TCP": [*ffmpeg.RTSP_TRANSPORTS["tcp"], rtsp],
+        "RTSP by UDP": [*ffmpeg.RTSP_TRANSPORTS["udp"], rtsp],
     }
 
 
@@ -84,7 +83,7 @@ async def play_whep(server, name, size):
 def test_two_sizes_by_every_protocol(servers, tool):
     engines = " ".join(ENGINE % (name, *size) for name, size in SIZES.items())
     server = servers(**rtc.options(top=TOP % port_pair()[0], vhost=VHOST % engines))
-    tool(command("-re", "-stream_loop", -1, "-i", media.with_b_frames(), "-c", "copy", "-f", "flv", server.rtmp_url("live/avatar")))
+    tool(ffmpeg.command("-re", "-stream_loop", -1, "-i", media.with_b_frames(), "-c", "copy", "-f", "flv", server.rtmp_url("live/avatar")))
     for name in SIZES:
         api.wait_stream(server, f"avatar_{name}", lambda stream: stream["video_frames"] > 30, 30)
     players = {

@@ -4,7 +4,15 @@ imageio-ffmpeg."""
 import subprocess
 from typing import NamedTuple
 
+from . import ports
 from .timing import scaled
+
+
+# How FFmpeg talks RTSP. By UDP it would take any port from 5000 on, also one that a server was about to listen on.
+RTSP_TRANSPORTS = {
+    "tcp": ("-rtsp_transport", "tcp"),
+    "udp": ("-rtsp_transport", "udp", "-min_port", str(ports.END), "-max_port", "65000"),
+}
 
 
 def command(*arguments):

@@ -7,6 +7,9 @@ import random
 import socket
 import tempfile
 
+# Below the range that the kernel gives to clients.
+BEGIN, END = 12_000, 32_000
+
 _held = {}
 
 
@@ -18,9 +21,11 @@ def _reserve(port):
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            with socket.socket(type=kind) as probe:
+                if kind == socket.SOCK_STREAM:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
     except OSError:
         os.close(handle)
         return False
@@ -29,10 +34,10 @@ def _reserve(port):
 
 
 def take(count=1):
-    """Free ports, below the range that the kernel gives to clients. Held until release()."""
+    """Ports that are free, of TCP and of UDP. Held until release()."""
     ports = []
     for _ in range(2000):
-        port = random.randrange(12000, 32000)
+        port = random.randrange(BEGIN, END)
         if port not in _held and _reserve(port):
             ports.append(port)
             if len(ports) == count:
