@@ -21,11 +21,11 @@ API = api.CONF % ""
 EXPORTER = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"
 # Writes its arguments, its descriptors and its environment to a file, and runs until it is told to end.
 FAKE = """#!/bin/sh
+trap 'TRAP' TERM
 echo run
 { echo "pid=$$"; for word in "$0" "$@"; do echo "arg=$word"; done
   echo "files=$(ls -l /proc/$$/fd | sed -n 's/.* -> //p' | tr '\\n' ' ')"; env | sed 's/^/env=/'; } > DIR/part.$$
 mv DIR/part.$$ DIR/run.$$
-trap 'TRAP' TERM
 while true; do sleep 1000 & echo "child=$!" > DIR/child.$$; wait; done
 """
 
