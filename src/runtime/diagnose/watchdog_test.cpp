@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <ctime>
 #include <thread>
 
@@ -15,8 +14,9 @@ namespace {
 
 using testing::ok;
 
-// Spins until another thread has seen it use that much CPU time. It calls nothing meanwhile: a sample in the
-// sanitizer's clock_gettime, which keeps no frame pointer, may lose the callers.
+// Spins until another thread has seen it use that much CPU time. It calls nothing meanwhile, not even the load() of a
+// std::atomic, which is a function where tests are not optimised: a sample before a function has set its frame pointer,
+// or in the sanitizer's clock_gettime, which keeps none, loses a caller.
 __attribute__((noinline, noclone)) void planted_busy_function(int64_t ms) {
     clockid_t clock{};
     ASSERT_EQ(pthread_getcpuclockid(pthread_self(), &clock), 0);
@@ -26,13 +26,13 @@ __attribute__((noinline, noclone)) void planted_busy_function(int64_t ms) {
         return used.tv_sec * 1'000'000LL + used.tv_nsec / 1000;
     };
     const int64_t end_us = used_us() + ms * 1000;
-    std::atomic<bool> is_over{false};
+    bool is_over = false;
     std::thread watcher([&] {
         while (used_us() < end_us) usleep(500);
-        is_over.store(true, std::memory_order_relaxed);
+        __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
     });
     volatile uint64_t sum = 0;
-    while (!is_over.load(std::memory_order_relaxed)) sum = sum + 1;
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) sum = sum + 1;
     watcher.join();
 }
 
