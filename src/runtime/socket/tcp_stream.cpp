@@ -45,19 +45,6 @@ std::unexpected<base::Error> io_error(const char* what, int error) {
     return std::unexpected(base::Error(base::Code::kClosed, failed.error().text(), error));
 }
 
-// While it lives the kernel sends full packets only. Without it an acknowledgement that comes between two pieces of a
-// sendfile(), which are of 64 kB, has the kernel send the short rest of the first one, as TCP_NODELAY demands.
-class Corked {
-  public:
-    explicit Corked(int fd) : fd_(fd) { set(1); }
-    ~Corked() { set(0); }
-    Corked(const Corked&) = delete;
-
-  private:
-    void set(int on) { setsockopt(fd_, IPPROTO_TCP, TCP_CORK, &on, sizeof on); }
-    const int fd_;
-};
-
 size_t total(std::span<const iovec> parts) {
     size_t bytes = 0;
     for (const auto& part : parts) bytes += part.iov_len;
@@ -152,7 +139,6 @@ base::Result<size_t> TcpStream::send_parts(std::span<const iovec> parts, int fla
 
 base::Result<size_t> TcpStream::try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) {
     size_t sent = 0;
-    const Corked corked(watch_.fd());
     if (!head.empty()) {
         const iovec part{const_cast<uint8_t*>(head.data()), head.size()};
         sent = TRY(send_parts(std::span(&part, 1), MSG_MORE));
