@@ -17,6 +17,12 @@ std::string_view take_segment(std::string_view& path) {
     return segment;
 }
 
+// With what each path begins that the pattern matches: "/api/v1/streams" of "/api/v1/streams/{id}".
+std::string_view literal_start(std::string_view pattern) {
+    const std::string_view start = pattern.substr(0, pattern.find_first_of("{*"));
+    return start.substr(0, start.size() - (start.ends_with('/') ? 1 : 0));
+}
+
 // One character per segment: a literal sorts before a named segment, that before the pattern's end, that before a
 // wildcard.
 std::string rank(const HttpRoute& route) {
@@ -67,12 +73,15 @@ bool serves(const HttpRoute& route, http::Method method) {
 void HttpRouter::add(HttpRoute route) {
     auto position = std::upper_bound(routes_.begin(), routes_.end(), route,
                                      [](const HttpRoute& a, const HttpRoute& b) { return rank(a) < rank(b); });
+    starts_.emplace(starts_.begin() + (position - routes_.begin()), literal_start(route.pattern));
     routes_.insert(position, std::move(route));
 }
 
 HttpRouter::Match HttpRouter::match(http::Method method, std::string_view path) const {
     Match result;
-    for (const HttpRoute& route : routes_) {
+    for (size_t i = 0; i < routes_.size(); ++i) {
+        if (!path.starts_with(starts_[i])) continue;
+        const HttpRoute& route = routes_[i];
         auto captures = match_pattern(route.pattern, path);
         if (!captures) continue;
         for (http::Method m : route.methods)

@@ -46,7 +46,8 @@ class HttpRouter {
     Match match(http::Method method, std::string_view path) const;
 
   private:
-    std::vector<HttpRoute> routes_;  // by specificity, the most specific first
+    std::vector<HttpRoute> routes_;    // by specificity, the most specific first
+    std::vector<std::string> starts_;  // of each route: what its paths begin with, as most paths do not
 };
 
 // "GET, HEAD, POST, OPTIONS": for Allow.

@@ -24,6 +24,7 @@ HttpRouter make_router() {
     add(Method::kGet, "/api/v1/streams/all");
     add(Method::kPost, "/rtc/v1/whip");
     add(Method::kGet, "/console/*");
+    add(Method::kGet, "/players/");
     return router;
 }
 
@@ -47,6 +48,8 @@ TEST(HttpRouter, FindsTheMostSpecificFirst) {
         {Method::kPut, "/rtc/v1/whip", "", "POST, GET, HEAD, OPTIONS"},
         {Method::kGet, "/console/a/b", "/console/* /*", "GET, HEAD, OPTIONS"},
         {Method::kGet, "/console", "/console/* /*", "GET, HEAD, OPTIONS"},
+        {Method::kGet, "/consoles", "/*", "GET, HEAD, OPTIONS"},
+        {Method::kGet, "/players", "/players/ /*", "GET, HEAD, OPTIONS"},
     };
     for (auto& row : table) {
         auto match = router.match(row.method, row.path);
