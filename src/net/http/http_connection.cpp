@@ -63,7 +63,6 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
       router_(router),
       tls_(std::move(tls)),
       options_(server.options_),
-      parser_(options_->limits),
       id_(runtime::new_context_id()),
       peer_ip_(stream->peer_ip()),
       first_deadline_(Deadline::in_ms(options_->request_timeout_ms)),
@@ -172,11 +171,11 @@ HttpConnection::Next HttpConnection::end(std::string why, CloseReason reason) {
 }
 
 // Feeds the bytes at hand, and reads when there are none. RequestStep::kNeedMore: the peer closed its side.
-base::Result<RequestStep> HttpConnection::next_step(Deadline deadline) {
+base::Result<RequestStep> HttpConnection::next_step(http::RequestParser& parser, Deadline deadline) {
     auto& unread = transport_.unread;
     size_t used = 0;
     // A request without a body is complete without another byte.
-    RequestStep step = parser_.feed(unread, used);
+    RequestStep step = parser.feed(unread, used);
     unread.erase(unread.begin(), unread.begin() + static_cast<ptrdiff_t>(used));
     while (step == RequestStep::kNeedMore) {
         CHECK(unread.empty());
@@ -184,7 +183,7 @@ base::Result<RequestStep> HttpConnection::next_step(Deadline deadline) {
         size_t n = TRY(transport_.stream->read(buffer, deadline));
         if (n == 0) return RequestStep::kNeedMore;
         transport_.received_bytes += n;
-        step = parser_.feed(buffer.first(n), used);
+        step = parser.feed(buffer.first(n), used);
         unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
     }
     if (unread.empty()) base::shrink(unread);
@@ -223,11 +222,11 @@ void HttpConnection::end_idle() {
 }
 
 // False: refused or closed, already handled.
-base::Result<bool> HttpConnection::read_head(Deadline deadline) {
-    auto step = next_step(deadline);
+base::Result<bool> HttpConnection::read_head(http::RequestParser& parser, Deadline deadline) {
+    auto step = next_step(parser, deadline);
     if (!step) {
         if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
-        if (parser_.started()) {
+        if (parser.started()) {
             refuse_request(408, fmt::format("the head was not complete within {} ms", options_->request_timeout_ms));
         } else {
             end(fmt::format("no request within {} ms", options_->request_timeout_ms), CloseReason::kPeerTimeout);
@@ -235,36 +234,36 @@ base::Result<bool> HttpConnection::read_head(Deadline deadline) {
         return false;
     }
     if (*step == RequestStep::kNeedMore) {
-        end(parser_.started() ? "closed by the peer in the middle of a request" : "closed by the peer",
+        end(parser.started() ? "closed by the peer in the middle of a request" : "closed by the peer",
             CloseReason::kPeerClosed);
         return false;
     }
     if (*step == RequestStep::kError) {
-        refuse_request(parser_.error_status(), parser_.error_text());
+        refuse_request(parser.error_status(), parser.error_text());
         return false;
     }
     return true;
 }
 
-base::Result<bool> HttpConnection::read_body(size_t limit_bytes) {
-    if (!parser_.accept_body(limit_bytes)) {
-        refuse_request(parser_.error_status(), parser_.error_text());
+base::Result<bool> HttpConnection::read_body(http::RequestParser& parser, size_t limit_bytes) {
+    if (!parser.accept_body(limit_bytes)) {
+        refuse_request(parser.error_status(), parser.error_text());
         return false;
     }
     Deadline deadline = Deadline::in_ms(options_->body_timeout_ms);
-    if (parser_.request().expects_continue && transport_.unread.empty()) {
+    if (parser.request().expects_continue && transport_.unread.empty()) {
         static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
         TRY(transport_.stream->write(std::span(reinterpret_cast<const uint8_t*>(kContinue.data()), kContinue.size()),
                                      deadline));
     }
-    auto step = next_step(deadline);
+    auto step = next_step(parser, deadline);
     if (!step) {
         if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
         refuse_request(408, fmt::format("the body was not complete within {} ms", options_->body_timeout_ms));
         return false;
     }
     if (*step == RequestStep::kError) {
-        refuse_request(parser_.error_status(), parser_.error_text());
+        refuse_request(parser.error_status(), parser.error_text());
         return false;
     }
     if (*step == RequestStep::kNeedMore) end("closed by the peer in the middle of a request", CloseReason::kPeerClosed);
@@ -273,28 +272,27 @@ base::Result<bool> HttpConnection::read_body(size_t limit_bytes) {
 
 HttpConnection::Next HttpConnection::serve_one() {
     options_ = server_.options_;
-    parser_.set_limits(options_->limits);
-    parser_.reset();
     auto has_first_byte = take_first_byte();
     if (!has_first_byte) return end(has_first_byte.error());
     if (!*has_first_byte) return Next::kRest;
-    auto head = read_head(served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
+    http::RequestParser parser(options_->limits);
+    auto head = read_head(parser, served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
     if (!head) return end(head.error());
     if (!*head) return Next::kClose;
-    if (in_reserve_ && !may_be_served()) {
+    if (in_reserve_ && !may_be_served(parser.request())) {
         refuse_request(503, "the server is full");
         return Next::kClose;
     }
     leave_list();
-    HttpRouter::Match match = router_.match(parser_.request().method, parser_.request().path);
+    HttpRouter::Match match = router_.match(parser.request().method, parser.request().path);
     size_t body_limit = options_->limits.body_bytes;
     if (!match.candidates.empty()) body_limit = match.candidates[0].route->body_limit_bytes;
-    auto body = read_body(body_limit);
+    auto body = read_body(parser, body_limit);
     if (!body) return end(body.error());
     if (!*body) return Next::kClose;
 
     HttpRequest request;
-    request.message = std::move(parser_.request());
+    request.message = std::move(parser.request());
     request.peer_ip = client_ip(peer_ip_, request.message.headers, options_->trusted_proxies);
     request.tls = tls_ != nullptr;
     request.session_id = id_;
@@ -314,14 +312,13 @@ HttpConnection::Next HttpConnection::serve_one() {
 
 // For a connection of the reserve: whether the request may use it. If the server is not full any more, it becomes a
 // regular connection.
-bool HttpConnection::may_be_served() {
+bool HttpConnection::may_be_served(const http::Request& message) {
     if (!server_.sessions_.admission().is_full()) {
         leave_reserve();
         static_cast<HttpSession&>(*transport_.session).becomes_connection();
         return true;
     }
     if (!options_->may_use_reserve) return true;
-    const http::Request& message = parser_.request();
     return options_->may_use_reserve(message, client_ip(peer_ip_, message.headers, options_->trusted_proxies));
 }
 

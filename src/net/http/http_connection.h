@@ -51,14 +51,14 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     base::Result<void> handshake();
     // Reads, routes and answers one request.
     Next serve_one();
-    base::Result<http::RequestParser::Step> next_step(runtime::Deadline deadline);
+    base::Result<http::RequestParser::Step> next_step(http::RequestParser& parser, runtime::Deadline deadline);
     // False: it has not come yet.
     base::Result<bool> take_first_byte();
     bool is_idle() const { return place_.empty(); }
     void become_idle();
     void end_idle();
-    base::Result<bool> read_head(runtime::Deadline deadline);
-    base::Result<bool> read_body(size_t limit_bytes);
+    base::Result<bool> read_head(http::RequestParser& parser, runtime::Deadline deadline);
+    base::Result<bool> read_body(http::RequestParser& parser, size_t limit_bytes);
     void answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
     base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
     base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request,
@@ -66,7 +66,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     void tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error);
     void refuse_request(int status, std::string_view text);
     void make_room() override;
-    bool may_be_served();
+    bool may_be_served(const http::Request& message);
     void leave_reserve();
     Next end(std::string why, base::CloseReason reason);
     Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
@@ -77,7 +77,6 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     std::shared_ptr<runtime::TlsContext> tls_;
     std::shared_ptr<const HttpServerOptions> options_;
     runtime::Task task_;
-    http::RequestParser parser_;
     std::string id_;
     std::string peer_ip_;
     std::string why_;

@@ -39,7 +39,6 @@ class RequestParser {
     Request& request() { return request_; }
     int error_status() const { return error_status_; }
     const std::string& error_text() const { return error_text_; }
-    void set_limits(const Limits& limits) { limits_ = limits; }
     void reset();
 
   private:
