@@ -19,6 +19,11 @@ size_t Sections::next_index() {
     return next++;
 }
 
+std::any& Sections::slot(size_t index) {
+    if (index >= slots_.size()) slots_.resize(index + 1);
+    return slots_[index];
+}
+
 void add_section(Section section) { all().push_back(std::move(section)); }
 
 std::span<const Section> sections() { return all(); }

@@ -14,10 +14,9 @@ class Sections {
     // Made with its defaults if it is not there yet.
     template <class T>
     T& get() {
-        const size_t index = index_of<T>();
-        if (index >= slots_.size()) slots_.resize(index + 1);
-        if (!slots_[index].has_value()) slots_[index] = T();
-        return *std::any_cast<T>(&slots_[index]);
+        std::any& found = slot(index_of<T>());
+        if (!found.has_value()) found = T();
+        return *std::any_cast<T>(&found);
     }
     // The defaults if it is not there. The reference is valid as long as this object, and until it is assigned to.
     template <class T>
@@ -36,6 +35,8 @@ class Sections {
         return kIndex;
     }
     static size_t next_index();
+    // Made empty if it is not there yet.
+    std::any& slot(size_t index);
 
     std::vector<std::any> slots_;
 };

@@ -8,6 +8,8 @@
 
 namespace live {
 
+Fanout::~Fanout() = default;
+
 void Fanout::notify_end(Viewer& viewer, ViewerHandler& handler, uint32_t& index,
                         std::unique_ptr<runtime::ByteStream> socket, std::string_view why) {
     index = static_cast<uint32_t>(ends_.size());
@@ -17,6 +19,8 @@ void Fanout::notify_end(Viewer& viewer, ViewerHandler& handler, uint32_t& index,
         running_ =
             static_cast<bool>(runtime::spawn("viewer-reaper", [self = base::Ref<Fanout>(this)] { self->run(); }));
 }
+
+SendLatency& Fanout::latency(std::string_view protocol) { return latencies_[protocol]; }
 
 void Fanout::forget(uint32_t index) {
     if (index != kNotified) take(index);

@@ -22,6 +22,8 @@ class ViewerHandler;
 
 class Fanout : public base::RefCounted<Fanout> {
   public:
+    ~Fanout();
+
     // Has a coroutine call on_viewer_end soon: a handler may destroy its viewer, which the pump or the loop may be
     // using at this moment. Thousands of viewers may end at once. index: the viewer's variable that holds its index
     // among those that wait. socket: to be closed before; null: it is closed already.
@@ -31,7 +33,7 @@ class Fanout : public base::RefCounted<Fanout> {
     void forget(uint32_t index);
 
     // Created if it is missing; the reference stays valid. protocol: must never be freed.
-    SendLatency& latency(std::string_view protocol) { return latencies_[protocol]; }
+    SendLatency& latency(std::string_view protocol);
     const std::map<std::string_view, SendLatency>& latencies() const { return latencies_; }
 
     PassClock& clock() { return clock_; }

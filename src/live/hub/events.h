@@ -62,8 +62,8 @@ class EventListener {
 
 class Events {
   public:
-    void subscribe(EventListener& listener) { listeners_.push_back(&listener); }
-    void unsubscribe(EventListener& listener) { std::erase(listeners_, &listener); }
+    void subscribe(EventListener& listener);
+    void unsubscribe(EventListener& listener);
 
     void tell(const RecordingDone& event) const {
         for (auto* listener : listeners_) listener->on_recording(event);

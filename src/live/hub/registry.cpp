@@ -22,6 +22,14 @@ int64_t viewer_patience_ms(const Stream& stream, int64_t now_ms) {
 
 Registry::Registry() : instance_(runtime::new_context_id()) {}
 
+void Registry::add_holder(MemoryHolder& holder) { holders_.push_back(&holder); }
+
+void Registry::remove_holder(MemoryHolder& holder) { std::erase(holders_, &holder); }
+
+void Registry::watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
+
+void Registry::unwatch(StreamWatcher& watcher) { std::erase(watchers_, &watcher); }
+
 Registry::~Registry() {
     stop();
     // Holders of a stream outlive the registry: the stream must not point to it any longer.

@@ -65,8 +65,8 @@ class Registry {
     // The memory of all streams, as counted last, and of the holders.
     size_t memory() const;
     // The holder must live until remove_holder().
-    void add_holder(MemoryHolder& holder) { holders_.push_back(&holder); }
-    void remove_holder(MemoryHolder& holder) { std::erase(holders_, &holder); }
+    void add_holder(MemoryHolder& holder);
+    void remove_holder(MemoryHolder& holder);
 
     // Waiting publishers of all streams.
     static constexpr size_t kMaxStandbys = 1'000;
@@ -74,8 +74,8 @@ class Registry {
     const StandbyCounters& standby_counters() const { return standby_counters_; }
 
     // The watcher must live until unwatch().
-    void watch(StreamWatcher& watcher) { watchers_.push_back(&watcher); }
-    void unwatch(StreamWatcher& watcher) { std::erase(watchers_, &watcher); }
+    void watch(StreamWatcher& watcher);
+    void unwatch(StreamWatcher& watcher);
 
   private:
     friend class Stream;

@@ -369,6 +369,10 @@ bool Stream::packets_wanted() const {
 
 bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }
 
+void Stream::watch_demand(DemandWatcher& watcher) { demand_watchers_.push_back(&watcher); }
+
+void Stream::unwatch_demand(DemandWatcher& watcher) { std::erase(demand_watchers_, &watcher); }
+
 void Stream::notify_demand() {
     if (!logs_.empty() || rtp_wanted()) {
         idle_since_ms_ = 0;

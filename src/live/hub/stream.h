@@ -249,8 +249,8 @@ class Stream : public base::RefCounted<Stream> {
     // Whether there are logs whose players could get the packets of a publisher by RTP unchanged.
     bool packets_wanted() const;
     // The watcher must live until unwatch_demand(); it is called for changes only.
-    void watch_demand(DemandWatcher& watcher) { demand_watchers_.push_back(&watcher); }
-    void unwatch_demand(DemandWatcher& watcher) { std::erase(demand_watchers_, &watcher); }
+    void watch_demand(DemandWatcher& watcher);
+    void unwatch_demand(DemandWatcher& watcher);
 
     // Ends all viewers: the publisher has not come back.
     void end_viewers();

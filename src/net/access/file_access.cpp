@@ -26,6 +26,12 @@ base::Result<void> FileAccess::check(const config::Vhost& vhost, const FileOwner
         http_visitor(request, request.session_id, {vhost.name, owner.app, owner.stream}, SessionType::kHttp), vhost);
 }
 
+void FileAccess::add_claims(ClaimsOf claims_of) { claims_.push_back(std::move(claims_of)); }
+
+void FileAccess::add(LiveFiles& files) { live_.push_back(&files); }
+
+void FileAccess::remove(LiveFiles& files) { std::erase(live_, &files); }
+
 base::Result<void> FileAccess::admit(const FileOwnership& ownership, std::string_view real_path,
                                      const HttpRequest& request, HttpResponse& response) const {
     const config::SnapshotPtr snapshot = snapshot_;

@@ -36,9 +36,9 @@ class FileAccess {
 
     void set_snapshot(const config::SnapshotPtr& snapshot);
     // Counts from the next set_snapshot() on. What claims_of refers to must outlive this object.
-    void add_claims(ClaimsOf claims_of) { claims_.push_back(std::move(claims_of)); }
-    void add(LiveFiles& files) { live_.push_back(&files); }
-    void remove(LiveFiles& files) { std::erase(live_, &files); }
+    void add_claims(ClaimsOf claims_of);
+    void add(LiveFiles& files);
+    void remove(LiveFiles& files);
 
     // For a worker that looks the file up.
     std::shared_ptr<const FileOwners> owners() const { return owners_; }

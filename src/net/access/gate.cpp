@@ -32,6 +32,10 @@ void Grant::end(const Traffic& traffic) {
 }
 
 // A guard may have been removed while another was asked: the server stops.
+void Gate::add(Guard& guard) { guards_.push_back(&guard); }
+
+void Gate::remove(Guard& guard) { std::erase(guards_, &guard); }
+
 bool Gate::has(const Guard* guard) const { return std::ranges::find(guards_, guard) != guards_.end(); }
 
 bool Gate::may_yield(Action action, const config::Vhost& vhost) const {

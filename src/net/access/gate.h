@@ -91,8 +91,8 @@ class Grant {
 class Gate {
   public:
     // Guards are asked in the order of these calls.
-    void add(Guard& guard) { guards_.push_back(&guard); }
-    void remove(Guard& guard) { std::erase(guards_, &guard); }
+    void add(Guard& guard);
+    void remove(Guard& guard);
 
     // Asks all guards. Yields where may_yield() returns true: re-check state after it. The error's text is for the
     // client. client: its connection; when it ends while a guard is asked, the coroutine is cancelled, and the error's

@@ -57,7 +57,7 @@ struct ApiEndpoint {
 
 struct ApiTable {
     std::vector<ApiEndpoint> rows;
-    void add(ApiEndpoint row) { rows.push_back(std::move(row)); }
+    void add(ApiEndpoint row);
 };
 
 }  // namespace net

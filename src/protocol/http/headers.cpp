@@ -26,6 +26,8 @@ bool list_has(std::string_view list, std::string_view token) {
     }
 }
 
+void Headers::add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+
 void Headers::set(std::string_view name, std::string value) {
     std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
     add(std::string(name), std::move(value));

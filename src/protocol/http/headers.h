@@ -19,7 +19,7 @@ bool list_has(std::string_view list, std::string_view token);
 
 class Headers {
   public:
-    void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+    void add(std::string name, std::string value);
     // Replaces every field of that name.
     void set(std::string_view name, std::string value);
     // Removes spaces around the values.

@@ -35,10 +35,7 @@ class LogLimit {
     }
     uint64_t left_out() const { return left_out_; }
     // A suffix for the admitted line; empty: none was left out since the previous line.
-    std::string take_left_out() {
-        const uint64_t count = std::exchange(left_out_, 0);
-        return count == 0 ? std::string() : fmt::format(" ({} more like it were left out before)", count);
-    }
+    std::string take_left_out();
 
   private:
     int64_t interval_ms_;
@@ -89,13 +86,7 @@ void error_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... a
 }
 
 // For an operation that is retried in a loop: logs an error when it begins to fail, and a line when it works again.
-inline void note_failure(LogCondition& failing, std::string_view what, const base::Error& error) {
-    if (failing.found(now_ms())) base::log::error("{}: {}; it is tried again", what, error.describe());
-}
-inline void note_success(LogCondition& failing, std::string_view what) {
-    if (!failing.active()) return;
-    if (auto past = failing.ended(now_ms()))
-        base::log::warn("{} works again, after {} failures within {} ms", what, past->times, past->ms);
-}
+void note_failure(LogCondition& failing, std::string_view what, const base::Error& error);
+void note_success(LogCondition& failing, std::string_view what);
 
 }  // namespace runtime
