@@ -47,7 +47,7 @@ class HttpRouter {
 
   private:
     std::vector<HttpRoute> routes_;    // by specificity, the most specific first
-    std::vector<std::string> starts_;  // of each route: what its paths begin with, as most paths do not
+    std::vector<std::string> starts_;  // of each route: how every path begins that it matches
 };
 
 // "GET, HEAD, POST, OPTIONS": for Allow.
