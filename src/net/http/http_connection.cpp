@@ -284,10 +284,8 @@ HttpConnection::Next HttpConnection::serve_one() {
         return Next::kClose;
     }
     leave_list();
-    HttpRouter::Match match = router_.match(parser.request().method, parser.request().path);
-    size_t body_limit = options_->limits.body_bytes;
-    if (!match.candidates.empty()) body_limit = match.candidates[0].route->body_limit_bytes;
-    auto body = read_body(parser, body_limit);
+    auto match = router_.match(parser.request().method, parser.request().path);
+    auto body = read_body(parser, match ? match->route->body_limit_bytes : options_->limits.body_bytes);
     if (!body) return end(body.error());
     if (!*body) return Next::kClose;
 
@@ -301,7 +299,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     ++server_.counters_.requests;
     bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
     HttpResponse response(transport_, request, options_->response, keep_alive);
-    answer(response, request, match);
+    answer(response, request, std::move(match));
     if (response.detached()) return Next::kClose;
     if (!response.complete()) return end("the response was not complete", CloseReason::kSystemError);
     if (response.keep_alive()) return Next::kRequest;
@@ -322,9 +320,10 @@ bool HttpConnection::may_be_served(const http::Request& message) {
     return options_->may_use_reserve(message, client_ip(peer_ip_, message.headers, options_->trusted_proxies));
 }
 
-void HttpConnection::answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match) {
-    int64_t began_ms = base::monotonic_ms();
-    auto result = dispatch(response, request, match);
+void HttpConnection::answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match) {
+    const bool is_logged = base::log::enabled(base::log::Level::kInfo);
+    const int64_t began_ms = is_logged ? base::monotonic_ms() : 0;
+    auto result = dispatch(response, request, std::move(match));
     if (result && !response.detached()) result = response.end();
     if (!result) {
         base::log::info("HTTP {} {}: {}", http::method_name(request.message.method), request.message.target,
@@ -351,29 +350,31 @@ void HttpConnection::tell_failure(HttpResponse& response, const HttpRequest& req
 }
 
 base::Result<void> HttpConnection::dispatch(HttpResponse& response, HttpRequest& request,
-                                            const HttpRouter::Match& match) {
-    for (const HttpRouter::Candidate& candidate : match.candidates) {
-        if (late_ && !candidate.route->still_served) continue;
-        request.captures = candidate.captures;
-        TRY(candidate.route->handler(request, response));
+                                            std::optional<HttpRouter::Match> match) {
+    const http::Request& message = request.message;
+    const bool has_route = match.has_value();
+    for (; match; match = router_.match(message.method, message.path, match->next)) {
+        if (late_ && !match->route->still_served) continue;
+        request.captures = std::move(match->captures);
+        TRY(match->route->handler(request, response));
         if (response.started()) return {};
     }
     if (late_) {
         response.header("Retry-After", "5").header("Cache-Control", "no-store");
         return response.send_error(503, "the server ends");
     }
-    if (request.message.method == http::Method::kOptions) return answer_options(response, request, match);
-    if (match.candidates.empty() && !match.allowed.empty()) {
-        response.header("Allow", allow_list(match.allowed));
-        return response.send_error(405);
-    }
-    return response.send_error(404);
+    if (message.method == http::Method::kOptions) return answer_options(response, request);
+    if (has_route) return response.send_error(404);
+    const auto methods = router_.methods_of(message.path);
+    if (methods.empty()) return response.send_error(404);
+    response.header("Allow", allow_list(methods));
+    return response.send_error(405);
 }
 
-base::Result<void> HttpConnection::answer_options(HttpResponse& response, const HttpRequest& request,
-                                                  const HttpRouter::Match& match) {
-    if (match.allowed.empty() && request.message.path != "*") return response.send_error(404);
-    response.header("Allow", allow_list(match.allowed));
+base::Result<void> HttpConnection::answer_options(HttpResponse& response, const HttpRequest& request) {
+    const auto methods = router_.methods_of(request.message.path);
+    if (methods.empty() && request.message.path != "*") return response.send_error(404);
+    response.header("Allow", allow_list(methods));
     if (options_->response.crossdomain) {
         // Any requested header is allowed: nothing here depends on cookies.
         std::string_view asked = request.message.headers.get("Access-Control-Request-Headers");

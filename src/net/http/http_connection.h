@@ -59,10 +59,9 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     void end_idle();
     base::Result<bool> read_head(http::RequestParser& parser, runtime::Deadline deadline);
     base::Result<bool> read_body(http::RequestParser& parser, size_t limit_bytes);
-    void answer(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
-    base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, const HttpRouter::Match& match);
-    base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request,
-                                      const HttpRouter::Match& match);
+    void answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match);
+    base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match);
+    base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request);
     void tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error);
     void refuse_request(int status, std::string_view text);
     void make_room() override;

@@ -23,6 +23,12 @@ std::string_view literal_start(std::string_view pattern) {
     return start.substr(0, start.size() - (start.ends_with('/') ? 1 : 0));
 }
 
+// The last character is looked at first: every route is compared with every request, and nearly all differ there.
+bool begins_with(std::string_view path, std::string_view start) {
+    return start.empty() ||
+           (path.size() >= start.size() && path[start.size() - 1] == start.back() && path.starts_with(start));
+}
+
 // One character per segment: a literal sorts before a named segment, that before the pattern's end, that before a
 // wildcard.
 std::string rank(const HttpRoute& route) {
@@ -77,19 +83,23 @@ void HttpRouter::add(HttpRoute route) {
     routes_.insert(position, std::move(route));
 }
 
-HttpRouter::Match HttpRouter::match(http::Method method, std::string_view path) const {
-    Match result;
-    for (size_t i = 0; i < routes_.size(); ++i) {
-        if (!path.starts_with(starts_[i])) continue;
-        const HttpRoute& route = routes_[i];
-        auto captures = match_pattern(route.pattern, path);
-        if (!captures) continue;
-        for (http::Method m : route.methods)
-            if (std::find(result.allowed.begin(), result.allowed.end(), m) == result.allowed.end())
-                result.allowed.push_back(m);
-        if (serves(route, method)) result.candidates.push_back({&route, *std::move(captures)});
+std::optional<HttpRouter::Match> HttpRouter::match(http::Method method, std::string_view path, size_t from) const {
+    for (size_t i = from; i < routes_.size(); ++i) {
+        if (!begins_with(path, starts_[i]) || !serves(routes_[i], method)) continue;
+        if (auto captures = match_pattern(routes_[i].pattern, path))
+            return Match{&routes_[i], *std::move(captures), i + 1};
     }
-    return result;
+    return std::nullopt;
+}
+
+std::vector<http::Method> HttpRouter::methods_of(std::string_view path) const {
+    std::vector<http::Method> methods;
+    for (size_t i = 0; i < routes_.size(); ++i) {
+        if (!begins_with(path, starts_[i]) || !match_pattern(routes_[i].pattern, path)) continue;
+        for (http::Method m : routes_[i].methods)
+            if (std::ranges::find(methods, m) == methods.end()) methods.push_back(m);
+    }
+    return methods;
 }
 
 std::string allow_list(const std::vector<http::Method>& methods) {

@@ -35,15 +35,16 @@ class HttpRouter {
     void add(HttpRoute route);
     const std::vector<HttpRoute>& routes() const { return routes_; }
 
-    struct Candidate {
+    struct Match {
         const HttpRoute* route;
         std::vector<std::pair<std::string, std::string>> captures;
+        size_t next;  // where the search for another one begins
     };
-    struct Match {
-        std::vector<Candidate> candidates;  // the most specific first, equal ones in the order added; fallbacks last
-        std::vector<http::Method> allowed;  // the path's methods, whatever the request's method; empty: no such path
-    };
-    Match match(http::Method method, std::string_view path) const;
+    // The first route from that position on. The most specific is found first, equal ones in the order added; fallbacks
+    // last.
+    std::optional<Match> match(http::Method method, std::string_view path, size_t from = 0) const;
+    // The path's methods, whatever the request's method is; empty: no such path.
+    std::vector<http::Method> methods_of(std::string_view path) const;
 
   private:
     std::vector<HttpRoute> routes_;    // by specificity, the most specific first
