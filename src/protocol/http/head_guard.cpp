@@ -4,7 +4,11 @@ namespace http {
 
 size_t HeadGuard::feed(std::span<const uint8_t> bytes) {
     size_t i = 0;
-    while (i < bytes.size() && state_ != State::kDone && error_.empty()) step(bytes[i++]);
+    while (i < bytes.size() && state_ != State::kDone && error_.empty()) {
+        // In the rest of a line only control characters matter.
+        while (state_ == State::kRest && i < bytes.size() && bytes[i] >= 0x20) ++i;
+        if (i < bytes.size()) step(bytes[i++]);
+    }
     return i;
 }
 

@@ -26,7 +26,10 @@ bool list_has(std::string_view list, std::string_view token) {
     }
 }
 
-void Headers::add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+void Headers::add(std::string name, std::string value) {
+    if (fields_.empty()) fields_.reserve(kUsual);
+    fields_.emplace_back(std::move(name), std::move(value));
+}
 
 void Headers::set(std::string_view name, std::string value) {
     std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
@@ -34,7 +37,8 @@ void Headers::set(std::string_view name, std::string value) {
 }
 
 void Headers::trim_values() {
-    for (auto& [name, value] : fields_) value = std::string(trim(value));
+    for (auto& [name, value] : fields_)
+        if (const std::string_view trimmed = trim(value); trimmed.size() < value.size()) value = std::string(trimmed);
 }
 
 std::optional<std::string_view> Headers::find(std::string_view name) const {

@@ -41,6 +41,7 @@ class Headers {
     std::pair<std::string, std::string>& back() { return fields_.back(); }
 
   private:
+    static constexpr size_t kUsual = 8;  // most messages have no more fields
     std::vector<std::pair<std::string, std::string>> fields_;
 };
 

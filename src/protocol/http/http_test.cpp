@@ -53,6 +53,17 @@ TEST(Url, SafePath) {
     }
 }
 
+// A path without anything to decode takes a shorter way: the same letter written as an escape does not.
+TEST(Url, PlainPathsAreTreatedAsEncodedOnes) {
+    for (std::string plain : {"/a", "/a/", "/a/b.ts", "//a", "/a//", "/./a", "/a/.", "/.a", "/a.", "/../a", "/a/..",
+                              "/a\\..\\b", "/a/..b", "a", "/a\x1f", "/a\x7f", "/a\xe4", "/a b"}) {
+        std::string encoded = plain;
+        encoded.replace(encoded.find('a'), 1, "%61");
+        const auto path = safe_path(plain), other = safe_path(encoded);
+        EXPECT_EQ(path ? *path : "refused", other ? *other : "refused") << plain;
+    }
+}
+
 TEST(Url, EncodesAndDecodes) {
     EXPECT_EQ(percent_encode("/a b/\xe4?#%"), "/a%20b/%E4%3F%23%25");
     EXPECT_EQ(percent_decode("%41b%2B+").value(), "Ab++");
@@ -161,6 +172,7 @@ TEST(Conditional, Table) {
 TEST(ResponseHead, KeepsLinesWhole) {
     EXPECT_EQ(HeadWriter(404).field("A", "b").field("C", 5).finish(), "HTTP/1.1 404 Not Found\r\nA: b\r\nC: 5\r\n\r\n");
     EXPECT_EQ(HeadWriter(200).field("A", "b\r\nC: d").finish(), "HTTP/1.1 200 OK\r\nA: b  C: d\r\n\r\n");
+    EXPECT_EQ(HeadWriter(200).lines("A: b\r\nC: d\r\n").finish(), "HTTP/1.1 200 OK\r\nA: b\r\nC: d\r\n\r\n");
     EXPECT_EQ(chunk_prefix(420), "1a4\r\n");
 }
 

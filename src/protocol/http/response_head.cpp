@@ -29,12 +29,19 @@ HeadWriter& HeadWriter::field(std::string_view name, std::string_view value) {
     const size_t start = text_.size();
     text_.append(value).append("\r\n");
     const auto ends_a_line = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; };
-    std::replace_if(text_.begin() + static_cast<ptrdiff_t>(start), text_.end() - 2, ends_a_line, ' ');
+    if (std::ranges::any_of(value, ends_a_line))
+        std::replace_if(text_.begin() + static_cast<ptrdiff_t>(start), text_.end() - 2, ends_a_line, ' ');
     return *this;
 }
 
 HeadWriter& HeadWriter::field(std::string_view name, uint64_t value) {
-    return field(name, std::string_view(fmt::format_int(value).c_str()));
+    const fmt::format_int text(value);
+    return field(name, std::string_view(text.data(), text.size()));
+}
+
+HeadWriter& HeadWriter::lines(std::string_view text) {
+    text_.append(text);
+    return *this;
 }
 
 std::string HeadWriter::finish() {

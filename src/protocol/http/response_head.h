@@ -17,6 +17,8 @@ class HeadWriter {
     explicit HeadWriter(int status);
     HeadWriter& field(std::string_view name, std::string_view value);
     HeadWriter& field(std::string_view name, uint64_t value);
+    // Whole lines, each with its "\r\n", which are written as they are: text of the program, none of a peer.
+    HeadWriter& lines(std::string_view text);
     // The head with its empty line. The writer cannot be used afterwards.
     std::string finish();
 

@@ -1,8 +1,10 @@
 #include "protocol/http/url.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
+#include "base/ascii.h"
 #include "protocol/http/headers.h"
 
 namespace http {
@@ -54,8 +56,28 @@ bool has_parent_segment(std::string_view path) {
     return false;
 }
 
-bool has_control_character(std::string_view text) {
-    return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; });
+bool is_control(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; }
+
+// Nothing to decode, to remove or to refuse: safe_path() returns it as it is. So are the paths of nearly all requests.
+bool is_plain_path(std::string_view path) {
+    char before = 0;
+    for (char c : path) {
+        if (c == '%' || c == '\\' || is_control(c) || (before == '/' && (c == '/' || c == '.'))) return false;
+        before = c;
+    }
+    return path.starts_with('/');
+}
+
+// What a host consists of (RFC 3986, section 3.2.2).
+bool is_host_character(char c) {
+    static constexpr std::array<bool, 256> kTable = [] {
+        std::array<bool, 256> table{};
+        for (std::string_view all :
+             {"0123456789abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-._~!$&'()*+,;=:%"})
+            for (char each : all) table[static_cast<uint8_t>(each)] = true;
+        return table;
+    }();
+    return kTable[static_cast<uint8_t>(c)];
 }
 
 }  // namespace
@@ -96,9 +118,10 @@ std::string percent_encode(std::string_view text, std::string_view keep) {
 }
 
 base::Result<std::string> safe_path(std::string_view raw_path) {
+    if (is_plain_path(raw_path)) return std::string(raw_path);
     std::string decoded = TRY(percent_decode(raw_path));
     if (decoded.empty() || decoded[0] != '/') return fail(Code::kProtocol, "the path does not start with /");
-    if (has_control_character(decoded)) return fail(Code::kProtocol, "control character in the path");
+    if (std::ranges::any_of(decoded, is_control)) return fail(Code::kProtocol, "control character in the path");
     // Decoded once more for this check only: a path that is forwarded and decoded again must not become a traversal.
     if (has_parent_segment(decoded) || has_parent_segment(decode_leniently(decoded, false)))
         return fail(Code::kProtocol, "path traversal");
@@ -174,12 +197,9 @@ base::Result<HostPort> parse_host(std::string_view text) {
         out.host = text.substr(0, colon);
         port = text.substr(std::min(colon + 1, text.size()));
     }
-    static constexpr std::string_view kOther = "-._~!$&'()*+,;=:%";
     for (char& c : out.host) {
-        auto byte = static_cast<uint8_t>(c);
-        if (byte >= 0x80 || (!std::isalnum(byte) && kOther.find(c) == std::string_view::npos))
-            return fail(Code::kProtocol, "malformed host");
-        c = static_cast<char>(std::tolower(byte));
+        if (!is_host_character(c)) return fail(Code::kProtocol, "malformed host");
+        c = base::lower(c);
     }
     uint32_t number = 0;
     for (char c : port) {
@@ -191,7 +211,7 @@ base::Result<HostPort> parse_host(std::string_view text) {
 }
 
 base::Result<AbsoluteUrl> parse_absolute_url(std::string_view text) {
-    if (std::ranges::any_of(text, [](char c) { return static_cast<uint8_t>(c) <= 0x20 || c == 0x7f; }))
+    if (std::ranges::any_of(text, [](char c) { return c == ' ' || is_control(c); }))
         return fail(Code::kConfig, "a space or control character in the URL");
     AbsoluteUrl url;
     size_t scheme = std::min(text.find("://"), text.size());
