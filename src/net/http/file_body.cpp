@@ -16,11 +16,13 @@ constexpr int64_t kReadTimeoutMs = 30'000;
 }  // namespace
 
 FileBody::FileBody(runtime::ByteStream& stream, int64_t write_timeout_ms, std::function<void(size_t)> sent)
-    : stream_(stream),
-      write_timeout_ms_(write_timeout_ms),
-      sent_(std::move(sent)),
-      is_plain_(stream.plain_fd() >= 0),
-      deadline_(Deadline::in_ms(write_timeout_ms)) {}
+    : stream_(stream), write_timeout_ms_(write_timeout_ms), sent_(std::move(sent)), is_plain_(stream.plain_fd() >= 0) {}
+
+// Most pieces never wait, and need no look at the clock.
+Deadline FileBody::deadline() {
+    if (!deadline_) deadline_ = Deadline::in_ms(write_timeout_ms_);
+    return *deadline_;
+}
 
 base::Result<void> FileBody::send(std::string_view head, FileParts parts) {
     head_ = {reinterpret_cast<const uint8_t*>(head.data()), head.size()};
@@ -28,15 +30,15 @@ base::Result<void> FileBody::send(std::string_view head, FileParts parts) {
         fetched_at_ = UINT64_MAX;
         while (part.length > 0 && !cut_) TRY(send_part(part));
     }
-    if (!head_.empty()) TRY(stream_.write(head_, deadline_));
+    if (!head_.empty()) TRY(stream_.write(head_, deadline()));
     // Above TLS some may be left, and the next request is read when the response has been sent.
-    if (TRY(stream_.try_drain()) > 0) TRY(stream_.await_writable(deadline_, 0));
+    if (TRY(stream_.try_drain()) > 0) TRY(stream_.await_writable(deadline(), 0));
     return {};
 }
 
 // One step: sends what is in memory, or has a worker fetch it.
 base::Result<void> FileBody::send_part(FilePart& part) {
-    if (TRY(stream_.try_drain()) > 0) TRY(stream_.await_writable(deadline_, 0));
+    if (TRY(stream_.try_drain()) > 0) TRY(stream_.await_writable(deadline(), 0));
     const Attempt attempt = TRY(try_send(part));
     if (attempt.ready == 0) {
         // Where the file system does not tell what is in memory, or it was dropped at once, this client's own bytes are
@@ -49,7 +51,7 @@ base::Result<void> FileBody::send_part(FilePart& part) {
     // Nothing can be sent twice although the socket is writable: the file ends in the middle of a page.
     in_vain_ = attempt.sent > 0 ? 0 : in_vain_ + 1;
     if (in_vain_ > 1) return fetch(part, false);
-    TRY(stream_.await_writable(deadline_, attempt.sent));
+    TRY(stream_.await_writable(deadline(), attempt.sent));
     return {};
 }
 
@@ -69,20 +71,20 @@ base::Result<FileBody::Attempt> FileBody::try_send(const FilePart& part) {
 
 // shared: into the page cache, for everybody who wants it. Otherwise the bytes are sent from here.
 base::Result<void> FileBody::fetch(FilePart& part, bool shared) {
-    if (!head_.empty()) TRY(stream_.write(std::exchange(head_, {}), deadline_));
+    if (!head_.empty()) TRY(stream_.write(std::exchange(head_, {}), deadline()));
     const Deadline late = Deadline::in_ms(kReadTimeoutMs);
     fetched_at_ = part.offset;
     if (shared) {
         TRY(part.source->load(part.offset, late));
         // Hundreds may have waited for the same bytes: they do not all continue in one iteration of the loop.
         runtime::await_short_iteration();
-        deadline_ = Deadline::in_ms(write_timeout_ms_);
+        deadline_.reset();
         return {};
     }
     const auto bytes = TRY(part.source->read(part.offset, std::min<uint64_t>(part.length, kPieceBytes), late));
     cut_ = bytes.empty();
-    deadline_ = Deadline::in_ms(write_timeout_ms_);
-    TRY(stream_.write(bytes, deadline_));
+    deadline_.reset();
+    TRY(stream_.write(bytes, deadline()));
     account(part, bytes.size());
     in_vain_ = 0;
     return {};
@@ -98,7 +100,7 @@ void FileBody::account(FilePart& part, size_t bytes) {
     if (bytes > 0) sent_(bytes);
     if (since_deadline_ < kPieceBytes) return;
     since_deadline_ = 0;
-    deadline_ = Deadline::in_ms(write_timeout_ms_);
+    deadline_.reset();
 }
 
 }  // namespace net

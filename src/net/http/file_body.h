@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -47,17 +48,18 @@ class FileBody {
     base::Result<Attempt> try_send(const FilePart& part);
     base::Result<void> fetch(FilePart& part, bool shared);
     void account(FilePart& part, size_t bytes);
+    runtime::Deadline deadline();
 
     runtime::ByteStream& stream_;
     const int64_t write_timeout_ms_;
     const std::function<void(size_t)> sent_;
     const bool is_plain_;
-    std::span<const uint8_t> head_{};  // what is left of it
-    runtime::Deadline deadline_;
-    size_t since_deadline_ = 0;         // bytes
-    uint64_t fetched_at_ = UINT64_MAX;  // the offset for which a worker was last asked
-    int in_vain_ = 0;                   // attempts since something was sent
-    bool cut_ = false;                  // a file ended too early
+    std::span<const uint8_t> head_{};            // what is left of it
+    std::optional<runtime::Deadline> deadline_;  // of the current piece, from when it first waits
+    size_t since_deadline_ = 0;                  // bytes
+    uint64_t fetched_at_ = UINT64_MAX;           // the offset for which a worker was last asked
+    int in_vain_ = 0;                            // attempts since something was sent
+    bool cut_ = false;                           // a file ended too early
 };
 
 }  // namespace net

@@ -170,13 +170,21 @@ HttpConnection::Next HttpConnection::end(std::string why, CloseReason reason) {
     return Next::kClose;
 }
 
-// Feeds the bytes at hand, and reads when there are none. RequestStep::kNeedMore: the peer closed its side.
-base::Result<RequestStep> HttpConnection::next_step(http::RequestParser& parser, Deadline deadline) {
+// Feeds the bytes at hand.
+RequestStep HttpConnection::feed_unread(http::RequestParser& parser) {
     auto& unread = transport_.unread;
     size_t used = 0;
-    // A request without a body is complete without another byte.
-    RequestStep step = parser.feed(unread, used);
+    const RequestStep step = parser.feed(unread, used);
     unread.erase(unread.begin(), unread.begin() + static_cast<ptrdiff_t>(used));
+    if (unread.empty()) base::shrink(unread);
+    return step;
+}
+
+// Where the bytes at hand are not enough. RequestStep::kNeedMore: the peer closed its side.
+base::Result<RequestStep> HttpConnection::read_more(http::RequestParser& parser, Deadline deadline) {
+    auto& unread = transport_.unread;
+    size_t used = 0;
+    RequestStep step = RequestStep::kNeedMore;
     while (step == RequestStep::kNeedMore) {
         CHECK(unread.empty());
         auto buffer = runtime::shared_read_buffer().first(kReadBytes);
@@ -186,7 +194,6 @@ base::Result<RequestStep> HttpConnection::next_step(http::RequestParser& parser,
         step = parser.feed(buffer.first(n), used);
         unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
     }
-    if (unread.empty()) base::shrink(unread);
     return step;
 }
 
@@ -222,8 +229,10 @@ void HttpConnection::end_idle() {
 }
 
 // False: refused or closed, already handled.
-base::Result<bool> HttpConnection::read_head(http::RequestParser& parser, Deadline deadline) {
-    auto step = next_step(parser, deadline);
+base::Result<bool> HttpConnection::read_head(http::RequestParser& parser) {
+    base::Result<RequestStep> step = feed_unread(parser);
+    if (*step == RequestStep::kNeedMore)
+        step = read_more(parser, served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
     if (!step) {
         if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
         if (parser.started()) {
@@ -250,13 +259,15 @@ base::Result<bool> HttpConnection::read_body(http::RequestParser& parser, size_t
         refuse_request(parser.error_status(), parser.error_text());
         return false;
     }
-    Deadline deadline = Deadline::in_ms(options_->body_timeout_ms);
+    if (!parser.has_body()) return true;
+    const Deadline deadline = Deadline::in_ms(options_->body_timeout_ms);
     if (parser.request().expects_continue && transport_.unread.empty()) {
         static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
         TRY(transport_.stream->write(std::span(reinterpret_cast<const uint8_t*>(kContinue.data()), kContinue.size()),
                                      deadline));
     }
-    auto step = next_step(parser, deadline);
+    base::Result<RequestStep> step = feed_unread(parser);
+    if (*step == RequestStep::kNeedMore) step = read_more(parser, deadline);
     if (!step) {
         if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
         refuse_request(408, fmt::format("the body was not complete within {} ms", options_->body_timeout_ms));
@@ -276,7 +287,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     if (!has_first_byte) return end(has_first_byte.error());
     if (!*has_first_byte) return Next::kRest;
     http::RequestParser parser(options_->limits);
-    auto head = read_head(parser, served_ == 0 ? first_deadline_ : Deadline::in_ms(options_->request_timeout_ms));
+    auto head = read_head(parser);
     if (!head) return end(head.error());
     if (!*head) return Next::kClose;
     if (in_reserve_ && !may_be_served(parser.request())) {
@@ -332,8 +343,10 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, std::o
         if (!response.started() && result.error().code() != Code::kCancelled)
             tell_failure(response, request, result.error());
     }
-    base::log::info("HTTP {} {} -> {}, {} bytes in {} ms", http::method_name(request.message.method),
-                    request.message.target, response.status(), response.body_bytes(), base::monotonic_ms() - began_ms);
+    if (is_logged)
+        base::log::info("HTTP {} {} -> {}, {} bytes in {} ms", http::method_name(request.message.method),
+                        request.message.target, response.status(), response.body_bytes(),
+                        base::monotonic_ms() - began_ms);
 }
 
 // An overload, or a fault in the handler; if the connection broke, this fails too.

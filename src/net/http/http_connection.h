@@ -51,13 +51,14 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     base::Result<void> handshake();
     // Reads, routes and answers one request.
     Next serve_one();
-    base::Result<http::RequestParser::Step> next_step(http::RequestParser& parser, runtime::Deadline deadline);
+    http::RequestParser::Step feed_unread(http::RequestParser& parser);
+    base::Result<http::RequestParser::Step> read_more(http::RequestParser& parser, runtime::Deadline deadline);
     // False: it has not come yet.
     base::Result<bool> take_first_byte();
     bool is_idle() const { return place_.empty(); }
     void become_idle();
     void end_idle();
-    base::Result<bool> read_head(http::RequestParser& parser, runtime::Deadline deadline);
+    base::Result<bool> read_head(http::RequestParser& parser);
     base::Result<bool> read_body(http::RequestParser& parser, size_t limit_bytes);
     void answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match);
     base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match);
