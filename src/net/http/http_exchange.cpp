@@ -65,10 +65,11 @@ std::string HttpResponse::make_head(int status, std::string_view content_type, s
     if (framing == Body::kChunked) out.field("Transfer-Encoding", "chunked");
     for (auto& [name, value] : headers_) out.field(name, value);
     if (options_.crossdomain && crossdomain_) {
-        out.field("Access-Control-Allow-Origin", "*");
-        out.field("Access-Control-Expose-Headers", "Server,Date,Content-Length,Content-Range,Location,ETag,Link");
+        out.lines(
+            "Access-Control-Allow-Origin: *\r\n"
+            "Access-Control-Expose-Headers: Server,Date,Content-Length,Content-Range,Location,ETag,Link\r\n");
     }
-    out.field("Connection", keep_alive_ ? "keep-alive" : "close");
+    out.lines(keep_alive_ ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
     return out.finish();
 }
 

@@ -1,7 +1,5 @@
 #include "net/http/http_visitor.h"
 
-#include <fmt/format.h>
-
 #include "base/clock.h"
 #include "net/access/access_rules.h"
 #include "protocol/http/via.h"
@@ -24,7 +22,7 @@ Visitor http_visitor(const HttpRequest& request, std::string_view id, const base
     visitor.app = stream.app;
     visitor.stream = stream.name;
     if (!request.message.raw_query.empty()) visitor.param = "?" + request.message.raw_query;
-    visitor.tc_url = fmt::format("rtmp://{}/{}", vhost_name(request.message), stream.app);
+    visitor.tc_url.append("rtmp://").append(vhost_name(request.message)).append("/").append(stream.app);
     visitor.page_url = page_of(request.message.headers);
     visitor.forward_path = http::path_of_via(request.message.headers.get("Via"));
     return visitor;

@@ -81,14 +81,15 @@ std::string real_path_of(int fd) {
 }
 
 // Runs on a worker.
-void open_file(const OpenedFiles::Wanted& wanted, OpenedFile& out) {
-    Descriptor root(open(wanted.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    Descriptor fd = root ? open_beneath(root.get(), wanted.path, wanted.regular_only) : Descriptor();
+void open_file(const std::string& directory, const std::string& path, bool regular_only, const FileOwners* owners,
+               OpenedFile& out) {
+    Descriptor root(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Descriptor fd = root ? open_beneath(root.get(), path, regular_only) : Descriptor();
     if (!fd || fstat(fd.get(), &out.info) < 0) {
         out.error = errno;
         return;
     }
-    if (wanted.regular_only && !S_ISREG(out.info.st_mode)) {
+    if (regular_only && !S_ISREG(out.info.st_mode)) {
         out.error = ENOENT;
         return;
     }
@@ -98,25 +99,28 @@ void open_file(const OpenedFiles::Wanted& wanted, OpenedFile& out) {
         out.error = EACCES;
         return;
     }
-    if (wanted.owners) {
+    if (owners) {
         out.real_path = real_path_of(fd.get());
         if (out.real_path.empty()) {
             out.error = EACCES;  // its owner cannot be determined
             return;
         }
-        out.ownership = wanted.owners->find(out.real_path, runtime::file_owner(fd.get()));
+        out.ownership = owners->find(out.real_path, runtime::file_owner(fd.get()));
     }
     const timespec& modified = out.info.st_mtim;
     out.etag = fmt::format("\"{:x}-{:x}\"", static_cast<uint64_t>(out.info.st_size),
                            modified.tv_sec * INT64_C(1'000'000'000) + modified.tv_nsec);
     out.last_modified = http::format_date(modified.tv_sec);
     out.source = std::make_shared<runtime::disk::FileSource>(fd.release(), static_cast<uint64_t>(out.info.st_size),
-                                                             wanted.directory + "/" + wanted.path);
+                                                             directory + "/" + path);
 }
 
 base::Result<OpenedFilePtr> open_on_worker(const OpenedFiles::Wanted& wanted) {
     auto file = std::make_shared<OpenedFile>();
-    TRY(runtime::offload([file, wanted] { open_file(wanted, *file); }, runtime::Deadline::in_ms(kOpenTimeoutMs)));
+    auto job = [file, directory = std::string(wanted.directory), path = std::string(wanted.path),
+                regular_only = wanted.regular_only,
+                owners = wanted.owners] { open_file(directory, path, regular_only, owners.get(), *file); };
+    TRY(runtime::offload(std::move(job), runtime::Deadline::in_ms(kOpenTimeoutMs)));
     return OpenedFilePtr(std::move(file));
 }
 
@@ -171,7 +175,7 @@ OpenedFilePtr OpenedFiles::find(const std::string& key, const Wanted& wanted) {
     return kept->file;
 }
 
-base::Result<OpenedFilePtr> OpenedFiles::open(Wanted wanted) {
+base::Result<OpenedFilePtr> OpenedFiles::open(const Wanted& wanted) {
     const std::string key = key_of(wanted);
     if (auto kept = find(key, wanted)) return kept;
     if (const auto found = opening_.find(key); found != opening_.end()) {

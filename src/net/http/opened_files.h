@@ -40,8 +40,8 @@ class OpenedFiles {
     static constexpr size_t kDefaultLimit = 64;
 
     struct Wanted {
-        std::string directory;
-        std::string path;                          // below the directory
+        std::string_view directory;
+        std::string_view path;                     // below the directory
         bool regular_only = false;                 // StaticFiles::Kinds::kRegularOnly
         std::shared_ptr<const FileOwners> owners;  // null: ownership is not needed
     };
@@ -50,9 +50,9 @@ class OpenedFiles {
     OpenedFiles(const OpenedFiles&) = delete;
     ~OpenedFiles();
 
-    // Yields unless the file is kept. Fails where the workers have too much to do; that there is no such file is in the
-    // result's error.
-    base::Result<OpenedFilePtr> open(Wanted wanted);
+    // Yields unless the file is kept; what is wanted must stay until then. Fails where the workers have too much to do;
+    // that there is no such file is in the result's error.
+    base::Result<OpenedFilePtr> open(const Wanted& wanted);
     // Files to be kept beside so many connections, of which each needs a descriptor.
     static size_t limit_beside(int64_t max_connections);
     void set_limit(size_t files);

@@ -62,16 +62,17 @@ bool is_growing(std::string_view path) {
 base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const {
     while (path.starts_with('/')) path.remove_prefix(1);
     if (is_growing(path)) return {};
-    std::string name(path);
-    bool as_directory = name.empty() || name.ends_with('/');
-    auto open = [&](const std::string& below) {
+    std::string index;
+    bool as_directory = path.empty() || path.ends_with('/');
+    auto open = [&](std::string_view below) {
         return response.opened_files().open(
             {directory_, below, kinds_ == Kinds::kRegularOnly, access_ ? access_->owners() : nullptr});
     };
-    auto file = TRY(open(name));
+    auto file = TRY(open(path));
     if (file->error == 0 && file->is_directory) {
-        name += as_directory ? "index.html" : "/index.html";
-        file = TRY(open(name));
+        index.append(path).append(as_directory ? "index.html" : "/index.html");
+        path = index;
+        file = TRY(open(path));
         // The directory exists, but directories are not listed.
         if (file->error == ENOENT || file->is_directory) return response.send_error(403);
         if (!as_directory && file->error == 0) {
@@ -86,7 +87,7 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
         case 0: {
             base::Result<void> sent;
             if (access_) sent = access_->admit(file->ownership, file->real_path, request, response);
-            if (sent && !response.started()) sent = send_file(file, name, request, response, headers_);
+            if (sent && !response.started()) sent = send_file(file, path, request, response, headers_);
             return sent;
         }
         case EACCES:

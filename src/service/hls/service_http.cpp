@@ -85,7 +85,8 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
     if ((resource || asked.output) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource) {
-        const ViewerName viewer = viewer_name(resource->stream.get(), context);
+        // A request without a context is of no viewer in particular.
+        const ViewerName viewer = viewer_name(context.empty() ? nullptr : resource->stream.get(), context);
         if (viewers_.banned(viewer)) return response.send_error(403, "this viewer was ended");
         if (gate_.guards_parts(vhost) && !viewers_.known(viewer)) {
             response.header("Cache-Control", "no-store");
