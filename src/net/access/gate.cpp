@@ -53,7 +53,7 @@ void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
                        visitor.ip, error.text());
 }
 
-base::Result<void> Gate::check(Visitor visitor, const config::Vhost& vhost) {
+base::Result<void> Gate::check(const Visitor& visitor, const config::Vhost& vhost) {
     for (Guard* guard : guards_) {
         if (guard->may_yield(visitor.action, vhost)) continue;
         auto admitted = guard->admit(visitor, vhost);

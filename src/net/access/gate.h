@@ -101,7 +101,7 @@ class Gate {
     bool may_yield(Action action, const config::Vhost& vhost) const;
 
     // The same for a request that begins nothing: asks only the guards that never yield. For HLS without contexts.
-    base::Result<void> check(Visitor visitor, const config::Vhost& vhost);
+    base::Result<void> check(const Visitor& visitor, const config::Vhost& vhost);
     bool guards_parts(const config::Vhost& vhost) const;
 
     // For counters.

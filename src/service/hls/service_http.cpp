@@ -243,7 +243,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     if (!hls.ctx) {
         net::Visitor visitor = net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay);
         visitor.may_be_known = true;
-        auto checked = gate_.check(std::move(visitor), vhost);
+        auto checked = gate_.check(visitor, vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
         output->note_asked(base::monotonic_ms() + idle_ms(*output));
         count({}, key_of(output), request, response);
