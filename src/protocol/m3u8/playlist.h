@@ -58,9 +58,17 @@ struct AudioRendition {
     bool autoselect = false;  // a player may choose it by its language
 };
 
-// segment_query: appended to the URI of every segment, for one viewer: "?hls_ctx=abc". A URI that has a query gets it
-// with '&'.
-std::string write(const MediaPlaylist& playlist, std::string_view segment_query = {});
+struct WrittenPlaylist {
+    struct UriEnd {
+        uint32_t at;
+        bool has_query;
+    };
+    std::string text;
+    std::vector<UriEnd> uri_ends;  // of segments, keys and maps, in their order
+};
+WrittenPlaylist write(const MediaPlaylist& playlist);
+// The text for one viewer: the query "?hls_ctx=abc" follows every URI. A URI that has a query gets it with '&'.
+std::string with_query(const WrittenPlaylist& playlist, std::string_view query);
 // What a quoted string in an attribute list can have of a text: no quotes, no line breaks (4.2).
 std::string quotable(std::string_view text);
 // audio: all in one group, which the variant names; none: there is no group. Its texts may be any.

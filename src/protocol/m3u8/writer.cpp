@@ -18,8 +18,6 @@ int version_of(const MediaPlaylist& playlist) {
 
 class Writer {
   public:
-    explicit Writer(std::string_view query) : query_(query) {}
-
     void head(const MediaPlaylist& playlist) {
         add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist));
         add("#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:{}\n", playlist.target_duration_s,
@@ -38,49 +36,67 @@ class Writer {
                 key_ = {};
             }
             map_ = segment.map_uri;
-            if (!map_.empty()) add("#EXT-X-MAP:URI=\"{}\"\n", with_query(map_));
+            if (!map_.empty()) {
+                add("#EXT-X-MAP:URI=\"");
+                add_uri(map_);
+                add("\"\n");
+            }
         }
         if (segment.key != key_) key(segment.key);
-        add("#EXTINF:{}.{:03},\n{}\n", segment.duration_ms / 1000, segment.duration_ms % 1000, with_query(segment.uri));
+        add("#EXTINF:{}.{:03},\n", segment.duration_ms / 1000, segment.duration_ms % 1000);
+        add_uri(segment.uri);
+        add("\n");
     }
 
     void end() { add("#EXT-X-ENDLIST\n"); }
-    std::string take() { return std::move(out_); }
+    WrittenPlaylist take() { return std::move(out_); }
 
   private:
     template <class... Args>
     void add(fmt::format_string<Args...> format, Args&&... args) {
-        base::append_format(out_, format, std::forward<Args>(args)...);
+        base::append_format(out_.text, format, std::forward<Args>(args)...);
     }
 
     void key(const Key& key) {
         key_ = key;
         if (key.uri.empty()) return add("#EXT-X-KEY:METHOD=NONE\n");
-        add("#EXT-X-KEY:METHOD=AES-128,URI=\"{}\"", with_query(key.uri));
+        add("#EXT-X-KEY:METHOD=AES-128,URI=\"");
+        add_uri(key.uri);
+        add("\"");
         if (!key.iv.empty()) add(",IV=0x{}", key.iv);
         add("\n");
     }
 
-    std::string with_query(const std::string& uri) const {
-        if (query_.empty()) return uri;
-        bool has_one = uri.find('?') != std::string::npos;
-        return fmt::format("{}{}{}", uri, has_one ? "&" : "?", query_.substr(1));
+    void add_uri(const std::string& uri) {
+        out_.text += uri;
+        out_.uri_ends.push_back({static_cast<uint32_t>(out_.text.size()), uri.find('?') != std::string::npos});
     }
 
-    std::string_view query_;
-    std::string out_;
+    WrittenPlaylist out_;
     Key key_;
     std::string map_;
 };
 
 }  // namespace
 
-std::string write(const MediaPlaylist& playlist, std::string_view segment_query) {
-    Writer writer(segment_query);
+WrittenPlaylist write(const MediaPlaylist& playlist) {
+    Writer writer;
     writer.head(playlist);
     for (const Segment& segment : playlist.segments) writer.segment(segment);
     if (playlist.ended) writer.end();
     return writer.take();
+}
+
+// Each viewer asks once for each segment: nothing is formatted here.
+std::string with_query(const WrittenPlaylist& playlist, std::string_view query) {
+    std::string out;
+    out.reserve(playlist.text.size() + playlist.uri_ends.size() * query.size());
+    size_t from = 0;
+    for (const auto& [at, has_query] : playlist.uri_ends) {
+        out.append(playlist.text, from, at - from).append(has_query ? "&" : "?").append(query.substr(1));
+        from = at;
+    }
+    return out.append(playlist.text, from);
 }
 
 std::string quotable(std::string_view text) {

@@ -156,7 +156,7 @@ void DiskSegmentStore::write_playlist(std::function<void(base::Result<void>)> th
     // An ended playlist is not rewritten for a while.
     const auto write = window_.ended() ? &disk::write_file : &disk::rewrite_file;
     write(
-        path_of(names_.playlist()), m3u8::write(window_.playlist()),
+        path_of(names_.playlist()), m3u8::write(window_.playlist()).text,
         [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
             self->playlist_good_ = result.has_value();
             if (result && self->host_ && !self->disposed_) self->host_->store_changed(*self);

@@ -130,7 +130,7 @@ void Rendition::store_changed(SegmentStore& store) {
     }
     auto view = std::make_shared<View>();
     view->playlist = window.playlist();
-    view->text = m3u8::write(view->playlist);
+    view->written = m3u8::write(view->playlist);
     uint64_t bits = 0, all_ms = 0;
     for (const Entry& entry : window.entries()) {
         auto duration = static_cast<uint64_t>(std::max<int64_t>(1, entry.item.duration_ms));

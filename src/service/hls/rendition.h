@@ -22,7 +22,7 @@ namespace service::hls {
 // What HTTP serves: a playlist whose segments can all be fetched.
 struct View {
     m3u8::MediaPlaylist playlist;
-    std::string text;
+    m3u8::WrittenPlaylist written;
     uint64_t bandwidth = 0;  // bit/s of the segment with the highest bitrate
     uint64_t average_bandwidth = 0;
 };

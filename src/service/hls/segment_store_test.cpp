@@ -155,7 +155,7 @@ TEST_F(SegmentStoreTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
     EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
     EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
     EXPECT_EQ(file("live/s-1.ts"), "second");
-    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()));
+    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()).text);
     store->end_list();
     wait(*store);
     EXPECT_TRUE(file("live/s.m3u8").ends_with("#EXT-X-ENDLIST\n"));
@@ -256,7 +256,7 @@ TEST_F(SegmentStoreTest, FilesThatAreGoneLeaveThePlaylist) {
     wait(*store);
     EXPECT_EQ(uris(*store), Strings{"s-2.ts"});
     EXPECT_EQ(store->window().first_sequence(), 2u);
-    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()));
+    EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()).text);
     EXPECT_EQ(failures_.size(), 1u);
 }
 
@@ -298,7 +298,7 @@ TEST_F(SegmentStoreTest, AFollowerHasTheNumbersOfTheOther) {
     EXPECT_EQ(uris(*main).back(), "s-5.ts");
     EXPECT_EQ(uris(*audio), Strings{"s-5~audio2.ts"}) << "without its segment 4 the earlier ones leave";
     EXPECT_EQ(audio->window().discontinuities(), main->window().discontinuities());
-    EXPECT_EQ(file("live/s~audio2.m3u8"), m3u8::write(audio->window().playlist()));
+    EXPECT_EQ(file("live/s~audio2.m3u8"), m3u8::write(audio->window().playlist()).text);
     EXPECT_EQ(failures_.size(), 2u);
     // Another run goes on with both.
     auto main2 = disk_store(options());

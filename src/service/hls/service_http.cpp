@@ -253,7 +253,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
         }
         Rendition& rendition = *output->rendition(asked.path);
         const auto view = rendition.view();
-        return serve_playlist(view->text, &rendition.gzipped(), request, response);
+        return serve_playlist(view->written.text, &rendition.gzipped(), request, response);
     }
     const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(name)) {
@@ -271,8 +271,8 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
     count(name, key_of(output), request, response);
-    if (!hls.ts_ctx) return serve_playlist(view->text, &rendition->gzipped(), request, response);
-    return serve_playlist(m3u8::write(view->playlist, "?hls_ctx=" + *id), nullptr, request, response);
+    if (!hls.ts_ctx) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
+    return serve_playlist(m3u8::with_query(view->written, "?hls_ctx=" + *id), nullptr, request, response);
 }
 
 }  // namespace service::hls
