@@ -159,10 +159,10 @@ TEST_F(ViewersTest, AreSessionsUntilTheyAreSilent) {
     const std::string own = viewers_.issue("v/live/s");
     EXPECT_EQ(ask(own, 1'000), own) << "what was issued for the stream is the session's id";
     EXPECT_EQ(ask(own, 5'000), own);
-    EXPECT_TRUE(viewers_.received(name_of(own), 10));
-    EXPECT_FALSE(viewers_.received(name_of("unknown"), 10));
-    EXPECT_TRUE(viewers_.sent(name_of(own), 200, 6'000));
-    EXPECT_FALSE(viewers_.sent(name_of("unknown"), 200, 6'000));
+    const Viewers::Found found = viewers_.received(name_of(own), 10),
+                         unknown = viewers_.received(name_of("unknown"), 10);
+    EXPECT_TRUE(Viewers::sent(found, 200, 6'000));
+    EXPECT_FALSE(Viewers::sent(unknown, 200, 6'000));
     ASSERT_EQ(table_.size(), 1u);
     net::Session* session = table_.find(own);
     ASSERT_NE(session, nullptr);
@@ -178,6 +178,7 @@ TEST_F(ViewersTest, AreSessionsUntilTheyAreSilent) {
     viewers_.tick(16'000);
     EXPECT_EQ(table_.size(), 0u);
     EXPECT_FALSE(viewers_.known(name_of(own)));
+    EXPECT_FALSE(Viewers::sent(found, 200, 16'000)) << "a response that outlasts its viewer";
 }
 
 TEST_F(ViewersTest, AContextThatAClientBringsIsNoId) {
@@ -194,7 +195,8 @@ TEST_F(ViewersTest, AContextThatAClientBringsIsNoId) {
     EXPECT_EQ(table_.find("pub12345"), &publisher);
     EXPECT_EQ(ask("pub12345", 0), id) << "it is recognized by the context that it sent";
     EXPECT_EQ(ask(id, 0), id) << "and by the id in its playlists";
-    EXPECT_TRUE(viewers_.received(name_of(id), 1) && viewers_.received(name_of("pub12345"), 1));
+    viewers_.received(name_of(id), 1);
+    viewers_.received(name_of("pub12345"), 1);
     EXPECT_EQ(table_.find(id)->traffic().received_bytes, 2u);
     EXPECT_EQ(table_.size(), 2u);
     table_.find(id)->kick("by the operator");
@@ -213,7 +215,8 @@ TEST_F(ViewersTest, AContextOfAnotherStreamIsNone) {
     EXPECT_NE(elsewhere, own) << "it was issued for another stream";
     EXPECT_EQ(ask(own, 0), own);
     EXPECT_NE(table_.find(elsewhere), table_.find(own));
-    EXPECT_TRUE(viewers_.received(name_of(own, "t"), 7));
+    viewers_.received(name_of(own, "t"), 7);
+    EXPECT_EQ(table_.find(elsewhere)->traffic().received_bytes, 7u);
     EXPECT_EQ(table_.find(own)->traffic().received_bytes, 0u);
     table_.find(own)->kick("by the operator");
     viewers_.tick(1);

@@ -163,15 +163,15 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
 
 void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
                     const net::HttpRequest& request, net::HttpResponse& response) {
-    if (!viewer.context.empty()) viewers_.received(viewer, request.message.target.size());
     if (viewer.context.empty()) {
         // Without a viewer nothing is copied for a response.
         response.observe_body([this, stream](size_t bytes) { sessions_.accounts().add(*stream, {0, bytes}); });
         return;
     }
-    response.observe_body([this, viewer, stream](size_t bytes) {
-        if (!viewers_.sent(viewer, bytes, base::monotonic_ms())) sessions_.accounts().add(*stream, {0, bytes});
-    });
+    response.observe_body(
+        [this, found = viewers_.received(viewer, request.message.target.size()), stream](size_t bytes) {
+            if (!Viewers::sent(found, bytes, base::monotonic_ms())) sessions_.accounts().add(*stream, {0, bytes});
+        });
 }
 
 int64_t Service::idle_ms(const Output& output) {

@@ -17,7 +17,7 @@ constexpr int64_t kBanMs = 60'000;
 constexpr size_t kViewerBytes = 2048;
 }  // namespace
 
-class Viewers::Viewer final : public net::Session {
+class Viewers::Viewer final : public net::Session, public std::enable_shared_from_this<Viewers::Viewer> {
   public:
     Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Grant stay)
         : Session(table, visitor.id, visitor.ip),
@@ -99,7 +99,7 @@ base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& vi
     if (banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
     auto it = names_.find(name);
     if (it == names_.end()) {
-        auto made = std::make_unique<Viewer>(sessions_, visitor, std::move(share), std::move(stay));
+        auto made = std::make_shared<Viewer>(sessions_, visitor, std::move(share), std::move(stay));
         Viewer& viewer = *made;
         viewers_[visitor.id] = std::move(made);
         names_[{name.stream, visitor.id}] = &viewer;
@@ -114,18 +114,18 @@ base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& vi
     return {};
 }
 
-bool Viewers::received(const ViewerName& name, uint64_t bytes) {
+Viewers::Found Viewers::received(const ViewerName& name, uint64_t bytes) {
     auto it = names_.find(name);
-    if (it != names_.end()) it->second->traffic_.received_bytes += bytes;
-    return it != names_.end();
+    if (it == names_.end()) return {};
+    it->second->traffic_.received_bytes += bytes;
+    return it->second->weak_from_this();
 }
 
-bool Viewers::sent(const ViewerName& name, uint64_t bytes, int64_t now_ms) {
-    auto it = names_.find(name);
-    if (it == names_.end()) return false;
-    Viewer& viewer = *it->second;
-    viewer.traffic_.sent_bytes += bytes;
-    viewer.until_ms_ = now_ms + viewer.idle_ms_;
+bool Viewers::sent(const Found& viewer, uint64_t bytes, int64_t now_ms) {
+    const auto known = viewer.lock();
+    if (!known) return false;
+    known->traffic_.sent_bytes += bytes;
+    known->until_ms_ = now_ms + known->idle_ms_;
     return true;
 }
 

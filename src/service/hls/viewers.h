@@ -31,7 +31,12 @@ struct ViewerName {
 };
 
 class Viewers {
+    class Viewer;
+
   public:
+    // A viewer that was found by its name. It may end meanwhile.
+    using Found = std::weak_ptr<Viewer>;
+
     static constexpr size_t kMaxContextBytes = 8;  // a session's id is no longer
     static constexpr size_t kMaxBanned = 10'000;
     // Contexts issued and not used yet; the oldest are dropped. A viewer that uses a dropped one is served, under
@@ -60,9 +65,10 @@ class Viewers {
     net::AddressQuota& quota() { return quota_; }
     const net::AddressQuota& quota() const { return quota_; }
     bool known(const ViewerName& name) const { return names_.contains(name); }
-    // received(): one of its requests arrived; sent(): data is sent to it. False: the viewer is not known.
-    bool received(const ViewerName& name, uint64_t bytes);
-    bool sent(const ViewerName& name, uint64_t bytes, int64_t now_ms);
+    // One of its requests arrived. Empty: the viewer is not known.
+    Found received(const ViewerName& name, uint64_t bytes);
+    // Data is sent to it. False: it was not known, or has ended.
+    static bool sent(const Found& viewer, uint64_t bytes, int64_t now_ms);
     bool banned(const ViewerName& name) const { return banned_.contains(name); }
 
     // Ends viewers that have been idle too long. Yields now and then; false: the caller was cancelled meanwhile.
@@ -71,7 +77,6 @@ class Viewers {
     size_t size() const { return viewers_.size(); }
 
   private:
-    class Viewer;
     bool is_over(Viewer& viewer, int64_t now_ms);
     void end(Viewer& viewer, std::string_view why, base::CloseReason reason);
     void forget(Viewer& viewer, int64_t banned_until_ms);
@@ -79,7 +84,7 @@ class Viewers {
 
     net::SessionTable& sessions_;
     net::AddressQuota quota_{"HLS viewers", "address_limits.hls_viewers", "max_hls_viewers"};
-    std::map<std::string, std::unique_ptr<Viewer>> viewers_;  // by id
+    std::map<std::string, std::shared_ptr<Viewer>> viewers_;  // by id
     std::map<ViewerName, Viewer*> names_;                     // one or two per viewer
     std::map<ViewerName, int64_t> banned_;                    // until when
     std::set<ViewerName> issued_;
