@@ -69,6 +69,12 @@ void give_spare(std::vector<uint8_t>& out) {
     out = {};  // an idle connection keeps no buffer
 }
 
+// SSL_get_error() looks at the thread's queue of errors. It is nearly always empty; to look takes a quarter of the
+// time of clearing it.
+void clear_errors() {
+    if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 }  // namespace
 
 struct TlsBio {
@@ -191,18 +197,26 @@ base::Result<void> TlsStream::connect(const std::string& host_name, Deadline dea
     return std::unexpected(std::move(done.error()).with("TLS handshake"));
 }
 
+// False: OpenSSL would be asked in vain.
+bool TlsStream::may_have_input() const {
+    return plain_->watch().readable() || SSL_has_pending(ssl_) || ended_ || SSL_get_shutdown(ssl_) != 0;
+}
+
 base::Result<ByteStream::TryRead> TlsStream::try_read(std::span<uint8_t> buffer) {
     CHECK(!buffer.empty());
     if (late_error_) return std::unexpected(*std::exchange(late_error_, std::nullopt));
     if (failed_) return base::fail(base::Code::kClosed, "the TLS connection has failed");
     TryRead total;
     while (total.bytes < buffer.size()) {
-        ERR_clear_error();
+        if (!may_have_input()) {
+            needs_input_ = true;
+            break;
+        }
+        clear_errors();
         size_t n = 0;
         const int done = SSL_read_ex(ssl_, buffer.data() + total.bytes, buffer.size() - total.bytes, &n);
         total.bytes += n;
         needs_input_ = false;
-        if (done == 1 && !plain_->watch().readable() && !SSL_has_pending(ssl_)) break;  // it would be asked in vain
         if (done == 1) continue;
         const int error = SSL_get_error(ssl_, done);
         needs_input_ = error == SSL_ERROR_WANT_READ;
@@ -234,7 +248,7 @@ base::Result<size_t> TlsStream::read(std::span<uint8_t> buffer, Deadline deadlin
 }
 
 base::Result<void> TlsStream::encrypt(std::span<const uint8_t> record) {
-    ERR_clear_error();
+    clear_errors();
     size_t n = 0;
     const int done = SSL_write_ex(ssl_, record.data(), record.size(), &n);
     if (done != 1) return std::unexpected(failure(SSL_get_error(ssl_, done)));

@@ -54,6 +54,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
 
     base::Result<void> handshake(Deadline deadline);
     base::Error failure(int ssl_error);
+    bool may_have_input() const;
     void say_farewell();  // close_notify, after the collected output
     base::Result<void> encrypt(std::span<const uint8_t> record);
     // Sends the collected output; true when nothing is left.
