@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "net/access/file_access.h"
 #include "net/http/opened_files.h"
 #include "protocol/http/conditional.h"
+#include "protocol/http/headers.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
 
@@ -53,8 +53,8 @@ base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, c
 // In capitals too, because some file systems ignore case.
 bool is_growing(std::string_view path) {
     static constexpr std::string_view kGrowing = ".tmp";
-    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return path.size() >= kGrowing.size() && std::ranges::equal(path.substr(path.size() - 4), kGrowing, {}, lower);
+    return path.size() >= kGrowing.size() &&
+           http::equal_ignoring_case(path.substr(path.size() - kGrowing.size()), kGrowing);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "base/result.h"
 
 namespace http {
@@ -179,7 +180,7 @@ bool RequestParser::check_method() {
 
 bool RequestParser::check_target() {
     for (char c : request_.target)
-        if (static_cast<uint8_t>(c) <= ' ' || c == 0x7f) return note_error(400, "control character in the URL");
+        if (c == ' ' || base::is_control(c)) return note_error(400, "control character in the URL");
     auto target = split_target(request_.target);
     if (!target) return note_error(400, target.error().text());
     if (target->path == "*") {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace http {
 
 std::string_view reason_phrase(int status) {
@@ -28,9 +30,8 @@ HeadWriter& HeadWriter::field(std::string_view name, std::string_view value) {
     text_.append(name).append(": ");
     const size_t start = text_.size();
     text_.append(value).append("\r\n");
-    const auto ends_a_line = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; };
-    if (std::ranges::any_of(value, ends_a_line))
-        std::replace_if(text_.begin() + static_cast<ptrdiff_t>(start), text_.end() - 2, ends_a_line, ' ');
+    if (std::ranges::any_of(value, base::is_control))
+        std::replace_if(text_.begin() + static_cast<ptrdiff_t>(start), text_.end() - 2, base::is_control, ' ');
     return *this;
 }
 

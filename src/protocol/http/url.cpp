@@ -11,6 +11,7 @@ namespace http {
 
 using base::Code;
 using base::fail;
+using base::is_control;
 
 namespace {
 
@@ -55,8 +56,6 @@ bool has_parent_segment(std::string_view path) {
     }
     return false;
 }
-
-bool is_control(char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; }
 
 // Nothing to decode, to remove or to refuse: safe_path() returns it as it is. So are the paths of nearly all requests.
 bool is_plain_path(std::string_view path) {
