@@ -76,8 +76,8 @@ void Audience::on_due() {
     const bool silent = std::exchange(left_, false);  // nothing came since the last pass
     if (may_leave_to_reader()) {
         if (silent) pass();  // it finds stalls
-        if (next_cycle_ms_ <= runtime::now_ms())
-            next_cycle_ms_ = cycle_after(runtime::now_ms());  // the loop has stalled
+        const int64_t now_ms = runtime::event_ms();
+        if (next_cycle_ms_ <= now_ms) next_cycle_ms_ = cycle_after(now_ms);  // the loop has stalled
         left_ = log_.stream().read_publisher() && log_.stream().fanout().clock().add(*this, next_cycle_ms_);
     }
     if (left_) {
@@ -90,7 +90,7 @@ void Audience::on_due() {
 
 void Audience::pass() {
     lowest_position_ = UINT64_MAX;
-    visit_range(0, viewers_.size(), runtime::now_us());
+    visit_range(0, viewers_.size(), runtime::event_us());
     end_cycle();
 }
 

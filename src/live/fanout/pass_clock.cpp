@@ -40,8 +40,8 @@ int64_t PassClock::next_tick() const {
 
 // Nothing that an audience does in on_due() yields, so none is destroyed meanwhile.
 void PassClock::run_tick(int64_t tick) {
-    const auto passes = std::exchange(slots_[static_cast<size_t>(tick) % kSlots], {});
-    for (const Pass& pass : passes) {
+    taken_.swap(slots_[static_cast<size_t>(tick) % kSlots]);
+    for (const Pass& pass : taken_) {
         if (pass.tick > tick) {
             slots_[static_cast<size_t>(tick) % kSlots].push_back(pass);
             continue;
@@ -50,6 +50,7 @@ void PassClock::run_tick(int64_t tick) {
         pass.audience->due_tick_ = 0;
         pass.audience->on_due();
     }
+    taken_.clear();
 }
 
 void PassClock::run() {

@@ -39,6 +39,7 @@ class PassClock {
 
     Fanout& fanout_;
     std::array<std::vector<Pass>, kSlots> slots_;  // by tick
+    std::vector<Pass> taken_;                      // those of the tick that is run
     size_t count_ = 0;
     int64_t done_ = 0;       // the tick whose passes have begun
     int64_t waits_for_ = 0;  // the coroutine waits for this tick

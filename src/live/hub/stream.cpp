@@ -69,7 +69,7 @@ void Publication::describe_tracks(std::vector<media::TrackName> names) {
 
 void Publication::was_read() {
     if (!in_force()) return;
-    for (const auto& [key, log] : stream_->logs_) log->audience().on_publisher_read();
+    for (const auto& log : stream_->logs_) log->audience().on_publisher_read();
 }
 
 void Publication::pause() {
@@ -156,17 +156,17 @@ void Stream::ask_for_housekeeping() {
 }
 
 void Stream::unpublish() {
-    runtime::EventTime now;
-    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame, now);
+    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
+    const int64_t now_ms = runtime::event_ms();
     owner_ = nullptr;
-    unpublished_since_ms_ = now.ms();
+    unpublished_since_ms_ = now_ms;
     ask_for_housekeeping();
     video_flows_ = any_video_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
     if (rtp_) rtp_->notify_unpublished();
     if (registry_) registry_->notify_unpublished(*this);
-    if (standby_) standby_->end_active(now.ms());
+    if (standby_) standby_->end_active(now_ms);
 }
 
 void Stream::clear_gop() {
@@ -176,7 +176,7 @@ void Stream::clear_gop() {
 
 void Stream::forget_gop() {
     clear_gop();
-    for (auto& [key, log] : logs_) log->forget_starts();
+    for (const auto& log : logs_) log->forget_starts();
 }
 
 // A part of an aggregate message, or of a body with other tracks, would keep the whole of it in memory.
@@ -191,7 +191,6 @@ void Stream::own(base::Slice& payload) {
 void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
     if (!overdrawn_.empty()) [[unlikely]]
         return;
-    runtime::EventTime now;
     own(frame.payload);
     const size_t bytes = frame.payload.size();
     unchecked_bytes_ += sizeof(frame) + bytes;
@@ -205,32 +204,33 @@ void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
     }
     if (counters_.timeline_jumps != timeline_.jumps()) [[unlikely]] {
         counters_.timeline_jumps = timeline_.jumps();
-        jumped_at_ms_ = now.ms();
+        jumped_at_ms_ = runtime::event_ms();
     }
     if (!options_.mix_correct) {
-        deliver(frame, now, source);
+        deliver(frame, source);
     } else {  // the packets are not kept
-        mix_.push(std::move(frame), now.ms());
+        const int64_t now_ms = runtime::event_ms();
+        mix_.push(std::move(frame), now_ms);
         ask_for_housekeeping();
-        for (media::Frame next; mix_.pop(next, now.ms());) deliver(next, now);
+        for (media::Frame next; mix_.pop(next, now_ms);) deliver(next);
     }
     if (unchecked_bytes_ >= std::min(kCheckedBytes, options_.memory_limit / kCheckedShare)) [[unlikely]]
         check_memory(bytes);
 }
 
-void Stream::deliver(const media::Frame& frame, runtime::EventTime& now, const media::SourcePackets* source) {
+void Stream::deliver(const media::Frame& frame, const media::SourcePackets* source) {
     if (frame.sequence_header) {
         if (tracks_->is_news(frame))
             change_tracks(frame);
         else if (options_.reduce_sequence_header)
             return;
     }
-    note_flow(frame, now);
+    note_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
     if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
     if (logs_.empty()) return;
-    for (auto& [key, log] : logs_) log->append(frame, tracks_, now.us(), source);
+    for (const auto& log : logs_) log->append(frame, tracks_, runtime::event_us(), source);
 }
 
 // Other holders rely on the old track set: a change makes a new one.
@@ -258,7 +258,7 @@ void Stream::for_each_sink(auto&& call) {
     }
 }
 
-void Stream::note_flow(const media::Frame& frame, runtime::EventTime& now) {
+void Stream::note_flow(const media::Frame& frame) {
     if (frame.kind == media::Kind::kData) return;
     if (codecs_.at(frame.kind, frame.track) != frame.codec) [[unlikely]]
         change_tracks(frame);
@@ -268,7 +268,7 @@ void Stream::note_flow(const media::Frame& frame, runtime::EventTime& now) {
         ++(video ? counters_.video_frames : counters_.audio_frames);
         any_video_ |= video;
         if (health_.note(frame)) [[unlikely]]
-            health_.note_window_end(now.ms());
+            health_.note_window_end(runtime::event_ms());
     }
     note_flow_of(video, frame.dts);
 }
@@ -340,21 +340,18 @@ void Stream::unsubscribe(FrameSink& sink) {
 }
 
 LiveLog& Stream::log(const LogKey& key) {
-    auto& log = logs_[key];
-    const bool made = log == nullptr;
-    if (made) {
-        log = std::make_unique<LiveLog>(*this, key, key.make_encoder());
-        const int64_t now_us = runtime::now_us();
-        for (const media::Frame& frame : gop_) log->append(frame, gop_tracks_, now_us);
-    }
     idle_since_ms_ = 0;
-    LiveLog& wanted = *log;
-    if (made && logs_.size() == 1) notify_demand();
-    return wanted;
+    const auto known = std::ranges::find_if(logs_, [&](const auto& log) { return log->key() == key; });
+    if (known != logs_.end()) return **known;
+    LiveLog& log = *logs_.emplace_back(std::make_unique<LiveLog>(*this, key, key.make_encoder()));
+    const int64_t now_us = runtime::now_us();
+    for (const media::Frame& frame : gop_) log.append(frame, gop_tracks_, now_us);
+    if (logs_.size() == 1) notify_demand();
+    return log;
 }
 
 void Stream::drop_log(const LiveLog& log) {
-    logs_.erase(LogKey(log.key()));
+    std::erase_if(logs_, [&](const auto& one) { return one.get() == &log; });
     if (logs_.empty()) notify_demand();
 }
 
@@ -364,7 +361,7 @@ RtpLane& Stream::rtp_lane() {
 }
 
 bool Stream::packets_wanted() const {
-    return std::ranges::any_of(logs_, [](const auto& log) { return log.first.format->takes_packets; });
+    return std::ranges::any_of(logs_, [](const auto& log) { return log->key().format->takes_packets; });
 }
 
 bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }
@@ -394,17 +391,17 @@ StreamCounters Stream::figures() const {
 
 size_t Stream::viewer_count() const {
     size_t count = rtp_ ? rtp_->players() : 0;
-    for (const auto& [key, log] : logs_) count += log->audience().size();
+    for (const auto& log : logs_) count += log->audience().size();
     return count;
 }
 
 void Stream::for_each_log(const std::function<void(LiveLog&)>& visit) const {
-    for (const auto& [key, log] : logs_) visit(*log);
+    for (const auto& log : logs_) visit(*log);
 }
 
 void Stream::end_viewers() {
     base::Ref<Stream> keep(this);
-    for (auto& [key, log] : logs_) log->audience().end_all();
+    for (const auto& log : logs_) log->audience().end_all();
     if (rtp_) rtp_->end_players();
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -266,12 +265,12 @@ class Stream : public base::RefCounted<Stream> {
     void leave_registry() { registry_ = nullptr; }
     void ask_for_housekeeping();
     void publish(media::Frame&& frame, const media::SourcePackets* source);
-    void deliver(const media::Frame& frame, runtime::EventTime& now, const media::SourcePackets* source = nullptr);
+    void deliver(const media::Frame& frame, const media::SourcePackets* source = nullptr);
     // For frames that are no repetition: the tracks become what the frame says.
     void change_tracks(const media::Frame& frame);
     void notify_tracks();
     void for_each_sink(auto&& call);
-    void note_flow(const media::Frame& frame, runtime::EventTime& now);
+    void note_flow(const media::Frame& frame);
     void note_flow_of(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
     void forget_gop();  // viewers cannot begin before the next keyframe
@@ -321,7 +320,7 @@ class Stream : public base::RefCounted<Stream> {
     base::Ref<media::TrackSet> gop_tracks_;  // the tracks at its first frame
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;
-    std::map<LogKey, std::unique_ptr<LiveLog>> logs_;
+    std::vector<std::unique_ptr<LiveLog>> logs_;  // few: one for each key
     const int64_t pass_offset_ms_;
     std::unique_ptr<RtpLane> rtp_;
     StreamCounters counters_;

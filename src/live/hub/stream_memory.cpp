@@ -28,7 +28,7 @@ StreamMemory Stream::memory() const {
     StreamMemory held;
     held.gop = gop_bytes_ + tracks_->memory() + (gop_tracks_ == tracks_ ? 0 : gop_tracks_->memory());
     held.mix_queue = mix_.memory();
-    for (const auto& [key, log] : logs_) held.logs += log->memory();
+    for (const auto& log : logs_) held.logs += log->memory();
     held.viewers = viewer_bytes_;
     if (rtp_) held.rtp = rtp_->ring().memory();
     for (const FrameSink* sink : sinks_) held.outputs += sink->memory();
@@ -73,15 +73,14 @@ void Stream::release_memory(size_t target) {
     };
     // A viewer that is not behind has the newest bytes still to send.
     const uint64_t newest = std::max<uint64_t>(target / 2 / std::max<size_t>(1, logs_.size()), kNewestBytes);
-    for (auto& [key, log] : logs_)
+    for (const auto& log : logs_)
         log->release_before(std::min(log->begin_offset(), log->head() - std::min(log->head(), newest)));
     if (enough()) return;
     for (FrameSink* sink : std::vector(sinks_)) sink->release_memory();
     if (enough()) return;
-    runtime::EventTime now;
-    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame, now);
+    for (media::Frame frame; mix_.pop_any(frame);) deliver(frame);
     give_up_gop();
-    for (auto& [key, log] : logs_) log->release_before(log->head() - std::min(log->head(), newest));
+    for (const auto& log : logs_) log->release_before(log->head() - std::min(log->head(), newest));
     (void)enough();
 }
 
@@ -94,7 +93,7 @@ void Stream::overdraw(std::string why) {
 
 void Stream::abort_viewers(std::string_view why) {
     base::Ref<Stream> keep(this);
-    for (auto& [key, log] : logs_) log->audience().abort_all(why, base::CloseReason::kStreamEnded);
+    for (const auto& log : logs_) log->audience().abort_all(why, base::CloseReason::kStreamEnded);
     count_memory();
 }
 
@@ -106,8 +105,7 @@ bool Stream::keep_for_viewer(size_t bytes) {
 
 void Stream::tick(int64_t now_ms) {
     base::Ref<Stream> keep(this);
-    runtime::EventTime now(now_ms * 1000);
-    for (media::Frame frame; mix_.pop(frame, now_ms);) deliver(frame, now);
+    for (media::Frame frame; mix_.pop(frame, now_ms);) deliver(frame);
     if (standby_) tick_standby(now_ms);
     if (overdrawn_.empty() || !owner_) return;
     const std::string why = std::exchange(overdrawn_, {});

@@ -151,12 +151,11 @@ void Stream::switch_to(PublicationOwner& owner, StandbyReason reason, int64_t no
     if (next.absolute_times && options_.atc_auto) timeline_.set_mode(TimeJitter::kOff);
     if (!next.names.empty()) new_tracks().describe(next.names);
     // Not after the track's first frame, which may be older than the keyframe that begins.
-    runtime::EventTime now(now_ms * 1000);
     for (const media::Frame* kept : next.headers->headers()) {
         media::Frame header = *kept;
         const bool is_data = header.kind == media::Kind::kData;
         header.dts = is_data ? timeline_.last() : timeline_.last(header.kind, header.track);
-        deliver(header, now);
+        deliver(header);
     }
     notify_standby(owner, next.priority, true, reason, before);
 }

@@ -25,6 +25,28 @@ using testing::soon;
 
 class CoroutineTest : public testing::RuntimeTest {};
 
+void let_time_pass() {
+    const int64_t before = now_us();
+    while (now_us() < before + 100) continue;
+}
+
+TEST_F(CoroutineTest, AnEventHasOneTimeUntilACoroutineRunsOn) {
+    const int64_t first = event_us();
+    let_time_pass();
+    EXPECT_EQ(event_us(), first);
+    EXPECT_EQ(event_ms(), first / 1000);
+    int64_t of_other = 0;
+    auto other = spawn("other", [&] {
+        let_time_pass();
+        of_other = event_us();
+        let_time_pass();
+    });
+    ASSERT_TRUE(ok(other.join(soon())));
+    EXPECT_GE(of_other, first + 200);
+    EXPECT_GE(event_us(), of_other + 100) << "this coroutine runs on";
+    EXPECT_LE(event_us(), now_us());
+}
+
 TEST_F(CoroutineTest, StartsWhenTheCallerYields) {
     bool ran = false;
     auto task = spawn("one", [&] { ran = true; });

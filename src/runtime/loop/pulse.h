@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/loop/clock.h"
+
 namespace runtime::detail {
 
 class Coroutine;
@@ -31,7 +33,10 @@ inline void no_coroutine_runs() {
     if (pulse.stalled_iteration.load(std::memory_order_relaxed) != 0) [[unlikely]]
         note_yielded();
 }
-inline void coroutine_runs(Coroutine& coroutine) { pulse.running.store(&coroutine, std::memory_order_relaxed); }
+inline void coroutine_runs(Coroutine& coroutine) {
+    pulse.running.store(&coroutine, std::memory_order_relaxed);
+    begin_event();
+}
 // Called after each poll.
 inline void begin_iteration(int64_t now_us) {
     pulse.iteration_began_us.store(now_us, std::memory_order_relaxed);

@@ -48,6 +48,7 @@ struct Reactor {
     void deliver(int fd, uint32_t generation, uint32_t events) {
         NoYield guard;
         if (auto* slot = find(fd, generation)) {
+            begin_event();
             slot->watch->on_events(events);
         } else {
             ++counters.stale;

@@ -34,6 +34,13 @@ TEST_F(SimulatedTimeTest, StandsStillUntilItPasses) {
     EXPECT_EQ(now_us(), before + 10'000);
 }
 
+TEST_F(SimulatedTimeTest, IsTheTimeOfAnEvent) {
+    SimulatedTime time;
+    EXPECT_EQ(event_us(), now_us());
+    time.pass_ms(10);
+    EXPECT_EQ(event_us(), now_us());
+}
+
 TEST_F(SimulatedTimeTest, SleepsEndAtTheirDeadlines) {
     SimulatedTime time;
     const int64_t began = now_ms();

@@ -438,6 +438,30 @@ TEST_F(TcpTest, ParkedEnd) {
     EXPECT_TRUE(end);
 }
 
+TEST_F(TcpTest, EachCallOfAParkedHandlerIsAnEvent) {
+    auto first = connected();
+    auto second = connected();
+    NotingHandler handler_one, handler_two;
+    std::vector<int64_t> times;
+    const auto note_time = [&] {
+        times.push_back(event_us());
+        const int64_t before = now_us();
+        while (now_us() < before + 100) continue;
+        EXPECT_EQ(event_us(), times.back());
+    };
+    handler_one.during_readable = note_time;
+    handler_two.during_readable = note_time;
+    // Both are delivered in one batch.
+    ASSERT_TRUE(ok(first.client->write(bytes("x"), soon())));
+    ASSERT_TRUE(ok(second.client->write(bytes("x"), soon())));
+    first.server->park(handler_one);
+    second.server->park(handler_two);
+    EXPECT_TRUE(handler_one.saw("readable"));
+    EXPECT_TRUE(handler_two.saw("readable"));
+    ASSERT_EQ(times.size(), 2u);
+    EXPECT_GE(times[1], times[0] + 100);
+}
+
 TEST_F(TcpTest, ParkedHandlerMayDestroyTheStream) {
     for (auto NotingHandler::*when : {&NotingHandler::during_readable, &NotingHandler::during_hangup}) {
         auto pair = connected();

@@ -154,7 +154,7 @@ Result<void> Connection::read_once() {
     received_bytes_ += bytes.size();
     TRY(take_input(bytes));
     if (publishers_.empty()) return {};
-    int64_t now = runtime::now_us();
+    const int64_t now = runtime::event_us();
     int64_t interval_ms = INT64_MAX;
     for (const auto& publisher : publishers_) {
         publisher->after_read(now, bytes.size());
