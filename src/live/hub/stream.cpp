@@ -344,8 +344,7 @@ LiveLog& Stream::log(const LogKey& key) {
     const auto known = std::ranges::find_if(logs_, [&](const auto& log) { return log->key() == key; });
     if (known != logs_.end()) return **known;
     LiveLog& log = *logs_.emplace_back(std::make_unique<LiveLog>(*this, key, key.make_encoder()));
-    const int64_t now_us = runtime::now_us();
-    for (const media::Frame& frame : gop_) log.append(frame, gop_tracks_, now_us);
+    for (const media::Frame& frame : gop_) log.append(frame, gop_tracks_, runtime::event_us());
     if (logs_.size() == 1) notify_demand();
     return log;
 }

@@ -22,24 +22,20 @@ using base::Code;
 using testing::failed_with;
 using testing::ok;
 using testing::soon;
+using testing::work_us;
 
 class CoroutineTest : public testing::RuntimeTest {};
 
-void let_time_pass() {
-    const int64_t before = now_us();
-    while (now_us() < before + 100) continue;
-}
-
 TEST_F(CoroutineTest, AnEventHasOneTimeUntilACoroutineRunsOn) {
     const int64_t first = event_us();
-    let_time_pass();
+    work_us(100);
     EXPECT_EQ(event_us(), first);
     EXPECT_EQ(event_ms(), first / 1000);
     int64_t of_other = 0;
     auto other = spawn("other", [&] {
-        let_time_pass();
+        work_us(100);
         of_other = event_us();
-        let_time_pass();
+        work_us(100);
     });
     ASSERT_TRUE(ok(other.join(soon())));
     EXPECT_GE(of_other, first + 200);

@@ -41,6 +41,16 @@ TEST_F(SimulatedTimeTest, IsTheTimeOfAnEvent) {
     EXPECT_EQ(event_us(), now_us());
 }
 
+TEST_F(SimulatedTimeTest, TheTimeOfAnEventDoesNotGoBackBehindIt) {
+    (void)event_us();
+    int64_t simulated_us = 0;
+    {
+        const SimulatedTime time;
+        simulated_us = now_us();
+    }
+    EXPECT_GE(event_us(), simulated_us);
+}
+
 TEST_F(SimulatedTimeTest, SleepsEndAtTheirDeadlines) {
     SimulatedTime time;
     const int64_t began = now_ms();

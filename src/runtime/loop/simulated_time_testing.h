@@ -29,6 +29,7 @@ class SimulatedTime {
         auto& clock = detail::loop_clock;
         clock.ahead_us = std::max(clock.ahead_us, clock.stopped_at_us - base::monotonic_us());
         clock.stopped_at_us = 0;
+        detail::begin_event();  // a time of before the simulation would be a step back
         alarm(0);
     }
     SimulatedTime(const SimulatedTime&) = delete;

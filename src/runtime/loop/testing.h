@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 
 namespace runtime::testing {
@@ -21,6 +22,12 @@ class RuntimeTest : public ::testing::Test {
   protected:
     void SetUp() override { start_loop_once(); }
 };
+
+// So long a time passes in the coroutine that runs, as by work.
+inline void work_us(int64_t us) {
+    const int64_t began_us = now_us();
+    while (now_us() < began_us + us) continue;
+}
 
 // EXPECT_TRUE(ok(call(...))) prints the error's text.
 template <class T>
