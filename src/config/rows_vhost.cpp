@@ -70,7 +70,7 @@ void add_publish(std::vector<Row>& rows) {
     using P = VhostPublish;
     rows.push_back(row(scope, "mr", &P::mr, false, none(), kLive,
                        "Merged read: the publisher's bytes are collected for mr_latency and read together. Off: "
-                       "they are read when the players are sent to (play.mw_latency), or every 40 to 160 ms for other "
+                       "they are read when the players are sent to (play.mw_latency), or every 40 to 150 ms for other "
                        "consumers. No effect with min_latency."));
     rows.push_back(row(scope, "mr_latency", &P::mr_latency, 350, milliseconds(0, 10'000), kLive,
                        "Time for which mr collects bytes."));

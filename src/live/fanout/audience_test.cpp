@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "live/fanout/live_log.h"
+#include "live/fanout/read_owner_testing.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/owner_testing.h"
 #include "live/hub/registry.h"
@@ -22,6 +23,7 @@ namespace live {
 namespace {
 
 using testing::Owner;
+using testing::ReadOwner;
 
 constexpr size_t kViewers = 100;
 constexpr size_t kGone = 7, kSlow = 20;  // the index of the one that leaves, and of the one that does not read
@@ -114,38 +116,6 @@ TEST_F(AudienceTest, AllOthersGetEveryPacket) {
     time.settle();
     EXPECT_EQ(registry.size(), 0u);
 }
-
-// A publisher whose coroutine publishes a frame for each read.
-class ReadOwner : public Owner {
-  public:
-    bool read_now() override {
-        ++reads;
-        wanted_.pulse();
-        return true;
-    }
-    void begin(Stream& stream) {
-        publication = std::move(*stream.acquire(*this, false));
-        reader_ = runtime::spawn("reader", [this] {
-            while (wanted_.wait_next(runtime::Deadline::never())) {
-                if (!answers) continue;
-                publication.publish(testing::video(reads * 40, reads == 1, std::to_string(reads)));
-                publication.was_read();
-            }
-        });
-    }
-    void end() {
-        reader_.cancel_and_join();
-        publication.end();
-    }
-
-    int reads = 0;
-    bool answers = true;
-    Publication publication;
-
-  private:
-    runtime::Event wanted_{"a read"};
-    runtime::Task reader_;
-};
 
 class AudienceReadTest : public AudienceTest {
   protected:

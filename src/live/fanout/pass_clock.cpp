@@ -29,6 +29,8 @@ void PassClock::remove(Audience& audience) {
     if (audience.due_tick_ == 0) return;
     auto& slot = slots_[static_cast<size_t>(std::exchange(audience.due_tick_, 0)) % kSlots];
     std::erase_if(slot, [&](const Pass& pass) { return pass.audience == &audience; });
+    for (Pass& pass : taken_)
+        if (pass.audience == &audience) pass.audience = nullptr;
     if (--count_ == 0) sooner_.pulse();
 }
 
@@ -38,17 +40,23 @@ int64_t PassClock::next_tick() const {
     return tick;
 }
 
-// Nothing that an audience does in on_due() yields, so none is destroyed meanwhile.
 void PassClock::run_tick(int64_t tick) {
     taken_.swap(slots_[static_cast<size_t>(tick) % kSlots]);
+    size_t begun = 0;
     for (const Pass& pass : taken_) {
+        if (begun == kAtOnce) {
+            (void)runtime::yield();
+            begun = 0;
+        }
+        if (!pass.audience) continue;
         if (pass.tick > tick) {
             slots_[static_cast<size_t>(tick) % kSlots].push_back(pass);
             continue;
         }
         --count_;
         pass.audience->due_tick_ = 0;
-        pass.audience->on_due();
+        pass.audience->on_due();  // which does not yield
+        ++begun;
     }
     taken_.clear();
 }

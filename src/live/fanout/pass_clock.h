@@ -30,9 +30,11 @@ class PassClock {
   private:
     static constexpr size_t kSlots = 64;  // what is due later than in a round of them waits for another round
     struct Pass {
-        Audience* audience;
+        Audience* audience;  // null: removed
         int64_t tick;
     };
+    // So many passes are begun at once; other coroutines run before the next ones.
+    static constexpr size_t kAtOnce = 16;
     void run();
     void run_tick(int64_t tick);
     int64_t next_tick() const;  // there is a pass

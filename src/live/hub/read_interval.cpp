@@ -33,7 +33,7 @@ int64_t ReadInterval::ms(const Stream& stream, int64_t merge_ms) const {
     constexpr int64_t kBytesPerRead = 32 * 1024, kSoonestMs = 5;
     // What is made of the frames at once, WebRTC's packets, waits the shorter time; recorders and segmenters tolerate
     // the longer one.
-    constexpr int64_t kShortMs = 40, kLongMs = 160;
+    constexpr int64_t kShortMs = 40, kLongMs = 150;
     int64_t interval_ms = std::min(merge_ms / 2, kLongMs);
     if (stream.rtp_wanted()) {
         interval_ms = std::min(merge_ms / 8, kShortMs);

@@ -92,7 +92,7 @@ std::vector<base::Ref<Stream>> Registry::all() const {
 }
 
 void Registry::run_housekeeping() {
-    while (runtime::sleep_ms(kHousekeepingMs)) {
+    while (runtime::sleep_to_multiple(kHousekeepingMs)) {
         const int64_t now_ms = runtime::now_ms();
         std::erase_if(unsettled_, [](Stream* stream) {
             stream->asked_for_housekeeping_ = stream->needs_housekeeping();

@@ -144,7 +144,7 @@ void Engine::tick() {
             work_.reset();
             if (!work_.wait(Deadline::never())) return;
         }
-        if (!sleep_ms(kTickMs)) return;
+        if (!sleep_to_multiple(kTickMs)) return;
         if (!fault_file_.empty()) check_fault_file();
         const int64_t now = base::monotonic_ms();
         for (auto it = late_.begin(); it != late_.end();) {

@@ -360,6 +360,10 @@ base::Result<void> sleep_until(Deadline deadline) {
 
 base::Result<void> sleep_ms(int64_t ms) { return sleep_until(Deadline::in_ms(std::max<int64_t>(0, ms))); }
 
+base::Result<void> sleep_to_multiple(int64_t ms) {
+    return sleep_until(Deadline::at_us((now_ms() / ms + 1) * ms * 1000));
+}
+
 // A deadline in the past: state-threads runs every ready coroutine once, polls, and returns.
 base::Result<void> yield() { return sleep_until(Deadline::at_us(0)); }
 

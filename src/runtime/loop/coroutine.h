@@ -58,6 +58,9 @@ Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions 
 // kCancelled: the caller was cancelled meanwhile.
 base::Result<void> sleep_ms(int64_t ms);
 base::Result<void> sleep_until(Deadline deadline);
+// Until the next multiple of ms of the loop's clock: what several coroutines do at intervals shares a wake-up of the
+// process, which costs tens of us (doc/decisions/145).
+base::Result<void> sleep_to_multiple(int64_t ms);
 // Lets every other ready coroutine and the event loop run once.
 base::Result<void> yield();
 

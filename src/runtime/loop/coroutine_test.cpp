@@ -172,6 +172,23 @@ TEST_F(CoroutineTest, SleepsAtLeastAsLongAndNotMuchLonger) {
 }
 
 // CPU time that a coroutine spends before it waits counts: the deadline is a point in time.
+TEST_F(CoroutineTest, SleepsToMultiplesCoincide) {
+    testing::SimulatedTime time;
+    std::vector<int64_t> woken_ms;
+    std::vector<Task> tasks;
+    for (int i = 0; i < 3; ++i) {
+        time.pass_ms(17);
+        tasks.push_back(spawn("periodic", [&] {
+            for (int n = 0; n < 4 && sleep_to_multiple(100); ++n) woken_ms.push_back(now_ms());
+        }));
+    }
+    time.pass_ms(600);
+    ASSERT_EQ(woken_ms.size(), 12u);
+    for (int64_t at_ms : woken_ms) EXPECT_EQ(at_ms % 100, 0);
+    std::ranges::sort(woken_ms);
+    EXPECT_LE(woken_ms.back() - woken_ms.front(), 400) << "each wakes at the next multiple";
+}
+
 TEST_F(CoroutineTest, DeadlinesDoNotDependOnTheLoopsOldClock) {
     ASSERT_TRUE(ok(yield()));
     const int64_t start = base::monotonic_ms();

@@ -221,19 +221,19 @@ void Watch::pace(int64_t interval_ms) {
     reactor.pacer.add({fd_, reactor.slots[static_cast<size_t>(fd_)].generation}, ticks);
 }
 
-int64_t Watch::wake_paced_reader() {
+Watch::Paced Watch::wake_paced_reader() {
     if (!pace_ticks_) {
         has_ticket_ = false;
-        return 0;
+        return {false, 0};
     }
     const bool polled = polled_;
     polled_ = false;
-    if (polled && !hurried_) return pace_ticks_;
+    if (polled && !hurried_) return {false, pace_ticks_};
     readable_ = true;
     if (reader_ && !cancels_) wake(*reader_);
     const int64_t ticks = hurried_ ? 1 : pace_ticks_;
     hurried_ = false;
-    return ticks;
+    return {true, ticks};
 }
 
 bool Watch::poll_now() {

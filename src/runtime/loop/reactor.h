@@ -55,8 +55,12 @@ class Watch {
     // Input is polled at this interval, and no event reports it; 0: events report it, which is the initial mode. The
     // end of the stream is reported at once either way. A reader with much input in one poll is polled again soon.
     void pace(int64_t interval_ms);
-    // For the pacer: wakes the reader. Returns the ticks until the next poll; 0: none.
-    int64_t wake_paced_reader();
+    // For the pacer: wakes the reader, unless it was polled since the last time.
+    struct Paced {
+        bool woken;
+        int64_t interval;  // ticks until the next poll; 0: none
+    };
+    Paced wake_paced_reader();
     void note_much_input() { hurried_ = true; }
     // Wakes the paced reader now, in place of its next poll. False: no reader waits for the next poll.
     bool poll_now();

@@ -13,11 +13,11 @@ constexpr int64_t kTickUs = ReadPacer::kTickMs * 1000;
 
 int64_t current_tick() { return now_us() / kTickUs; }
 
-// Polls at long intervals are made at every second or fourth tick, which many descriptors share: the process is woken
-// less often, and together with the passes over viewers, which lie at multiples of 10 ms.
+// Polls at long intervals are made at every second or tenth tick, which many descriptors share: the process is woken
+// less often, and together with the passes over viewers, which are at multiples of 50 ms.
 int64_t ticks_apart(int64_t interval) {
-    constexpr int64_t kLong = 160 / ReadPacer::kTickMs, kMedium = 40 / ReadPacer::kTickMs;
-    return interval >= kLong ? 4 : interval >= kMedium ? 2 : 1;
+    constexpr int64_t kLong = 150 / ReadPacer::kTickMs, kMedium = 40 / ReadPacer::kTickMs;
+    return interval >= kLong ? 10 : interval >= kMedium ? 2 : 1;
 }
 
 int64_t shared_tick_after(int64_t due, int64_t interval) {
@@ -54,15 +54,15 @@ void ReadPacer::run_polls(size_t slot, int64_t tick, Find find) {
         if (poll.due > tick) {
             put(poll.ticket, poll.due);
         } else if (Watch* watch = find(poll.ticket)) {
-            ++woken;
-            if (const int64_t interval = watch->wake_paced_reader())
-                put(poll.ticket, shared_tick_before(tick + interval, interval));
+            const Watch::Paced paced = watch->wake_paced_reader();
+            woken += paced.woken;
+            if (paced.interval != 0) put(poll.ticket, shared_tick_before(tick + paced.interval, paced.interval));
         }
     }
     taken_.clear();
 }
 
-void ReadPacer::pause() { [[maybe_unused]] const Wake how = suspend(Deadline::in_ms(1), {"a part of a tick"}, false); }
+void ReadPacer::pause() { [[maybe_unused]] const Wake how = suspend(Deadline::at_us(0), {"a part of a tick"}, false); }
 
 // The tick of the next poll, or earlier: a slot also holds entries that are due a whole round later.
 int64_t ReadPacer::next_due(int64_t tick) const {

@@ -35,7 +35,7 @@ class ReadPacer {
         Ticket ticket;
         int64_t due;  // in ticks
     };
-    static constexpr size_t kSlots = 64;
+    static constexpr size_t kSlots = 128;  // what is due later than in a round of them waits for another round
     // The number of readers woken at once, or a quarter of the tick's readers if that is more: other coroutines run in
     // between.
     static constexpr size_t kMinAtOnce = 16;

@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 
 constexpr int64_t kFlushEveryMs = 100;
-constexpr size_t kFlushParts = 5;
+constexpr size_t kFlushParts = 2;
 // How often growing files are checked for existence: the system does not report their removal.
 constexpr int64_t kCheckMs = 2'000;
 // The time limit for files that are being completed when the server ends.
@@ -208,7 +208,7 @@ Result<void> Service::stop_recording(const live::StreamKey& key) {
 
 // Flushes a part of them at a time, so that a thousand recordings do not block the loop.
 void Service::flush_all() {
-    for (size_t pass = 0; runtime::sleep_ms(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
+    for (size_t pass = 0; runtime::sleep_to_multiple(recordings_.empty() ? kFlushEveryMs : kFlushEveryMs / kFlushParts);
          ++pass) {
         int64_t now = runtime::now_ms();
         for (size_t i = pass % kFlushParts; i < recordings_.size(); i += kFlushParts) recordings_[i]->flush(now);

@@ -206,7 +206,7 @@ void Service::release_memory() {
 void Service::run_housekeeping() {
     int64_t verified_ms = base::monotonic_ms(), enrolled_ms = verified_ms;
     take_over_left();
-    while (runtime::sleep_ms(kHousekeepingMs)) {
+    while (runtime::sleep_to_multiple(kHousekeepingMs)) {
         int64_t now = base::monotonic_ms();
         if (!viewers_.tick(now)) return;
         disconnect_asked();

@@ -1,0 +1,46 @@
+#pragma once
+// For tests of passes: a publisher that is read when a pass is due.
+
+#include <string>
+
+#include "live/hub/owner_testing.h"
+#include "live/hub/stream.h"
+#include "live/hub/testing.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
+
+namespace live::testing {
+
+// A publisher whose coroutine publishes a frame for each read.
+class ReadOwner : public Owner {
+  public:
+    bool read_now() override {
+        ++reads;
+        wanted_.pulse();
+        return true;
+    }
+    void begin(Stream& stream) {
+        publication = std::move(*stream.acquire(*this, false));
+        reader_ = runtime::spawn("reader", [this] {
+            while (wanted_.wait_next(runtime::Deadline::never())) {
+                if (!answers) continue;
+                publication.publish(video(reads * 40, reads == 1, std::to_string(reads)));
+                publication.was_read();
+            }
+        });
+    }
+    void end() {
+        reader_.cancel_and_join();
+        publication.end();
+    }
+
+    int reads = 0;
+    bool answers = true;
+    Publication publication;
+
+  private:
+    runtime::Event wanted_{"a read"};
+    runtime::Task reader_;
+};
+
+}  // namespace live::testing
