@@ -201,7 +201,7 @@ uint64_t LiveLog::begin_offset() {
 void LiveLog::release_before(uint64_t offset) { audience_.jump_before(offset); }
 
 size_t LiveLog::memory() const {
-    size_t bytes = block_bytes_ + packets_.size() * sizeof(Packet) + starts_.size() * sizeof(Start);
+    size_t bytes = block_bytes_ + packets_.memory() + starts_.size() * sizeof(Start);
     for (const base::Slice& copy : copies_) bytes += copy.memory();
     const media::TrackSet* before = stream_.tracks().get();  // the current tracks belong to the stream
     if (tail_tracks_ && tail_tracks_.get() != before) bytes += tail_tracks_->memory();

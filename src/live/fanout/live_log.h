@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/flat_queue.h"
 #include "live/fanout/audience.h"
 #include "live/fanout/fanout.h"
 #include "live/fanout/wire_encoder.h"
@@ -115,9 +116,9 @@ class LiveLog {
     std::unique_ptr<WireEncoder> encoder_;
     base::Ref<media::TrackSet> encoder_tracks_;  // the tracks last passed to the encoder
     uint64_t head_ = 0;
-    size_t block_bytes_ = 0;    // of all blocks
-    std::deque<Block> blocks_;  // without gaps: each begins where the one before ends
-    std::deque<Packet> packets_;
+    size_t block_bytes_ = 0;         // of all blocks
+    base::FlatQueue<Block> blocks_;  // without gaps: each begins where the one before ends
+    base::FlatQueue<Packet> packets_;
     std::deque<Start> starts_;
     base::Ref<media::TrackSet> tail_tracks_;  // of the last start that was released
     std::vector<base::Slice> copies_;         // shared ones that viewers have still to send

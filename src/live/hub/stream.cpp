@@ -177,6 +177,7 @@ void Stream::clear_gop() {
 
 void Stream::forget_gop() {
     clear_gop();
+    gop_ = {};  // its memory: none may come for long
     for (const auto& log : logs_) log->forget_starts();
 }
 

@@ -4,13 +4,13 @@
 // costs only its parsing. Single-threaded, never yields. Held by Ref: by its publication and by its viewers.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/close_reason.h"
+#include "base/flat_queue.h"
 #include "base/ref.h"
 #include "base/result.h"
 #include "base/stream_key.h"
@@ -193,7 +193,7 @@ class Stream : public base::RefCounted<Stream> {
     // publication's first video frame, so that waiting viewers get the first audio too.
     bool begins_at_keyframes() const { return video_flows_ && any_video_; }
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
-    const std::deque<media::Frame>& gop() const { return gop_; }
+    const base::FlatQueue<media::Frame>& gop() const { return gop_; }
     const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
     media::Time last_dts() const { return timeline_.last(); }
     size_t viewer_count() const;
@@ -315,7 +315,7 @@ class Stream : public base::RefCounted<Stream> {
     bool any_video_ = false;  // a video frame arrived in this publication
     media::Time last_video_dts_{};
     bool gop_too_long_ = false;  // not kept until the next keyframe
-    std::deque<media::Frame> gop_;
+    base::FlatQueue<media::Frame> gop_;
     size_t gop_bytes_ = 0;                   // of memory
     base::Ref<media::TrackSet> gop_tracks_;  // the tracks at its first frame
     std::vector<FrameSink*> sinks_;

@@ -26,7 +26,8 @@ size_t megabytes(size_t bytes) { return bytes >> 20; }
 
 StreamMemory Stream::memory() const {
     StreamMemory held;
-    held.gop = gop_bytes_ + tracks_->memory() + (gop_tracks_ == tracks_ ? 0 : gop_tracks_->memory());
+    held.gop = gop_bytes_ + (gop_.memory() - gop_.size() * sizeof(media::Frame)) + tracks_->memory() +
+               (gop_tracks_ == tracks_ ? 0 : gop_tracks_->memory());
     held.mix_queue = mix_.memory();
     for (const auto& log : logs_) held.logs += log->memory();
     held.viewers = viewer_bytes_;
