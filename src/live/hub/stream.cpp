@@ -16,8 +16,9 @@ constexpr media::Time kVideoPause = std::chrono::seconds(5);
 
 // The GOP cache's maximum share of stream_memory, whatever gop_cache_max_frames allows.
 constexpr size_t kGopShare = 2;
-// Passes of all streams are at multiples of it: those at the same time take one wake-up of the process. A wake-up costs
-// as much as a pass, because the caches are cold.
+// Passes of all streams are at multiples of it: those at the same time take one wake-up of the process, which costs
+// more than a pass (doc/decisions/145). The polls of runtime/loop/read_pacer.cpp at long intervals are at the same
+// multiples.
 constexpr int64_t kPassGridMs = 50;
 // A payload that is a part of a larger allocation keeps at most this much beside it and its own size.
 constexpr size_t kMaxBeside = 16 * 1024;

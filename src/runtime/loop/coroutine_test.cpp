@@ -171,7 +171,6 @@ TEST_F(CoroutineTest, SleepsAtLeastAsLongAndNotMuchLonger) {
     }
 }
 
-// CPU time that a coroutine spends before it waits counts: the deadline is a point in time.
 TEST_F(CoroutineTest, SleepsToMultiplesCoincide) {
     testing::SimulatedTime time;
     std::vector<int64_t> woken_ms;
@@ -189,6 +188,7 @@ TEST_F(CoroutineTest, SleepsToMultiplesCoincide) {
     EXPECT_LE(woken_ms.back() - woken_ms.front(), 400) << "each wakes at the next multiple";
 }
 
+// CPU time that a coroutine spends before it waits counts: the deadline is a point in time.
 TEST_F(CoroutineTest, DeadlinesDoNotDependOnTheLoopsOldClock) {
     ASSERT_TRUE(ok(yield()));
     const int64_t start = base::monotonic_ms();
