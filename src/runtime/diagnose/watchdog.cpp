@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kMaxStallsKept = 16;
 constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is reported after this time
-constexpr int64_t kFollowMs = 2;            // check interval during a stall
+constexpr int64_t kFollowUs = 2000;         // check interval during a stall
 
 // Filled by the signal handler on the loop's thread; read by the watchdog's thread once `ready` is set.
 struct Capture {
@@ -112,6 +112,7 @@ class Watchdog final : public ParkedHandler {
     // Used by the thread only.
     Seen seen_;
     int64_t warn_us_ = 0;
+    int64_t next_check_us_ = 0;
     bool following_ = false;
     bool endless_reported_ = false;
     int64_t began_us_ = 0;
@@ -192,32 +193,36 @@ void Watchdog::on_readable() {
 void Watchdog::run() {
     pthread_setname_np(pthread_self(), "watchdog");
     std::unique_lock lock(mutex_);
+    int64_t wait_us = 0;
     while (!stopping_) {
         warn_us_ = warn_ms_ * 1000;
         if (warn_us_ == 0 && !following_) {
             changed_.wait(lock);
             continue;
         }
-        const int64_t tick_ms = following_ ? kFollowMs : std::max<int64_t>(1, warn_ms_ / 2);
-        changed_.wait_for(lock, std::chrono::milliseconds(tick_ms));
+        changed_.wait_for(lock, std::chrono::microseconds(wait_us));
         lock.unlock();
         const int64_t now_us = base::monotonic_us();
         following_ ? follow(now_us) : check(now_us);
+        wait_us = following_ ? kFollowUs : next_check_us_ - now_us;
         lock.lock();
     }
 }
 
+// An iteration of warn_us_ is seen once while it lasts, and again at that age.
 void Watchdog::check(int64_t now_us) {
+    next_check_us_ = now_us + warn_us_;
+    if (!pulse.running.load(std::memory_order_relaxed)) return;  // the loop polls
     const uint64_t iteration = pulse.iterations.load(std::memory_order_acquire);
-    if (iteration != seen_.iteration) {
-        seen_ = {iteration, now_us, loop_cpu_us(), queued_us()};
-        return;
-    }
     const int64_t began_us = pulse.iteration_began_us.load(std::memory_order_relaxed);
-    if (iteration == 0 || warn_us_ == 0 || now_us - began_us < warn_us_) return;
-    if (!pulse.running.load(std::memory_order_relaxed)) return;  // the loop is polling
-    began_us_ = began_us;
-    begin(now_us);
+    if (iteration == 0 || warn_us_ == 0) return;
+    if (iteration != seen_.iteration) seen_ = {iteration, now_us, loop_cpu_us(), queued_us()};
+    if (now_us - began_us < warn_us_) {
+        next_check_us_ = began_us + warn_us_;
+    } else {
+        began_us_ = began_us;
+        begin(now_us);
+    }
 }
 
 void Watchdog::begin(int64_t now_us) {

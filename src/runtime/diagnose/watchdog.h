@@ -2,7 +2,8 @@
 // The watchdog: a thread that notices when a loop iteration takes too long because a coroutine does not yield. It
 // samples the loop's thread by a signal. When the stall is over the log reports its length, the coroutine, the
 // functions it was in, and whether the time went into our code, into a blocking call, or to other processes. The loop
-// pays a few stores an iteration; the thread checks twice per stall_warn.
+// pays a few stores an iteration; the thread looks once per stall_warn, and again when what it saw has lasted that
+// long.
 
 #include <array>
 #include <cstdint>

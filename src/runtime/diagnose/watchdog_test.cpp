@@ -127,6 +127,21 @@ TEST_F(WatchdogTest, TellsBlockingFromBusy) {
     std::printf("%s\n", stall.describe().c_str());
 }
 
+// At whatever moment a stall begins, the watchdog looks at it when it has lasted stall_warn, 40 ms. A fixed interval of
+// 40 ms would find half of these. A few may be missed on a busy machine, where the watchdog's thread is late.
+TEST_F(WatchdogTest, ShortStallsAreFoundWheneverTheyBegin) {
+    const uint64_t before = loop_stats().stalls;
+    for (int i = 0; i < 20; ++i) {
+        auto task = spawn("short-stall", [i] {
+            static_cast<void>(sleep_ms(5 + 2 * i));
+            be_busy(60);
+        });
+        ASSERT_TRUE(ok(task.join(Deadline::in_ms(30'000))));
+    }
+    ASSERT_TRUE(ok(sleep_ms(100)));
+    EXPECT_GE(loop_stats().stalls - before, 15u);
+}
+
 // The process itself may be delayed on a busy machine: such stalls are reported as not scheduled.
 TEST_F(WatchdogTest, IdleAndGivingWayAreNoStalls) {
     const uint64_t before = busy_stalls();
