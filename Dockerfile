@@ -27,7 +27,5 @@ WORKDIR /usr/local/srs
 # RTMP, API, HTTP, WebRTC by UDP and TCP, SRT
 EXPOSE 1935 1985 8080 8000/udp 8000/tcp 10080/udp
 ENV CANDIDATE=*
-# Large pages for the heap: doc/performance.md, Tuning a machine.
-ENV GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["/usr/local/srs/etc/healthcheck"]
 CMD ["./objs/srs", "-c", "conf/docker.conf"]

@@ -1,9 +1,11 @@
 """The process among its operators' tools: signals, log rotation, the form of a log line, a session's last line."""
 
+import os
 import re
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -152,3 +154,26 @@ def test_a_sessions_end_is_one_line(servers, kind):
     ):
         assert re.search(pattern, text), f"the last line of a {kind} session should say {what}: {line}"
     assert LINE.match(line).group(4), f"the line should carry the session's id: {line}"
+
+
+@pytest.mark.skipif(SLOW > 1, reason="the sanitizers and valgrind have heaps of their own")
+@pytest.mark.parametrize("tunables", [None, "", "glibc.malloc.tcache_count=3"], ids=["not-set", "empty", "others"])
+def test_large_pages_for_the_heap(servers, tunables):
+    """Requested by the server itself where the kernel leaves it to programs, unless the operator has decided."""
+    mode = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not mode.exists() or "[madvise]" not in mode.read_text(encoding="ascii"):
+        pytest.skip("the kernel decides about large pages here")
+    server = servers.make()
+    environment = {name: value for name, value in os.environ.items() if name not in ("GLIBC_TUNABLES", "LD_PRELOAD")}
+    if tunables is not None:
+        environment["GLIBC_TUNABLES"] = tunables
+    server.environment = lambda: environment
+    server.start()
+    process = Path(f"/proc/{server.process.pid}")
+    assert (process / "comm").read_text() == "srs\n", "the process should have the program's name"
+    heap = re.search(r"\[heap\]\n(?:.*\n)*?VmFlags:(.*)", (process / "smaps").read_text())
+    assert heap, "the process should have a heap"
+    wanted = tunables is None
+    assert ("hg" in heap.group(1).split()) == wanted, (
+        f"with GLIBC_TUNABLES {tunables!r} large pages should {'' if wanted else 'not '}be requested: {heap.group(1)}"
+    )

@@ -5,6 +5,7 @@ import pwd
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -182,6 +183,34 @@ def test_what_the_user_cannot_write_is_said(nobodys):
     text = refused(server)
     for what in ("vhost other hls_path ./roots", "vhost other dvr_path ./roots/rec"):
         assert re.search(rf"{re.escape(what)}\S*: uid {NOBODY.pw_uid} cannot write to the directory", text), text
+
+
+@needs_root
+def test_capabilities_of_the_program_file(nobodys, home):
+    """`setcap cap_net_bind_service=ep objs/srs`: a port below 1024 without root. glibc ignores requests for large pages here."""
+    binary = home / "srs"
+    shutil.copy(BINARY, binary)
+    # Version 2 and effective, CAP_NET_BIND_SERVICE permitted, nothing inheritable: linux/capability.h.
+    os.setxattr(binary, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))
+    low = next(port for port in range(1023, 600, -1) if not in_use(port))
+    server = nobodys(top=f"listen 127.0.0.1:{low};")
+    server.process = subprocess.Popen(
+        [str(binary), "-c", str(server.conf_path)],
+        cwd=server.dir,
+        env={name: value for name, value in server.environment().items() if name != "GLIBC_TUNABLES"},
+        stdin=subprocess.DEVNULL,
+        stdout=server.stdout_path.open("ab"),
+        stderr=server.stderr_path.open("ab"),
+        user=NOBODY.pw_uid,
+        group=NOBODY.pw_gid,
+        extra_groups=[],
+    )
+    server.wait_log("the server runs")
+    environment = Path(f"/proc/{server.process.pid}/environ").read_bytes()
+    assert b"GLIBC_TUNABLES" not in environment, "newer versions of glibc remove it, the program must not add it again"
+    with rtmp.publisher(server, "live", "s", port=low) as client:
+        publishing.send_all(client, media.tags(media.plain())[:20])
+    server.stop()
 
 
 def test_not_by_others_than_root(tmp_path):

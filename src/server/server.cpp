@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "server/daemon.h"
 #include "server/doctor/judge.h"
 #include "server/doctor/read.h"
+#include "server/heap.h"
 #include "server/lifecycle.h"
 #include "server/log_setup.h"
 #include "server/modules.h"
@@ -73,17 +73,6 @@ void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, u
     if (!warning.empty()) base::log::warn("{}", warning);
     if (wants_daemon(snapshot.global) && snapshot.global.srs_log_tank == config::LogTank::kConsole)
         base::log::warn("daemon is on and srs_log_tank is console: log lines are discarded from now on");
-}
-
-// By default glibc uses mmap for large blocks only until one of them is freed: from then on blocks of that size, up to
-// 32 MB, come from the heap. A codec's half megabyte, allocated and freed with each stream, then lies between
-// longer-lived blocks, and the heap becomes fragmented (research/soak: 2 MB in half an hour). The trim threshold is the
-// value that glibc would adapt to: with a smaller one the heap's end would be returned to the kernel and requested
-// again with every few viewers.
-void keep_heap_dense() {
-    constexpr int kOwnPagesBytes = 128 * 1024, kKeptAtEndBytes = 1024 * 1024;
-    mallopt(M_MMAP_THRESHOLD, kOwnPagesBytes);
-    mallopt(M_TRIM_THRESHOLD, kKeptAtEndBytes);
 }
 
 struct LoopEnd {
@@ -288,6 +277,7 @@ int run(int argc, const char* const* argv, const BuildFacts& facts) {
         case CommandLine::Action::kDoctor:
             return run_doctor(ConfigSource(line.config_file));
         case CommandLine::Action::kRun:
+            execute_with_large_pages(argv);
             return run_server(ConfigSource(line.config_file));
     }
     return 1;
