@@ -1,7 +1,7 @@
 #pragma once
 // Fanout: parts shared by the logs and viewers of all streams of a Registry: the notifications of the viewers' ends,
-// how long bytes waited to be sent, the clock of passes, and spare blocks of logs. The Registry makes it; each of its
-// streams holds it too, so it outlives the last viewer.
+// how long bytes waited to be sent, the clock of passes, the turn of RTP lanes, and spare blocks of logs. The Registry
+// makes it; each of its streams holds it too, so it outlives the last viewer.
 
 #include <cstdint>
 #include <map>
@@ -13,6 +13,7 @@
 #include "base/ref.h"
 #include "live/fanout/pass_clock.h"
 #include "live/fanout/send_latency.h"
+#include "live/rtp/rtp_turn.h"
 #include "runtime/socket/byte_stream.h"
 
 namespace live {
@@ -37,6 +38,7 @@ class Fanout : public base::RefCounted<Fanout> {
     const std::map<std::string_view, SendLatency>& latencies() const { return latencies_; }
 
     PassClock& clock() { return clock_; }
+    RtpTurn& rtp_turn() { return rtp_turn_; }
 
     // Memory of kBlockBytes for a log, not initialized. The one that was given last is taken first: a log with few
     // viewers is empty after each pass, and the next stream's pass finds its block in the processor's cache.
@@ -61,6 +63,7 @@ class Fanout : public base::RefCounted<Fanout> {
     std::vector<End> ends_;  // whose handlers have not been called
     bool running_ = false;
     PassClock clock_{*this};
+    RtpTurn rtp_turn_{*this};
     std::vector<BlockBytes> spare_blocks_;
     std::map<std::string_view, SendLatency> latencies_;  // by protocol (WireFormat)
 };

@@ -2,8 +2,9 @@
 // RtpLane: a stream as RTP. RTP publishers, and the bridge that converts frames to RTP, write packets into it by the
 // same append(); players and the bridge to frames read them. Packets get sequence numbers and timestamps of the lane,
 // which continue over a change of publisher. The lane also merges requests for keyframes, and knows what its readers
-// need. One pump coroutine notifies its sinks once for all packets that arrived since. With many sinks, audio of long
-// packets waits for the next video frame, so that both are one message to each sink.
+// need. Its sinks are notified once for all packets that arrived since: by RtpTurn, or with many sinks by a coroutine
+// of its own, the pump. Audio of long packets then waits for the next video frame, so that both are one message to each
+// sink.
 //
 // It sends nothing, and does not handle SSRC, encryption or what a player has negotiated. Owned by the Stream.
 
@@ -28,6 +29,8 @@ class RtpSink {
   public:
     // New packets are in the ring. True: more are left than it could take at once; it is called again in kPaceMs.
     virtual bool on_packets(int64_t now_us) = 0;
+    // base::prefetch() of the memory that on_packets() will need. Called some calls of other sinks before it.
+    virtual void prefetch_needs() const {}
     // The tracks changed: another publisher, or the same with other codecs. The sink's position in the ring stays
     // valid.
     virtual void on_tracks() {}
@@ -73,9 +76,10 @@ class RtpLane {
   public:
     static constexpr int64_t kPaceMs = 5;              // between calls to a sink that could not take all packets
     static constexpr int64_t kTickMs = 20;             // minimum time between two passes when there are
-    static constexpr size_t kManySinks = 50;           // at least this many sinks
+    static constexpr size_t kManySinks = 50;           // at least this many sinks, for which the lane has a pump
     static constexpr int64_t kMaxAudioWaitMs = 40;     // audio then waits at most this long for video, where its
     static constexpr int kMinPtimeToWaitMs = 40;       // packets are this long: of shorter ones more would come
+    static constexpr int64_t kSliceUs = 1000;          // how long calls of sinks may keep the loop
     static constexpr int64_t kKeyframeEveryMs = 1000;  // minimum interval of requests to a publisher
     // A timestamp that is this far ahead of its expected value, or behind the last one, is a jump to another numbering:
     // the lane's timestamps continue without it. So they never deviate from the wall clock by more than publishers'
@@ -144,6 +148,7 @@ class RtpLane {
 
   private:
     friend class Stream;
+    friend class RtpTurn;
     struct TrackState {
         uint64_t last_sequence = 0;       // the highest assigned
         uint64_t first_sequence = 0;      // the lowest that a packet of this source may have
@@ -171,7 +176,10 @@ class RtpLane {
     bool waits_for_video(size_t track) const;
     void pump();
     void wait_for_many(int64_t tick_ms, int64_t audio_wait_ms);
+    // Calls all sinks. True: one of them could not take all packets.
     bool notify_of_packets(int64_t now_us);
+    void prefetch_sinks() const;
+    void prefetch_first_needs() const;
 
     Stream& stream_;
     RtpRing ring_;
@@ -186,8 +194,11 @@ class RtpLane {
     bool keyframe_wanted_ = false;
     int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
     bool has_clock_offset_ = false;
-    bool unread_ = false;  // packets arrived since the last pass
-    bool urgent_ = false;  // one of them does not wait for a video frame
+    bool in_turn_ = false;  // the turn will call the sinks
+    bool paced_ = false;    // and again kPaceMs after that
+    bool pumped_ = false;   // the pump runs
+    bool unread_ = false;   // packets arrived since its last pass
+    bool urgent_ = false;   // one of them does not wait for a video frame
     runtime::Event wake_{"RTP packets"};
     runtime::Task pump_;
     RtpLaneCounters counters_;

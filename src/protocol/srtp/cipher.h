@@ -43,6 +43,8 @@ class Cipher {
     void finish_seal(std::span<uint8_t> tag);
     // False when the tag is wrong; the output must not be used then.
     bool finish_open(std::span<const uint8_t> tag);
+    // base::prefetch() of the key's state.
+    void prefetch() const;
 
   private:
     struct Free {
@@ -50,6 +52,7 @@ class Cipher {
     };
     void set_key(Profile profile, Key key);
     std::unique_ptr<evp_cipher_ctx_st, Free> context_;
+    const void* state_ = nullptr;  // the context's, of the key; for prefetch() only
 };
 
 }  // namespace srtp

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/prefetch.h"
 #include "protocol/srtp/cipher.h"
 #include "protocol/srtp/session_keys.h"
 
@@ -39,6 +40,12 @@ class Sender {
     // A compound packet of at least 8 bytes. out: room for its size plus rtcp_overhead(); must not overlap the packet.
     // Returns the size; 0 when 2^31 packets have been sent, after which the session needs new keys.
     size_t protect_rtcp(std::span<const uint8_t> compound, uint8_t* out);
+
+    // base::prefetch() of the memory that protect_rtp() needs.
+    void prefetch() const {
+        base::prefetch(*this);
+        rtp_cipher_.prefetch();
+    }
 
   private:
     Profile profile_;

@@ -67,6 +67,8 @@ class MediaSession {
     virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) = 0;
     virtual void send_rtcp(std::span<const uint8_t> compound) = 0;
+    // base::prefetch() of the memory that send_rtp() needs.
+    virtual void prefetch_send() const {}
     // The send path has been full for longer than one iteration of the loop (a TCP connection): delay what can wait.
     virtual bool congested() const { return false; }
     // Ends the session soon, not within the call: on_closed() is called from the loop. Only the first call counts.

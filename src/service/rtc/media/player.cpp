@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/prefetch.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
@@ -74,6 +75,12 @@ void Player::on_tracks() {
 }
 
 void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }
+
+void Player::prefetch_needs() const {
+    base::prefetch(*this);
+    base::prefetch(tracks_.data(), kMaxTracks * sizeof(SendTrack));  // whether there are two or one
+    session_.prefetch_send();
+}
 
 bool Player::on_packets(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();

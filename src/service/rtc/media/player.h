@@ -82,6 +82,7 @@ class Player final : public Media, private live::RtpSink {
     class Feedback;
 
     bool on_packets(int64_t now_us) override;
+    void prefetch_needs() const override;
     void on_tracks() override;
     void on_track_restart(size_t lane_track) override;
     void on_stream_end() override;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/prefetch.h"
 #include "runtime/loop/coroutine.h"
 #include "service/rtc/stats.h"
 
@@ -305,6 +306,13 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
     if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
     wire_->commit(size, selected_, ssrc, source_);
     count_sent(size);
+}
+
+void RtcSession::prefetch_send() const {
+    // The fields of media.
+    const auto* first = reinterpret_cast<const uint8_t*>(&wire_);
+    base::prefetch(first, static_cast<size_t>(reinterpret_cast<const uint8_t*>(&old_ufrag_) - first));
+    if (keys_) keys_->sender.prefetch();
 }
 
 void RtcSession::send_rtcp(std::span<const uint8_t> compound) {

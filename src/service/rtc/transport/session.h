@@ -129,6 +129,7 @@ class RtcSession final : public net::Session, public MediaSession {
     void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
                   uint64_t index) override;
     void send_rtcp(std::span<const uint8_t> compound) override;
+    void prefetch_send() const override;
     bool congested() const override { return wire_ && wire_->congested(); }
     void end(std::string_view why, base::CloseReason reason) override;
     const SessionCounters& counters() const override { return counters_; }
