@@ -187,7 +187,7 @@ def test_what_the_user_cannot_write_is_said(nobodys):
 
 @needs_root
 def test_capabilities_of_the_program_file(nobodys, home):
-    """`setcap cap_net_bind_service=ep objs/srs`: a port below 1024 without root. glibc ignores requests for large pages here."""
+    """`setcap cap_net_bind_service=ep objs/srs`: a port below 1024 without root, and no request for large pages."""
     binary = home / "srs"
     shutil.copy(BINARY, binary)
     # Version 2 and effective, CAP_NET_BIND_SERVICE permitted, nothing inheritable: linux/capability.h.

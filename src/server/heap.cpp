@@ -6,8 +6,8 @@
 
 #include <array>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 namespace server {
@@ -23,12 +23,9 @@ constexpr bool kKnowsTheRequest = false;
 #endif
 
 std::string kernel_mode() {
-    FILE* file = std::fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
-    if (!file) return "";
-    std::array<char, 100> text;
-    const size_t size = std::fread(text.data(), 1, text.size(), file);
-    std::fclose(file);
-    return {text.data(), size};
+    std::string mode;
+    std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), mode);
+    return mode;
 }
 
 }  // namespace

@@ -309,9 +309,10 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
 }
 
 void RtcSession::prefetch_send() const {
-    // The fields of media.
-    const auto* first = reinterpret_cast<const uint8_t*>(&wire_);
-    base::prefetch(first, static_cast<size_t>(reinterpret_cast<const uint8_t*>(&old_ufrag_) - first));
+    base::prefetch(wire_);
+    base::prefetch(selected_);
+    base::prefetch(counters_);
+    base::prefetch(to_lose_);
     if (keys_) keys_->sender.prefetch();
 }
 
