@@ -110,6 +110,49 @@ def test_bytes_of_a_segment(servers, certificate, storage):
         check_ranges(server.https_port, True, f"/live/{uri}", body)
 
 
+def bytes_in_memory(server):
+    """Of the segments that are in memory: the server's anonymous file."""
+    files = [number for number, name in server.open_files().items() if name.startswith("/memfd:segments")]
+    return os.stat(f"/proc/{server.pid}/fd/{files[0]}").st_blocks * 512
+
+
+def test_a_segment_that_many_fetch_is_copied_to_large_pages(servers, certificate):
+    """Who has begun before, and who comes afterwards, gets the same bytes. The memory is freed with the segment."""
+    key, cert = certificate
+    server = servers(
+        http="https { enabled on; listen 127.0.0.1:HTTPS_PORT; cert %s; key %s; }" % (cert, key),
+        vhosts=hls.vhost(fragment="2", storage="memory", window="4"),
+    )
+    words = [BENCH, "publish", server.rtmp_url("live/one"), "--kbps", 400, "--loop", "--seconds", "600", "-q"]
+    publisher = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL)
+    try:
+        uri = hls.wait(server, "/live/one.m3u8", lambda list: list.segments).segments[-1].uri
+        with http.Connection(server.http_port, False, receive_buffer=8192) as slow:
+            slow.request("GET", f"/live/{uri}")
+            head = slow.read_head()
+            size = int(head.headers["content-length"])
+            got = slow.buffer + slow.socket.recv(1000)
+            before = bytes_in_memory(server)
+            bodies = set()
+            for _ in range(3):  # a connection is for a thousand
+                with http.Connection(server.http_port, False) as connection:
+                    for _ in range(400):
+                        connection.request("GET", f"/live/{uri}")
+                        bodies.add(connection.read_response().body)
+            (body,) = bodies
+            wait_until(lambda: bytes_in_memory(server) - before >= 2 << 20, scaled(3), "a large page is taken")
+            check_ranges(server.http_port, False, f"/live/{uri}", body)
+            check_ranges(server.https_port, True, f"/live/{uri}", body)
+            while len(got) < size and (more := slow.socket.recv(1 << 20)):
+                got += more
+            assert got == body, f"who was slow got other bytes: {len(got)} of {size}"
+        hls.wait(server, "/live/one.m3u8", lambda list: uri not in {one.uri for one in list.segments}, seconds=20)
+        wait_until(lambda: bytes_in_memory(server) < 2 << 20, scaled(30), "the segment is not kept any more")
+    finally:
+        publisher.terminate()
+        publisher.wait()
+
+
 def test_a_file_that_is_replaced_or_removed(delivery):
     _, html, port, tls = delivery
 

@@ -5,6 +5,9 @@
 //
 // Pages that are still in a socket's queue stay what they were when the bytes are freed: the pages are taken out of the
 // file, and whatever gets their slot next is written into new ones.
+//
+// Bytes that are read often are copied to pages of 2 MB, of which sendfile() has one to look up and to count instead of
+// dozens (doc/decisions/148).
 
 #include <cstdint>
 #include <memory>
@@ -13,35 +16,57 @@
 
 #include "base/result.h"
 #include "runtime/disk/file_source.h"
+#include "runtime/loop/coroutine.h"
 
 namespace runtime::disk {
 
-class PagedBytes {
+class PagedBytes : public std::enable_shared_from_this<PagedBytes> {
   public:
+    // What so many readers save is about what a copy costs.
+    static constexpr uint32_t kManyReaders = 1024;
+    // Fewer bytes stay where they are: the gain is by the page, and a large page is taken in any case.
+    static constexpr uint64_t kMinLargeBytes = 64 * 1024;
+    static constexpr uint64_t kLargePageBytes = 2 * 1024 * 1024;
+    // Of all PagedBytes: the copies take so much memory at most. Beyond that the one that was read longest ago makes
+    // room, if nobody has read it for kUnreadUs.
+    static constexpr uint64_t kMaxLargeBytes = 64 * 1024 * 1024;
+    static constexpr int64_t kUnreadUs = 1'000'000;
+
     // Whether the system allows such a file. Where not, nothing may be appended; that is warned of once.
     static bool available();
     PagedBytes();
     ~PagedBytes();
     PagedBytes(const PagedBytes&) = delete;
 
-    // Copies. Best in multiples of a page. kSystem: there is no memory.
+    // Copies. Best in multiples of a page. Not after note_reader(). kSystem: there is no memory.
     base::Result<void> append(std::span<const uint8_t> bytes);
-    uint64_t size() const { return size_; }
+    uint64_t size() const;
 
+    // The bytes stay there while it is held, although these PagedBytes are destroyed or copied elsewhere.
     struct Part {
-        uint64_t offset = 0;  // in source()
+        std::shared_ptr<FileSource> source;
+        uint64_t offset = 0;
         uint64_t length = 0;
     };
     // Where the bytes from `first` on are, `length` of them at most; usually one part.
     std::vector<Part> parts(uint64_t first, uint64_t length) const;
-    // Of all PagedBytes. The file is there while one of them is; who sends from it holds it longer.
-    static const std::shared_ptr<FileSource>& source();
+
+    // Somebody is about to read all of it. The kManyReaders-th has a worker copy it to large pages, if the kernel has
+    // some to spare. Does not yield. Only for what a shared_ptr owns.
+    void note_reader();
+    bool in_large_pages() const;
 
   private:
-    static constexpr uint64_t kSlotBytes = 64 * 1024 * 1024;
+    struct Slots;
+    void copy_to_large_pages();
+    void leave_large_pages();
+    static void take_from_unread();
 
-    std::vector<uint64_t> slots_;  // their numbers
-    uint64_t size_ = 0;
+    std::shared_ptr<Slots> slots_;  // null: the system does not allow the file
+    std::shared_ptr<Slots> large_;  // a copy in large pages; null: there is none
+    uint32_t readers_ = 0;          // since the last attempt to copy it, or since its copy was freed
+    int64_t last_read_us_ = 0;      // of the copy
+    Task copying_;
 };
 
 }  // namespace runtime::disk

@@ -16,15 +16,15 @@
 namespace service::hls {
 
 struct Resource {
-    std::vector<base::Slice> blocks{};                         // in memory
-    std::shared_ptr<const runtime::disk::PagedBytes> pages{};  // in memory too, instead of blocks; may be null
-    uint64_t size = 0;                                         // of blocks or pages
-    std::string root{};                                        // the directory that contains the path; empty: in memory
-    int64_t made_ms = 0;                                       // creation time, wall clock
-    int64_t max_age_s = 0;                                     // how long a cache may keep it, s
-    std::shared_ptr<const live::StreamKey> stream{};           // the stream it belongs to
-    uint64_t number = 0;                                       // unique number of this resource
-    std::string etag{}, last_modified{}, cache_control{};      // header fields, written by Index::put()
+    std::vector<base::Slice> blocks{};                     // in memory
+    std::shared_ptr<runtime::disk::PagedBytes> pages{};    // in memory too, instead of blocks; may be null
+    uint64_t size = 0;                                     // of blocks or pages
+    std::string root{};                                    // the directory that contains the path; empty: in memory
+    int64_t made_ms = 0;                                   // creation time, wall clock
+    int64_t max_age_s = 0;                                 // how long a cache may keep it, s
+    std::shared_ptr<const live::StreamKey> stream{};       // the stream it belongs to
+    uint64_t number = 0;                                   // unique number of this resource
+    std::string etag{}, last_modified{}, cache_control{};  // header fields, written by Index::put()
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 

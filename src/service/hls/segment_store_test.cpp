@@ -118,8 +118,7 @@ TEST_F(SegmentStoreTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
     const auto parts = resource->pages->parts(0, UINT64_MAX);
     ASSERT_EQ(parts.size(), 1u);
     std::string kept(large.size() + 1, '\0');
-    kept.resize(runtime::disk::PagedBytes::source()->read_now({reinterpret_cast<uint8_t*>(kept.data()), large.size()},
-                                                              parts[0].offset));
+    kept.resize(parts[0].source->read_now({reinterpret_cast<uint8_t*>(kept.data()), large.size()}, parts[0].offset));
     EXPECT_TRUE(kept == large);
     EXPECT_NE(index_.find("v", "live/s-0.ts"), nullptr);
     store->tick(base::monotonic_ms() + 60'000);

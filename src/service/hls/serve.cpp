@@ -36,8 +36,8 @@ base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, 
 base::Result<void> send_pages(const runtime::disk::PagedBytes& pages, http::ByteRange range, int status,
                               std::string_view type, net::HttpResponse& response) {
     net::FileParts parts;
-    for (const auto& part : pages.parts(range.first, range.length))
-        parts.push_back({runtime::disk::PagedBytes::source(), part.offset, part.length});
+    for (auto& part : pages.parts(range.first, range.length))
+        parts.push_back({std::move(part.source), part.offset, part.length});
     return response.send_files(status, type, std::move(parts));
 }
 
@@ -61,7 +61,10 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
     } else {
         range.range = {0, resource->size};
     }
-    if (resource->pages) return send_pages(*resource->pages, range.range, part ? 206 : 200, type, response);
+    if (resource->pages) {
+        if (!part && !request.is_head()) resource->pages->note_reader();
+        return send_pages(*resource->pages, range.range, part ? 206 : 200, type, response);
+    }
     TRY(response.begin(part ? 206 : 200, type, range.range.length));
     if (!request.is_head()) TRY(send_blocks(*resource, range.range, response));
     return response.end();
