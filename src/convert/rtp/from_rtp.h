@@ -60,6 +60,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     };
 
     bool on_packets(int64_t now_us) override;
+    void prefetch_needs() const override {}  // a lane has one of them
     void on_tracks() override;
     void on_track_restart(size_t track) override;
     void demand_changed(live::Stream& stream) override;

@@ -33,6 +33,7 @@ struct LaneReader : live::RtpSink {
     explicit LaneReader(RtpLane& to) : lane(to), next(to.ring().end()) { lane.join(*this, RtpLane::Wants::kPlay); }
     ~LaneReader() { lane.leave(*this, RtpLane::Wants::kPlay); }
     bool on_packets(int64_t) override { return false; }
+    void prefetch_needs() const override {}
     // The packets that arrived since the last call.
     std::vector<live::RtpPacket> packets(Kind kind) {
         std::vector<live::RtpPacket> out;

@@ -322,7 +322,6 @@ bool RtpLane::notify_of_packets(int64_t now_us) {
     unread_ = urgent_ = false;
     int64_t slice_began_us = now_us;
     bool more = false;
-    size_t visited = 0;
     for (size_t i = 0; i < sinks_.size();) {
         if (i + kAhead < sinks_.size()) sinks_[i + kAhead]->prefetch_needs();
         if (i + kAhead + 1 < sinks_.size()) base::prefetch(sinks_[i + kAhead + 1], base::kCacheLineBytes);
@@ -330,7 +329,7 @@ bool RtpLane::notify_of_packets(int64_t now_us) {
         more |= sink->on_packets(now_us);
         // A sink that left was replaced by another.
         if (i < sinks_.size() && sinks_[i] == sink) ++i;
-        if (++visited % 16 != 0) continue;
+        if (i % 16 != 0) continue;
         now_us = runtime::now_us();
         if (now_us - slice_began_us < kSliceUs) continue;
         if (!runtime::yield()) return false;

@@ -30,7 +30,7 @@ class RtpSink {
     // New packets are in the ring. True: more are left than it could take at once; it is called again in kPaceMs.
     virtual bool on_packets(int64_t now_us) = 0;
     // base::prefetch() of the memory that on_packets() will need. Called some calls of other sinks before it.
-    virtual void prefetch_needs() const {}
+    virtual void prefetch_needs() const = 0;
     // The tracks changed: another publisher, or the same with other codecs. The sink's position in the ring stays
     // valid.
     virtual void on_tracks() {}

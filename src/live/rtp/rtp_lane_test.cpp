@@ -33,6 +33,7 @@ struct Reader final : RtpSink {
         if (leaves) lane.leave(*this, wants);
         return false;
     }
+    void prefetch_needs() const override {}
     void on_tracks() override { seen += "<tracks>"; }
     void on_track_restart(size_t track) override { seen += "<restart " + std::to_string(track) + ">"; }
     void on_unpublish() override { seen += "<unpublish>"; }

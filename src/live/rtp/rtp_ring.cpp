@@ -10,12 +10,11 @@ RtpRing::RtpRing(const RtpRingLimits& limits) : limits_(limits) { CHECK(std::has
 
 const RtpPacket* RtpRing::find(uint8_t track, uint64_t sequence) const {
     if (track >= kMaxTracks || slots_.empty() || tracks_[track].position.empty()) return nullptr;
-    const size_t mask = slots_.size() - 1;
-    const uint64_t low = tracks_[track].position[sequence & mask];
+    const uint64_t low = tracks_[track].position[sequence & mask_];
     // The newest position below the end with these low bits.
     const uint64_t position = end_ - 1 - static_cast<uint32_t>(end_ - 1 - low);
     if (position < begin_ || position >= end_) return nullptr;
-    const RtpPacket& packet = slots_[position & mask];
+    const RtpPacket& packet = at(position);
     return packet.track == track && packet.sequence == sequence ? &packet : nullptr;
 }
 
@@ -36,12 +35,11 @@ void RtpRing::append(RtpPacket packet, std::span<const uint8_t> payload) {
     note_start(packet);
     packet.payload = store(payload);
     bytes_ += payload.size();
-    const size_t mask = slots_.size() - 1;
     std::vector<uint32_t>& position = tracks_[packet.track].position;
     if (position.empty()) position.resize(slots_.size());
-    position[packet.sequence & mask] = static_cast<uint32_t>(end_);
+    position[packet.sequence & mask_] = static_cast<uint32_t>(end_);
     const int64_t now_us = packet.came_us;
-    slots_[end_ & mask] = std::move(packet);
+    slots_[end_ & mask_] = std::move(packet);
     ++end_;
     trim(now_us);
 }
@@ -85,7 +83,7 @@ void RtpRing::trim(int64_t now_us) {
 }
 
 void RtpRing::drop_first() {
-    RtpPacket& first = slots_[begin_ & (slots_.size() - 1)];
+    RtpPacket& first = slots_[begin_ & mask_];
     if (end_ > begin_ && at(end_ - 1).came_us - first.came_us < limits_.history_us) ++cut_short_;
     bytes_ -= first.payload.size();
     first.payload = {};
@@ -98,11 +96,12 @@ void RtpRing::grow() {
     for (Track& track : tracks_)
         if (!track.position.empty()) track.position.assign(size, 0);
     for (uint64_t position = begin_; position < end_; ++position) {
-        RtpPacket& packet = slots_[position & (slots_.size() - 1)];
+        RtpPacket& packet = slots_[position & mask_];
         tracks_[packet.track].position[packet.sequence & (size - 1)] = static_cast<uint32_t>(position);
         wider[position & (size - 1)] = std::move(packet);
     }
     slots_ = std::move(wider);
+    mask_ = size - 1;
 }
 
 void RtpRing::forget_keyframe(uint8_t track) {

@@ -64,7 +64,7 @@ class RtpRing {
     // Positions count all packets since the beginning. Those in [begin, end) are available.
     uint64_t begin() const { return begin_; }
     uint64_t end() const { return end_; }
-    const RtpPacket& at(uint64_t position) const { return slots_[position & (slots_.size() - 1)]; }
+    const RtpPacket& at(uint64_t position) const { return slots_[position & mask_]; }
     // The packet with that sequence; null: it never arrived, or was dropped.
     const RtpPacket* find(uint8_t track, uint64_t sequence) const;
     // The position where the newest access unit begins that a decoder may begin with; nothing: none is left.
@@ -108,6 +108,7 @@ class RtpRing {
     };
     RtpRingLimits limits_;
     std::vector<RtpPacket> slots_;
+    size_t mask_ = 0;  // their number - 1
     std::array<Track, kMaxTracks> tracks_;
     uint64_t begin_ = 0;
     uint64_t end_ = 0;

@@ -68,9 +68,9 @@ class MediaSession {
                           std::span<const uint8_t> second, uint64_t index) = 0;
     virtual void send_rtcp(std::span<const uint8_t> compound) = 0;
     // base::prefetch() of the memory that send_rtp() needs.
-    virtual void prefetch_send() const {}
+    virtual void prefetch_send() const = 0;
     // The send path has been full for longer than one iteration of the loop (a TCP connection): delay what can wait.
-    virtual bool congested() const { return false; }
+    virtual bool congested() const = 0;
     // Ends the session soon, not within the call: on_closed() is called from the loop. Only the first call counts.
     virtual void end(std::string_view why, base::CloseReason reason) = 0;
     virtual const SessionCounters& counters() const = 0;

@@ -105,11 +105,10 @@ bool Player::forward(const live::RtpPacket& packet) {
     if (!track || cursor_ < from_[static_cast<size_t>(track_index_[packet.track])]) return false;
     // Video begins only at keyframes, see begin_at_keyframe().
     if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
-    const auto number = track->to_viewer_sequence(packet.sequence);
-    if (!number) return false;
-    const SendTrack::Header header = track->header(packet, *number, twcc_);
-    session_.send_rtp(header.bytes, {}, packet.payload, header.index);
-    credit_ = std::min(credit_ + static_cast<int32_t>(packet.payload.size() / 2), kMaxCredit);
+    const uint64_t number = track->to_viewer_sequence(packet.sequence);
+    if (number == 0) return false;
+    const auto header = track->header(packet, number, twcc_);
+    session_.send_rtp(header, {}, packet.payload, number);
     ++counters_.packets;
     return true;
 }

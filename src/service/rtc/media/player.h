@@ -37,7 +37,7 @@ struct PlayerCounters {
     uint32_t jitter_ms = 0;      // likewise
 };
 
-class Player final : public Media, private live::RtpSink {
+class Player final : private live::RtpSink, public Media {
   public:
     // formats: at most one of each kind. first_sequence: random.
     Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vector<SendFormat>& formats,
@@ -101,6 +101,7 @@ class Player final : public Media, private live::RtpSink {
     void wait_for_next_keyframe();
     void skip_stale(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
+    void earn_credit();
     void send_report(int64_t now_ms);
     void send_bye();
     void log_counters() const;
@@ -120,7 +121,8 @@ class Player final : public Media, private live::RtpSink {
     bool joined_ = false;
     uint64_t keyframe_from_ = 0;  // a keyframe before this position is not used to begin
     uint16_t twcc_ = 0;
-    int32_t credit_ = kFirstCredit;
+    int32_t credit_ = kFirstCredit;  // bytes
+    uint32_t credited_octets_ = 0;   // of the tracks, for which credit was earned
     uint32_t clock_version_ = 0;
     uint32_t reports_ = 0;
     int64_t next_report_ms_ = 0;

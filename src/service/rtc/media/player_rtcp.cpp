@@ -1,6 +1,7 @@
 // A player's RTCP: what it receives from its viewer and what it sends to it.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "protocol/rtcp/parser.h"
@@ -73,6 +74,14 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
 }
 
+// For what was sent since the last time: nothing is counted for each packet.
+void Player::earn_credit() {
+    uint32_t octets = 0;
+    for (const SendTrack& track : tracks_) octets += track.octets();
+    const uint32_t earned = (octets - std::exchange(credited_octets_, octets)) / 2;
+    credit_ = static_cast<int32_t>(std::min<int64_t>(int64_t{credit_} + earned, kMaxCredit));
+}
+
 void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     RtcStats& all = rtc_stats();
     ++counters_.nacks;
@@ -90,6 +99,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     if (!retransmission_log_) retransmission_log_ = std::make_unique<RetransmissionLog>();
     const auto now = static_cast<uint32_t>(now_ms);
     const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
+    earn_credit();
     RetransmissionLog::Packet* again = retransmission_log_->find(track.kind(), sequence, now);
     if (!again || !again->is_due(now, round_trips_.mean_ms()) ||
         (again->tries > 0 && credit_ < size + again->tries * kCreditPerTry)) {
@@ -109,11 +119,11 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     ++all.retransmitted;
     // The number under which it was sent, which may be before a jump.
     const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
-    const SendTrack::Header header = track.retransmission_header(*packet, number, twcc_);
+    const SendTrack::Retransmission sent = track.retransmission(*packet, number, twcc_);
     uint8_t first[2];
     base::put_u16(first, sequence);
-    session_.send_rtp(header.bytes, track.has_rtx() ? std::span<const uint8_t>(first) : std::span<const uint8_t>(),
-                      packet->payload, header.index);
+    session_.send_rtp(sent.header, track.has_rtx() ? std::span<const uint8_t>(first) : std::span<const uint8_t>(),
+                      packet->payload, sent.index);
 }
 
 net::RtcQuality Player::quality() const {

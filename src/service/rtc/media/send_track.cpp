@@ -43,13 +43,9 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
     return before_.first_ring + (number - before_.first_viewer);
 }
 
-size_t SendTrack::fill(uint16_t& twcc) {
+inline size_t SendTrack::fill(uint16_t& twcc) {
     if (twcc_id_ != 0) base::put_u16(&header_[17], twcc++);
-    if (mid_id_ == 0) return header_size_;
-    if (packets_ < kMidPackets) return fill_mid();
-    mid_id_ = 0;
-    write_form();
-    return header_size_;
+    return mid_id_ == 0 ? header_size_ : fill_mid();
 }
 
 void SendTrack::write_form() {
@@ -64,6 +60,11 @@ void SendTrack::write_form() {
 
 // After the transport-wide number, if there is one.
 size_t SendTrack::fill_mid() {
+    if (packets_ >= kMidPackets) {
+        mid_id_ = 0;
+        write_form();
+        return header_size_;
+    }
     size_t at = twcc_id_ != 0 ? 19 : 16;
     header_[0] = 0x90;
     base::put_u16(&header_[12], rtp::kOneByteProfile);
@@ -74,17 +75,17 @@ size_t SendTrack::fill_mid() {
     return at;
 }
 
-SendTrack::Header SendTrack::header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc) {
+std::span<const uint8_t> SendTrack::header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc) {
     start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewer_sequence));
     const size_t size = fill(twcc);
     highest_ = std::max(highest_, viewer_sequence);
     ++packets_;
     octets_ += static_cast<uint32_t>(packet.payload.size());
-    return {{header_.data(), size}, viewer_sequence};
+    return {header_.data(), size};
 }
 
-SendTrack::Header SendTrack::retransmission_header(const live::RtpPacket& packet, uint64_t viewer_sequence,
-                                                   uint16_t& twcc) {
+SendTrack::Retransmission SendTrack::retransmission(const live::RtpPacket& packet, uint64_t viewer_sequence,
+                                                    uint16_t& twcc) {
     const uint64_t index = has_rtx() ? rtx_sequence_++ : viewer_sequence;
     if (has_rtx()) {
         start_header(packet, rtx_payload_type_, rtx_ssrc_, static_cast<uint16_t>(index));

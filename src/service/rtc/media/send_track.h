@@ -51,25 +51,25 @@ class SendTrack {
     void stop() { begun_ = false; }
     bool begun() const { return begun_; }
 
-    // The sequence number that the viewer sees; nothing: the packet is not sent to it.
-    std::optional<uint64_t> to_viewer_sequence(uint64_t ring_sequence) const {
-        if (!begun_ || ring_sequence < now_.first_ring) return std::nullopt;
+    // The sequence number that the viewer sees; 0: the packet is not sent to it.
+    uint64_t to_viewer_sequence(uint64_t ring_sequence) const {
+        if (!begun_ || ring_sequence < now_.first_ring) return 0;
         return now_.first_viewer + (ring_sequence - now_.first_ring);
     }
     // The reverse mapping, for the number in a NACK; nothing: it was never sent, or too long ago to be known.
     std::optional<uint64_t> to_ring_sequence(uint16_t viewer_sequence) const;
 
-    // A header as this viewer must see it, valid until the next call, and the packet's SRTP index.
-    struct Header {
-        std::span<const uint8_t> bytes;
+    // The header for the first transmission as this viewer must see it, valid until the next call. The packet's SRTP
+    // index is viewer_sequence. twcc: the session's next transport-wide number, incremented if the extension is used.
+    // Counts the packet.
+    std::span<const uint8_t> header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
+    // The header for a retransmission, and its SRTP index: an RTX header if RTX was negotiated (its payload begins with
+    // the original sequence number), otherwise identical to the first transmission.
+    struct Retransmission {
+        std::span<const uint8_t> header;
         uint64_t index;
     };
-    // The header for the first transmission. twcc: the session's next transport-wide number, incremented if the
-    // extension is used. Counts the packet.
-    Header header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
-    // The header for a retransmission: an RTX header if RTX was negotiated (its payload begins with the original
-    // sequence number), otherwise identical to the first transmission.
-    Header retransmission_header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
+    Retransmission retransmission(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
 
     // For sender reports; retransmissions are not counted.
     uint32_t packets() const { return packets_; }
@@ -90,7 +90,7 @@ class SendTrack {
     bool extensions_may_change() const { return has_rtx() || !nack_; }
     void start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc, uint16_t sequence);
     size_t fill(uint16_t& twcc);  // writes the extensions; returns the header's size
-    size_t fill_mid();
+    size_t fill_mid();            // what fill() returns while the mid is sent
     void write_form();
 
     std::array<uint8_t, 40> header_{};

@@ -30,13 +30,13 @@ struct Sent {
     uint16_t twcc = 100;
     rtp::PacketView send(const live::RtpPacket& p) {
         auto number = track.to_viewer_sequence(p.sequence);
-        EXPECT_TRUE(number);
-        auto header = track.header(p, number.value_or(0), twcc).bytes;
+        EXPECT_NE(number, 0u);
+        auto header = track.header(p, number, twcc);
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
     rtp::PacketView send_again(const live::RtpPacket& p, uint64_t number) {
-        auto header = track.retransmission_header(p, number, twcc).bytes;
+        auto header = track.retransmission(p, number, twcc).header;
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
