@@ -51,6 +51,8 @@ class NackTracker {
     bool awaits(uint16_t sequence) const;
 
     size_t missing() const { return missing_.size(); }
+    // due() and take_damage() would return nothing before the next packet.
+    bool idle() const { return missing_.empty() && !damage_; }
     const Counters& counters() const { return counters_; }
 
   private:

@@ -345,14 +345,18 @@ void Service::set_due(RtcSession& session, int64_t due_ms) {
     if (session.index >= sessions_.size() || sessions_[session.index].session.get() != &session) return;
     int64_t& due = sessions_[session.index].due_ms;
     due = std::min(due, due_ms);
+    if (due_ms + kTickMs < wakes_ms_) work_.set();
 }
 
 void Service::run_housekeeping() {
     int64_t tcp_ms = 0;
     while (true) {
-        const runtime::Deadline next = sessions_.empty() && tcp_ports_.empty() ? runtime::Deadline::never()
-                                                                               : runtime::Deadline::in_ms(until_due());
-        if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
+        const bool has_work = !sessions_.empty() || !tcp_ports_.empty();
+        const int64_t sleep_ms = until_due();
+        wakes_ms_ = has_work ? base::monotonic_ms() + sleep_ms : INT64_MAX;
+        const auto woken = work_.wait(has_work ? runtime::Deadline::in_ms(sleep_ms) : runtime::Deadline::never());
+        wakes_ms_ = 0;
+        if (!woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
         if (!reap() || !run_timers()) return;
         const int64_t now_ms = base::monotonic_ms();

@@ -98,7 +98,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // After this many sessions that never connected, the allocator returns memory to the system
     // (malloc_trim): the memory of handshakes lies between blocks still in use and would otherwise be kept.
     static constexpr size_t kTrimAfter = 500;
-    // Resolution of the timers: kTickMs; kMaxTickMs for a timer that is set while the housekeeping sleeps.
+    // Of the housekeeping's sleep, at least and at most: the first is the resolution of the timers.
     static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
 
     // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
@@ -202,6 +202,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
     std::vector<uint16_t> udp_port_numbers_;
     std::vector<uint16_t> tcp_port_numbers_;
+    int64_t wakes_ms_ = INT64_MAX;  // when the housekeeping will wake by itself
     runtime::Event work_{"WebRTC sessions to end"};
     runtime::Event empty_{"the last WebRTC session to go"};
     runtime::Task housekeeper_;

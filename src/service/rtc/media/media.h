@@ -34,7 +34,7 @@ class Media {
     // call and may be modified. now_us: monotonic, the time at which its batch was received.
     virtual void on_rtp(std::span<uint8_t> packet, int64_t now_us) = 0;
     virtual void on_rtcp(std::span<uint8_t> compound, int64_t now_us) = 0;
-    // Called every tick_ms() or up to a fifth later, from the connection on.
+    // Called every tick_ms() or up to a fifth later, from the connection on. See MediaSession::tick_sooner().
     virtual void on_tick(int64_t now_ms) = 0;
     virtual int64_t tick_ms() const { return 100; }
     // The session ends, for whatever reason. Packets sent from within this call (RTCP BYE) still go out if the session
@@ -71,6 +71,8 @@ class MediaSession {
     virtual void prefetch_send() const = 0;
     // The send path has been full for longer than one iteration of the loop (a TCP connection): delay what can wait.
     virtual bool congested() const = 0;
+    // tick_ms() is less now than when on_tick() was called last: the next call is due that much after now_ms.
+    virtual void tick_sooner(int64_t now_ms) = 0;
     // Ends the session soon, not within the call: on_closed() is called from the loop. Only the first call counts.
     virtual void end(std::string_view why, base::CloseReason reason) = 0;
     virtual const SessionCounters& counters() const = 0;

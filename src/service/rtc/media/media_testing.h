@@ -38,6 +38,7 @@ struct FakeSession final : MediaSession {
     void send_rtcp(std::span<const uint8_t> compound) override { rtcp.emplace_back(compound.begin(), compound.end()); }
     void prefetch_send() const override {}
     bool congested() const override { return full; }
+    void tick_sooner(int64_t now_ms) override { hurried_ms.push_back(now_ms); }
     void end(std::string_view why, base::CloseReason why_code) override {
         if (!ended.empty()) return;
         ended = why;
@@ -51,6 +52,7 @@ struct FakeSession final : MediaSession {
     SessionCounters counts;
     std::vector<Packet> sent;
     std::vector<std::vector<uint8_t>> rtcp;
+    std::vector<int64_t> hurried_ms;
     std::string ended;
     base::CloseReason reason = base::CloseReason::kUnknown;
     uint64_t packets = 0;

@@ -1,6 +1,7 @@
 #include "service/rtc/media/publisher.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -179,6 +180,7 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const media::Codec codec = track.format().track.codec;
     const auto payload = view.payload();
     track.on_packet(view, by_rtx, now_us);
+    if (!track.nacks().idle() && !std::exchange(misses_packets_, true)) session_.tick_sooner(now_us / 1000);
     any_media_ = true;
     last_media_ms_ = now_us / 1000;
     const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
@@ -213,8 +215,11 @@ void Publisher::on_tick(int64_t now_ms) {
     if (!joined()) return;
     check_time(now_ms);
     ask_for_missing(now_ms);
-    for (ReceiveTrack& track : tracks_)
+    misses_packets_ = false;
+    for (ReceiveTrack& track : tracks_) {
         if (track.take_damage() && !waits_) lane().request_keyframe(now_ms);
+        misses_packets_ |= track.nacks().missing() > 0;
+    }
     if (bridge_) bridge_->on_tick(now_ms);
     if (!waits_) lane().tick(now_ms);
     if (now_ms >= next_twcc_ms_) send_twcc(now_ms);

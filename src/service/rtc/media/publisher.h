@@ -54,7 +54,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void on_rtp(std::span<uint8_t> packet, int64_t now_us) override;
     void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
     void on_tick(int64_t now_ms) override;
-    int64_t tick_ms() const override { return 20; }
+    int64_t tick_ms() const override { return misses_packets_ ? kNackTickMs : kTwccEveryMs; }
     void on_closed() override;
     std::string describe() const override;
     net::RtcQuality quality() const override;
@@ -64,7 +64,9 @@ class Publisher final : public Media, private live::PublicationOwner, private li
   private:
     class Feedback;
     static constexpr int64_t kReportEveryMs = 1000;
-    static constexpr int64_t kTwccEveryMs = 60;
+    // As libwebrtc by default and pion: senders expect it every 50 to 250 ms.
+    static constexpr int64_t kTwccEveryMs = 100;
+    static constexpr int64_t kNackTickMs = 20;  // while packets are missing
     static constexpr size_t kMaxNacksAtOnce = 128;
     // A track switches to another SSRC of its payload type (RFC 3550, 8.2) only when its own SSRC has been silent for
     // this long or has sent BYE: while its own is active, the other SSRC is another layer. This is also the minimum
@@ -121,6 +123,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool closed_ = false;
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
     bool any_media_ = false;
+    bool misses_packets_ = false;
     bool wants_remb_ = false;
     int64_t last_media_ms_ = 0;
     int64_t next_report_ms_ = 0;

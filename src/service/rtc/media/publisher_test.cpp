@@ -147,6 +147,42 @@ TEST_F(PublisherTest, WhatIsMissingIsAskedForAndComesByRtx) {
     EXPECT_EQ(lane.ring().packets(), 3u);
 }
 
+TEST_F(PublisherTest, TicksSoonerWhileSomethingIsMissing) {
+    auto publisher = connected();
+    video(*publisher, 10);
+    EXPECT_EQ(publisher->tick_ms(), 100);
+    EXPECT_TRUE(session.hurried_ms.empty());
+    video(*publisher, 12);
+    EXPECT_EQ(publisher->tick_ms(), 20);
+    EXPECT_EQ(session.hurried_ms, std::vector<int64_t>{now_us / 1000});
+    video(*publisher, 14);
+    EXPECT_EQ(session.hurried_ms.size(), 1u) << "it knows";
+    now_us += 20'000;
+    publisher->on_tick(now_us / 1000);
+    EXPECT_EQ(told().nacks, (std::vector<uint16_t>{11, 13}));
+    EXPECT_EQ(publisher->tick_ms(), 20) << "until they come";
+    video(*publisher, 11);
+    video(*publisher, 13);
+    publisher->on_tick(now_us / 1000);
+    EXPECT_EQ(publisher->tick_ms(), 100);
+}
+
+TEST_F(PublisherTest, TicksSoonerOnceWhenTooMuchIsMissing) {
+    PublishFormat format = both();
+    format.tracks[1].nack = true;
+    auto publisher = connected(format);
+    for (const auto& [ssrc, type] : {std::pair{kVideoSsrc, 102}, std::pair{kAudioSsrc, 111}}) {
+        put(*publisher, packet(ssrc, static_cast<uint8_t>(type), 10, "A"));
+        put(*publisher, packet(ssrc, static_cast<uint8_t>(type), 2000, "B"));
+        EXPECT_EQ(publisher->tick_ms(), 20) << type;
+        session.hurried_ms.clear();
+        publisher->on_tick(now_us / 1000);
+        EXPECT_EQ(publisher->tick_ms(), 100) << type;
+        put(*publisher, packet(ssrc, static_cast<uint8_t>(type), 2001, "C"));
+        EXPECT_TRUE(session.hurried_ms.empty()) << type;
+    }
+}
+
 TEST_F(PublisherTest, AHoleThatIsNotMendedEndsInARequestForAKeyframe) {
     auto publisher = connected();
     video(*publisher, 10);

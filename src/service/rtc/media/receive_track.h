@@ -65,7 +65,7 @@ class ReceiveTrack {
     std::optional<rtp::ReportBlock> report(int64_t now_us) { return stats_ ? stats_->report(now_us) : std::nullopt; }
     rtp::NackTracker& nacks() { return nacks_; }
     // True: a missing packet was given up, so video cannot be decoded until the next keyframe.
-    bool take_damage() { return kind() == media::Kind::kVideo && nacks_.take_damage(); }
+    bool take_damage() { return nacks_.take_damage() && kind() == media::Kind::kVideo; }
 
     uint64_t packets() const { return packets_; }
     uint64_t by_rtx() const { return by_rtx_; }

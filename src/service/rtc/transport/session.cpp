@@ -339,6 +339,11 @@ int64_t RtcSession::next_tick(int64_t now_ms) const {
     return (now_ms + every + together - 1) / together * together;
 }
 
+void RtcSession::tick_sooner(int64_t now_ms) {
+    tick_ms_ = std::min(tick_ms_, next_tick(now_ms));
+    host_.set_due(*this, tick_ms_);
+}
+
 int64_t RtcSession::on_timer(int64_t now_ms) {
     if (ended_) return INT64_MAX;
     if (!connected_) {

@@ -131,6 +131,7 @@ class RtcSession final : public net::Session, public MediaSession {
     void send_rtcp(std::span<const uint8_t> compound) override;
     void prefetch_send() const override;
     bool congested() const override { return wire_ && wire_->congested(); }
+    void tick_sooner(int64_t now_ms) override;
     void end(std::string_view why, base::CloseReason reason) override;
     const SessionCounters& counters() const override { return counters_; }
     net::Session& as_session() override { return *this; }

@@ -55,6 +55,7 @@ class TestWire final : public Wire {
 
 struct Seen {
     int connected = 0, ticks = 0, closed = 0;
+    int64_t tick_ms = 100;
     std::vector<Bytes> rtp, rtcp;
 };
 
@@ -65,6 +66,7 @@ class TestMedia final : public Media {
     void on_rtp(std::span<uint8_t> packet, int64_t) override { seen_.rtp.emplace_back(packet.begin(), packet.end()); }
     void on_rtcp(std::span<uint8_t> packet, int64_t) override { seen_.rtcp.emplace_back(packet.begin(), packet.end()); }
     void on_tick(int64_t) override { ++seen_.ticks; }
+    int64_t tick_ms() const override { return seen_.tick_ms; }
     void on_closed() override {
         ++seen_.closed;
         const Bytes bye = {0x81, 203, 0, 1, 0, 0, 0, 7};
@@ -269,6 +271,16 @@ TEST_F(SessionTest, FromTheOfferToMediaBothWays) {
     run(1000);
     EXPECT_GE(seen_.ticks, 8);
     EXPECT_LE(seen_.ticks, 11);
+    // Sooner for once, from now on and not from the last tick.
+    run(120);
+    seen_.ticks = 0;
+    seen_.tick_ms = 20;
+    session_->tick_sooner(now_ms_);
+    run(19);
+    EXPECT_EQ(seen_.ticks, 0);
+    seen_.tick_ms = 100;
+    run(6);
+    EXPECT_EQ(seen_.ticks, 1);
 }
 
 TEST_F(SessionTest, IsAConnectionOnceItIsConnected) {
