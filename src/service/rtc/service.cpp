@@ -345,7 +345,7 @@ void Service::set_due(RtcSession& session, int64_t due_ms) {
     if (session.index >= sessions_.size() || sessions_[session.index].session.get() != &session) return;
     int64_t& due = sessions_[session.index].due_ms;
     due = std::min(due, due_ms);
-    if (due_ms + kTickMs < wakes_ms_) work_.set();
+    if (due_ms < wakes_ms_ - kTickMs) work_.set();  // either may be INT64_MAX
 }
 
 void Service::run_housekeeping() {
