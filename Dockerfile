@@ -9,7 +9,7 @@ ARG JOBS=2
 RUN apt-get update && apt-get install -y --no-install-recommends \
         g++ make lld libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev \
         libc-ares-dev liburing-dev zlib1g-dev libsrtp2-dev libhiredis-dev libavcodec-dev libavutil-dev libswresample-dev \
-        ca-certificates npm
+        ca-certificates npm $(dpkg --print-architecture | sed -n s/amd64/libipsec-mb-dev/p)
 WORKDIR /srs
 COPY . .
 # make does without the web pages where npm fails; make console does not.
@@ -20,6 +20,7 @@ FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
         libst1 libssl3 libhttp-parser2.9 libspdlog1.10-fmt9 libfmt9 libc-ares2 liburing2 zlib1g libsrtp2-1 libstdc++6 \
         libhiredis0.14 libavcodec59 libavutil57 libswresample4 ca-certificates \
+        $(dpkg --print-architecture | sed -n s/amd64/libipsec-mb1/p) \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /installed/usr/local/srs /usr/local/srs
 COPY packaging/healthcheck /usr/local/srs/etc/healthcheck

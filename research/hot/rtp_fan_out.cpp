@@ -18,7 +18,6 @@ class RtpFanOut::Session final : public service::rtc::MediaSession, private net:
         ++sends_;
     }
     void send_rtcp(std::span<const uint8_t>) override {}
-    void prefetch_send() const override {}
     bool congested() const override { return false; }
     void tick_sooner(int64_t) override {}
     void end(std::string_view, base::CloseReason) override {}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Instructions a packet, by callgrind: two runs of different length, so that start and end cancel out. callgrind's processor
-# has neither SHA instructions nor AVX-512, and OpenSSL takes other paths there: the figures compare those who call the
+# has neither SHA instructions nor AVX-512, and the libraries take other paths there: the figures compare those who call the
 # ciphers, and say little of the ciphers. Usage: instructions.sh [NAME=FILE of a libsrtp2.so]...
 set -eu
 program=${OBJS:-objs}/srtp
@@ -8,7 +8,7 @@ count() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" --run "$@" 2>&1 | sed -n 's/.*Collected : //p'
 }
 {
-    printf 'ours, context kept\nours, keyed per burst\n'
+    echo ours
     [ $# = 0 ] || printf '%s\n' "$@" | sed 's/=.*//'
 } | while read -r subject; do
     for profile in gcm cm; do

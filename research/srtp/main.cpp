@@ -38,7 +38,6 @@ struct Run {
         size_t before = mallinfo2().uordblks;
         for (size_t i = 0; i < count; ++i) {
             contexts.push_back(subject.make(profile, key_of(i)));
-            contexts.back()->begin_burst();
             put(*contexts.back(), 0);  // what is made with the first packet counts too
         }
         heap = (mallinfo2().uordblks - before - contexts.capacity() * sizeof contexts[0]) / count;
@@ -51,7 +50,6 @@ struct Run {
         at += context.protect(header, payload, index, arena + at);
     }
     void burst(Context& context, uint64_t first) {
-        context.begin_burst();
         for (uint64_t i = 0; i < burst_packets; ++i) put(context, first + i);
     }
 
@@ -118,8 +116,7 @@ int run_one(std::vector<std::unique_ptr<Subject>>& subjects, char** arguments) {
 int main(int argc, char** argv) {
     bool one = argc >= 6 && std::strcmp(argv[1], "--run") == 0;
     std::vector<std::unique_ptr<Subject>> subjects;
-    subjects.push_back(kept());
-    subjects.push_back(keyed_per_burst());
+    subjects.push_back(own());
     bool complete = true;
     for (int i = one ? 6 : 1; i < argc; ++i) {
         if (std::sscanf(argv[i], "--viewers=%zu", &viewers) == 1) continue;

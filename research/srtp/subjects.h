@@ -16,8 +16,6 @@ namespace measure {
 class Context {
   public:
     virtual ~Context() = default;
-    // Before the packets that a viewer gets in one go.
-    virtual void begin_burst() {}
     // header: 12 bytes. Returns the size in `out`.
     virtual size_t protect(std::span<const uint8_t> header, std::span<const uint8_t> payload, uint64_t index,
                            uint8_t* out) = 0;
@@ -29,10 +27,8 @@ struct Subject {
     virtual std::unique_ptr<Context> make(srtp::Profile profile, const srtp::MasterKey& key) = 0;
 };
 
-// srtp::Sender, which keeps an EVP context per viewer.
-std::unique_ptr<Subject> kept();
-// The same with one EVP context for all, keyed anew for each burst.
-std::unique_ptr<Subject> keyed_per_burst();
+// srtp::Sender.
+std::unique_ptr<Subject> own();
 // libsrtp2, loaded from a file. Null, with a line on stderr, when that is not possible.
 std::unique_ptr<Subject> libsrtp(const std::string& name, const std::string& file);
 

@@ -56,6 +56,12 @@ libraries_rows() {
         'SwrContext* c = swr_alloc(); swr_free(&c); std::printf("%u", swresample_version() >> 16);'
     library libsrtp required libsrtp2-dev -lsrtp2 "srtp2/srtp.h srtp2/cipher.h srtp2/auth.h" \
         'srtp_init(); srtp_replace_cipher_type(nullptr, SRTP_NULL_CIPHER); std::puts(srtp_get_version_string());'
+    case $($opt_cxx -dumpmachine) in
+        x86_64-*)
+            library IPsec-MB required libipsec-mb-dev -lIPSec_MB intel-ipsec-mb.h \
+                'free_mb_mgr(alloc_mb_mgr(0)); std::puts(imb_get_version_str());'
+            ;;
+    esac
     library hiredis required libhiredis-dev -lhiredis "hiredis/hiredis.h hiredis/read.h" \
         'redisReaderFree(redisReaderCreateWithFunctions(nullptr));
          std::printf("%d.%d.%d", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH);'

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "convert/audio/libav.h"
+#include "protocol/srtp/gcm.h"
 #include "runtime/diagnose/libraries.h"
 #include "server/services.h"
 #include "server/version.h"
@@ -34,11 +35,11 @@ std::string libraries() {
                     zlibVersion(), ares_version(nullptr), parser >> 16, parser >> 8 & 255, parser & 255);
     for (const runtime::Library& library : runtime::libraries())
         text += fmt::format(", {} {}", library.name, library.version);
-    const std::string_view srtp = srtp_get_version_string();  // "libsrtp2 2.5.0"
-    text += fmt::format(", {}, fmt {}.{}.{}, spdlog {}.{}.{}, nlohmann-json {}.{}.{}, CLI11 {}", srtp,
-                        FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100, SPDLOG_VER_MAJOR,
-                        SPDLOG_VER_MINOR, SPDLOG_VER_PATCH, NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                        NLOHMANN_JSON_VERSION_PATCH, CLI11_VERSION);
+    const std::string_view libsrtp = srtp_get_version_string();  // "libsrtp2 2.5.0"
+    text += fmt::format(", {}, AES-GCM of {}, fmt {}.{}.{}, spdlog {}.{}.{}, nlohmann-json {}.{}.{}, CLI11 {}", libsrtp,
+                        srtp::Gcm::library(), FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100,
+                        SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH, NLOHMANN_JSON_VERSION_MAJOR,
+                        NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH, CLI11_VERSION);
     return text;
 }
 

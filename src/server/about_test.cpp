@@ -24,7 +24,7 @@ TEST(About, NamesServicesAndLibraries) {
     for (const service::Description* one : services())
         EXPECT_NE(text.find(" " + std::string(one->name)), std::string::npos) << one->name << " is not in " << text;
     for (const char* name : {"OpenSSL 3.", "zlib 1.", "c-ares 1.", "http-parser 2.", "state-threads 1.", "liburing ",
-                             "libsrtp", "fmt ", "spdlog ", "nlohmann-json ", "CLI11 ", "libavcodec "})
+                             "libsrtp", "AES-GCM of ", "fmt ", "spdlog ", "nlohmann-json ", "CLI11 ", "libavcodec "})
         EXPECT_NE(text.find(name), std::string::npos) << name << " is not in " << text;
 }
 

@@ -3,12 +3,15 @@
 #include <srtp2/auth.h>
 #include <srtp2/cipher.h>
 #include <srtp2/srtp.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <vector>
 
-#include "protocol/srtp/cipher.h"
+#include "protocol/srtp/counter_mode.h"
+#include "protocol/srtp/gcm.h"
 #include "protocol/srtp/hmac_sha1.h"
 
 namespace srtp {
@@ -18,13 +21,21 @@ namespace {
 constexpr int kGcmKeySize = kMasterKeySize + kGcmIvSize;
 constexpr int kCtrKeySize = kMasterKeySize + kMaxSaltSize;
 
-// The library's state of a cipher: its header, followed by our data.
+// The library's state of a cipher: its header, followed by our data. Its calls for one packet come in a row, so that
+// all sessions may share the process's contexts.
 struct KernelCipher {
     srtp_cipher_t head{};
-    Cipher cipher;
-    std::array<uint8_t, kCtrIvSize> salt{};  // for counter mode; for GCM the library puts it into the IV
-    unsigned tag_size = 0;                   // for GCM
+    std::array<uint8_t, kMasterKeySize> key{};
+    unsigned tag_size = 0;                   // of GCM
+    std::array<uint8_t, kCtrIvSize> salt{};  // of counter mode; for GCM the library puts it into the IV
 };
+
+// What the library passes for one packet of GCM, in several calls.
+struct GcmPacket {
+    uint8_t iv[kGcmIvSize];
+    std::vector<uint8_t> aad;
+    std::vector<uint8_t> sealed;  // text and tag; only its self-tests encrypt
+} gcm_packet;
 
 struct KernelHmac {
     srtp_auth_t head{};
@@ -48,6 +59,7 @@ srtp_err_status_t alloc_cipher(srtp_cipher_t** out, const srtp_cipher_type_t& ty
 
 srtp_err_status_t dealloc_cipher(srtp_cipher_t* cipher) {
     std::unique_ptr<KernelCipher> gone(&cipher_of(cipher->state));
+    explicit_bzero(gone->key.data(), gone->key.size());
     return srtp_err_status_ok;
 }
 
@@ -59,7 +71,7 @@ srtp_err_status_t alloc_ctr(srtp_cipher_t** out, int key_size, int) {
 
 srtp_err_status_t init_ctr(void* state, const uint8_t* key) {
     KernelCipher& own = cipher_of(state);
-    own.cipher = Cipher(Profile::kAes128CmSha1_80, Key(key, kMasterKeySize));
+    std::copy_n(key, kMasterKeySize, own.key.begin());
     std::copy_n(key + kMasterKeySize, kMaxSaltSize, own.salt.begin());
     return srtp_err_status_ok;
 }
@@ -68,12 +80,12 @@ srtp_err_status_t set_ctr_iv(void* state, uint8_t* iv, srtp_cipher_direction_t) 
     KernelCipher& own = cipher_of(state);
     uint8_t counter[kCtrIvSize];
     for (size_t i = 0; i < kCtrIvSize; ++i) counter[i] = iv[i] ^ own.salt[i];
-    own.cipher.begin(counter, Cipher::Use::kSeal);
+    CounterMode::with(own.key).begin(counter);
     return srtp_err_status_ok;
 }
 
-srtp_err_status_t crypt(void* state, uint8_t* bytes, unsigned* size) {
-    cipher_of(state).cipher.update({bytes, *size}, bytes);
+srtp_err_status_t crypt_ctr(void* state, uint8_t* bytes, unsigned* size) {
+    CounterMode::with(cipher_of(state).key).update({bytes, *size}, bytes);
     return srtp_err_status_ok;
 }
 
@@ -86,24 +98,32 @@ srtp_err_status_t alloc_gcm(srtp_cipher_t** out, int key_size, int tag_size) {
 }
 
 srtp_err_status_t init_gcm(void* state, const uint8_t* key) {
-    cipher_of(state).cipher = Cipher(Profile::kAeadAes128Gcm, Key(key, kMasterKeySize));
+    std::copy_n(key, kMasterKeySize, cipher_of(state).key.begin());
     return srtp_err_status_ok;
 }
 
-srtp_err_status_t set_gcm_iv(void* state, uint8_t* iv, srtp_cipher_direction_t direction) {
-    const auto use = direction == srtp_direction_encrypt ? Cipher::Use::kSeal : Cipher::Use::kOpen;
-    cipher_of(state).cipher.begin({iv, kGcmIvSize}, use);
+srtp_err_status_t set_gcm_iv(void*, uint8_t* iv, srtp_cipher_direction_t) {
+    std::copy_n(iv, kGcmIvSize, gcm_packet.iv);
+    gcm_packet.aad.clear();
     return srtp_err_status_ok;
 }
 
-srtp_err_status_t set_gcm_aad(void* state, const uint8_t* bytes, uint32_t size) {
-    cipher_of(state).cipher.update_aad({bytes, size});
+// For SRTCP called twice: for the header and for the index.
+srtp_err_status_t set_gcm_aad(void*, const uint8_t* bytes, uint32_t size) {
+    gcm_packet.aad.insert(gcm_packet.aad.end(), bytes, bytes + size);
+    return srtp_err_status_ok;
+}
+
+srtp_err_status_t seal_gcm(void* state, uint8_t* text, unsigned* size) {
+    gcm_packet.sealed.resize(*size + kGcmTagSize);
+    Gcm::with(cipher_of(state).key).seal(gcm_packet.iv, gcm_packet.aad, {}, {text, *size}, gcm_packet.sealed.data());
+    std::copy_n(gcm_packet.sealed.begin(), *size, text);
     return srtp_err_status_ok;
 }
 
 srtp_err_status_t get_gcm_tag(void* state, uint8_t* tag, uint32_t* size) {
     *size = cipher_of(state).tag_size;
-    cipher_of(state).cipher.finish_seal({tag, *size});
+    std::copy_n(gcm_packet.sealed.end() - kGcmTagSize, *size, tag);
     return srtp_err_status_ok;
 }
 
@@ -111,8 +131,9 @@ srtp_err_status_t open_gcm(void* state, uint8_t* sealed, unsigned* size) {
     KernelCipher& own = cipher_of(state);
     if (*size < own.tag_size) return srtp_err_status_bad_param;
     *size -= own.tag_size;
-    own.cipher.update({sealed, *size}, sealed);
-    return own.cipher.finish_open({sealed + *size, own.tag_size}) ? srtp_err_status_ok : srtp_err_status_auth_fail;
+    const std::span<const uint8_t> tag(sealed + *size, own.tag_size);
+    return Gcm::with(own.key).open(gcm_packet.iv, gcm_packet.aad, {sealed, *size}, tag) ? srtp_err_status_ok
+                                                                                        : srtp_err_status_auth_fail;
 }
 
 // ---- HMAC-SHA1
@@ -190,12 +211,12 @@ const srtp_cipher_test_case_t kCtrTest = {
 const srtp_auth_test_case_t kHmacTest = {sizeof kHmacKey, kHmacKey, kHmacText.size(), bytes_of(kHmacText),
                                          sizeof kHmacTag, kHmacTag, nullptr};
 
-const srtp_cipher_type_t kGcmType = {
-    alloc_gcm,   dealloc_cipher,           init_gcm,  set_gcm_aad,     crypt, open_gcm, set_gcm_iv,
-    get_gcm_tag, "AES-128 GCM of OpenSSL", &kGcmTest, SRTP_AES_GCM_128};
-const srtp_cipher_type_t kCtrType = {
-    alloc_ctr, dealloc_cipher,  init_ctr, nullptr, crypt, crypt, set_ctr_iv, nullptr, "AES-128 counter mode of OpenSSL",
-    &kCtrTest, SRTP_AES_ICM_128};
+const srtp_cipher_type_t kGcmType = {alloc_gcm,  dealloc_cipher, init_gcm,      set_gcm_aad, seal_gcm,        open_gcm,
+                                     set_gcm_iv, get_gcm_tag,    "AES-128 GCM", &kGcmTest,   SRTP_AES_GCM_128};
+const srtp_cipher_type_t kCtrType = {alloc_ctr,  dealloc_cipher,  init_ctr,
+                                     nullptr,    crypt_ctr,       crypt_ctr,
+                                     set_ctr_iv, nullptr,         "AES-128 counter mode of OpenSSL",
+                                     &kCtrTest,  SRTP_AES_ICM_128};
 const srtp_auth_type_t kHmacType = {alloc_hmac, dealloc_hmac,           init_hmac,  compute_hmac,  update_hmac,
                                     start_hmac, "HMAC-SHA1 of OpenSSL", &kHmacTest, SRTP_HMAC_SHA1};
 

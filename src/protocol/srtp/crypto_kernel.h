@@ -1,5 +1,5 @@
 #pragma once
-// Initializes libsrtp2: replaces the AES and HMAC of its crypto kernel by those of OpenSSL (cipher.h, hmac_sha1.h).
+// Initializes libsrtp2: replaces the AES and HMAC of its crypto kernel by ours (gcm.h, counter_mode.h, hmac_sha1.h).
 // Debian builds the library with NSS, which takes 18 to 30 kB a session, and whose tables make each packet and each end
 // of a session more expensive the more sessions there are (doc/decisions/007). The library checks the replacements with
 // its own test vectors before it accepts them.

@@ -1,8 +1,4 @@
-// The low-level SHA-1 functions are deprecated in OpenSSL 3, but only their state can be stored in 20 bytes.
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include "protocol/srtp/hmac_sha1.h"
-
-#include <openssl/sha.h>
 
 #include "base/result.h"
 

@@ -3,6 +3,8 @@
 // 40 bytes instead of the 1.2 kB of OpenSSL's HMAC context, and two blocks less to hash per packet than with a fresh
 // context.
 
+// The low-level SHA-1 functions are deprecated in OpenSSL 3, but only their state can be stored in 20 bytes.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
 #include <array>

@@ -18,6 +18,9 @@ enum class Profile : uint8_t { kAeadAes128Gcm, kAes128CmSha1_80 };
 inline constexpr size_t kMasterKeySize = 16;
 inline constexpr size_t kMaxSaltSize = 14;
 
+// A key of AES-128.
+using Key = std::span<const uint8_t, kMasterKeySize>;
+
 struct ProfileInfo {
     uint16_t dtls_id;            // in the use_srtp extension
     size_t salt_size;            // of the master salt

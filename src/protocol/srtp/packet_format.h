@@ -6,7 +6,8 @@
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "protocol/srtp/cipher.h"
+#include "protocol/srtp/counter_mode.h"
+#include "protocol/srtp/gcm.h"
 #include "protocol/srtp/session_keys.h"
 
 namespace srtp {

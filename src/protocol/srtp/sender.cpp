@@ -16,7 +16,6 @@ Sender::Sender(Profile profile, const MasterKey& key)
 size_t Sender::protect_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                            std::span<const uint8_t> second, uint64_t index, uint8_t* out) {
     CHECK(header.size() >= rtp::kFixedHeaderSize && index <= kMaxRtpIndex);
-    if (!rtp_cipher_) rtp_cipher_ = Cipher(profile_, rtp_.key);
     uint32_t ssrc = rtp::get_u32(&header[8]);
     if (out != header.data()) std::memcpy(out, header.data(), header.size());
     uint8_t* text = out + header.size();
@@ -24,13 +23,13 @@ size_t Sender::protect_rtp(std::span<const uint8_t> header, std::span<const uint
     if (profile_ == Profile::kAeadAes128Gcm) {
         uint8_t iv[kGcmIvSize];
         put_gcm_iv(iv, rtp_, ssrc, index);
-        rtp_cipher_.seal(iv, {out, header.size()}, {}, first, second, text);
+        Gcm::with(rtp_.key).seal(iv, {out, header.size()}, first, second, text);
         return static_cast<size_t>(end - out) + kGcmTagSize;
     }
     uint8_t iv[kCtrIvSize], rollovers[4];
     put_ctr_iv(iv, rtp_, ssrc, index);
     base::put_u32(rollovers, static_cast<uint32_t>(index >> 16));
-    rtp_cipher_.crypt(iv, first, second, text);
+    CounterMode::with(rtp_.key).crypt(iv, first, second, text);
     auto tag = rtp_.authentication.of({{out, end}, rollovers});
     std::memcpy(end, tag.data(), kCmTagSize);
     return static_cast<size_t>(end - out) + kCmTagSize;
@@ -40,24 +39,23 @@ size_t Sender::protect_rtcp(std::span<const uint8_t> compound, uint8_t* out) {
     CHECK(compound.size() >= kRtcpHeaderSize);
     if (rtcp_index_ > kMaxRtcpIndex) return 0;
     uint32_t index = rtcp_index_++, ssrc = rtp::get_u32(&compound[4]);
-    uint8_t trailer[kRtcpIndexSize];
-    base::put_u32(trailer, index | kEncryptedFlag);
     std::memcpy(out, compound.data(), kRtcpHeaderSize);
     auto text = compound.subspan(kRtcpHeaderSize);
-    Cipher& cipher = Cipher::shared(profile_, rtcp_.key);
     uint8_t* end = out + compound.size();
     if (profile_ == Profile::kAeadAes128Gcm) {
         uint8_t iv[kGcmIvSize];
         put_gcm_iv(iv, rtcp_, ssrc, index);
-        cipher.seal(iv, {out, kRtcpHeaderSize}, trailer, text, {}, out + kRtcpHeaderSize);
-        std::memcpy(end + kGcmTagSize, trailer, sizeof trailer);
+        uint8_t aad[kRtcpHeaderSize + kRtcpIndexSize];
+        std::memcpy(aad, out, kRtcpHeaderSize);
+        base::put_u32(aad + kRtcpHeaderSize, index | kEncryptedFlag);
+        Gcm::with(rtcp_.key).seal(iv, aad, {}, text, out + kRtcpHeaderSize);
+        base::put_u32(end + kGcmTagSize, index | kEncryptedFlag);
         return compound.size() + kGcmTagSize + kRtcpIndexSize;
     }
     uint8_t iv[kCtrIvSize];
     put_ctr_iv(iv, rtcp_, ssrc, index);
-    cipher.crypt(iv, text, {}, out + kRtcpHeaderSize);
-    std::memcpy(end, trailer, sizeof trailer);
-    end += sizeof trailer;
+    CounterMode::with(rtcp_.key).crypt(iv, text, {}, out + kRtcpHeaderSize);
+    end = base::put_u32(end, index | kEncryptedFlag);
     auto tag = rtcp_.authentication.of({{out, end}});
     std::memcpy(end, tag.data(), kCmTagSize);
     return compound.size() + kRtcpIndexSize + kCmTagSize;

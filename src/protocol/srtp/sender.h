@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/prefetch.h"
-#include "protocol/srtp/cipher.h"
 #include "protocol/srtp/session_keys.h"
 
 namespace srtp {
@@ -41,17 +39,10 @@ class Sender {
     // Returns the size; 0 when 2^31 packets have been sent, after which the session needs new keys.
     size_t protect_rtcp(std::span<const uint8_t> compound, uint8_t* out);
 
-    // base::prefetch() of the memory that protect_rtp() needs.
-    void prefetch() const {
-        base::prefetch(*this);
-        rtp_cipher_.prefetch();
-    }
-
   private:
     Profile profile_;
     uint32_t rtcp_index_ = 0;
     SessionKeys rtp_, rtcp_;
-    Cipher rtp_cipher_;  // created with the first packet; RTCP is rare and uses the shared one
 };
 
 }  // namespace srtp

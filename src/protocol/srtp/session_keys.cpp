@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "protocol/srtp/cipher.h"
+#include "protocol/srtp/counter_mode.h"
 
 namespace srtp {
 
@@ -13,8 +13,7 @@ void derive(const MasterKey& master, uint8_t label, std::span<uint8_t> out) {
     iv[7] ^= label;  // the label precedes an index of 48 bits that is 0
     constexpr uint8_t kZeros[32] = {};
     CHECK(out.size() <= sizeof kZeros);
-    Cipher& cipher = Cipher::shared(Profile::kAes128CmSha1_80, master.key);
-    cipher.crypt(iv, std::span(kZeros).first(out.size()), {}, out.data());
+    CounterMode::with(master.key).crypt(iv, std::span(kZeros).first(out.size()), {}, out.data());
 }
 
 SessionKeys derive_keys(Profile profile, const MasterKey& master, Traffic traffic) {

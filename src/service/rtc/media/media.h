@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
@@ -67,8 +68,8 @@ class MediaSession {
     virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) = 0;
     virtual void send_rtcp(std::span<const uint8_t> compound) = 0;
-    // base::prefetch() of the memory that send_rtp() needs.
-    virtual void prefetch_send() const = 0;
+    // base::prefetch() of the memory that send_rtp() needs: it lies in the object's first kSendBytes.
+    void prefetch_send() const { base::prefetch(this, kSendBytes); }
     // The send path has been full for longer than one iteration of the loop (a TCP connection): delay what can wait.
     virtual bool congested() const = 0;
     // tick_ms() is less now than when on_tick() was called last: the next call is due that much after now_ms.
@@ -78,6 +79,7 @@ class MediaSession {
     virtual const SessionCounters& counters() const = 0;
     virtual net::Session& as_session() = 0;
 
+    static constexpr size_t kSendBytes = 192;
     static constexpr size_t kMaxPacketBytes = 1400;  // before the SRTP tag is added
 
   protected:

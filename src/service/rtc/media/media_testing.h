@@ -36,7 +36,6 @@ struct FakeSession final : MediaSession {
         sent.push_back(std::move(packet));
     }
     void send_rtcp(std::span<const uint8_t> compound) override { rtcp.emplace_back(compound.begin(), compound.end()); }
-    void prefetch_send() const override {}
     bool congested() const override { return full; }
     void tick_sooner(int64_t now_ms) override { hurried_ms.push_back(now_ms); }
     void end(std::string_view why, base::CloseReason why_code) override {

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "base/prefetch.h"
 #include "runtime/loop/coroutine.h"
 #include "service/rtc/stats.h"
 
@@ -15,18 +14,18 @@ using base::CloseReason;
 
 RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup setup, int64_t now_ms)
     : net::Session(table, setup.id, setup.ip),
+      encrypt_(setup.encrypt),
+      alive_ms_(now_ms),
       host_(host),
+      agent_(std::move(setup.credentials)),
       key_(std::move(setup.key)),
       details_(std::move(setup.details)),
       grant_(std::move(setup.grant)),
       offer_(std::move(setup.offer)),
       token_(std::move(setup.token)),
       etag_(std::move(setup.etag)),
-      agent_(std::move(setup.credentials)),
       created_ms_(now_ms),
-      alive_ms_(now_ms),
-      silent_ms_(setup.silent_ms),
-      encrypt_(setup.encrypt) {
+      silent_ms_(setup.silent_ms) {
     not_a_connection();
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
     // It becomes the stream's publisher when it acquires the name (Publisher::on_connected).
@@ -188,7 +187,7 @@ void RtcSession::process_dtls(int64_t now_ms) {
     if (!connected_ && dtls_->established()) {
         auto keys = dtls_->take_srtp_keys();
         if (!keys) return end("DTLS gave no keys for SRTP", CloseReason::kProtocolError);
-        keys_ = std::make_unique<Keys>(*keys);
+        keys_.emplace(*keys);
         become_connected(now_ms);
     }
     host_.set_due(*this, dtls_->timeout_ms());
@@ -306,14 +305,6 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
     if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
     wire_->commit(size, selected_, ssrc, source_);
     count_sent(size);
-}
-
-void RtcSession::prefetch_send() const {
-    base::prefetch(wire_);
-    base::prefetch(selected_);
-    base::prefetch(counters_);
-    base::prefetch(to_lose_);
-    if (keys_) keys_->sender.prefetch();
 }
 
 void RtcSession::send_rtcp(std::span<const uint8_t> compound) {

@@ -129,7 +129,6 @@ class RtcSession final : public net::Session, public MediaSession {
     void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
                   uint64_t index) override;
     void send_rtcp(std::span<const uint8_t> compound) override;
-    void prefetch_send() const override;
     bool congested() const override { return wire_ && wire_->congested(); }
     void tick_sooner(int64_t now_ms) override;
     void end(std::string_view why, base::CloseReason reason) override;
@@ -181,7 +180,23 @@ class RtcSession final : public net::Session, public MediaSession {
     template <auto kUnprotect>
     std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_ms);
 
+    // First what each packet needs: within kSendBytes from the beginning of MediaSession.
+    std::unique_ptr<Media> media_;
+    // Where media is sent; null: no destination yet.
+    Wire* wire_ = nullptr;
+    stun::Address selected_;
+    uint16_t source_ = 0;  // our address, as the wire's number
+    bool encrypt_;
+    bool connected_ = false;
+    bool ended_ = false;
+    bool closing_ = false;
+    bool begins_dtls_ = false;  // we start DTLS, and have not yet
+    uint32_t to_lose_ = 0;
+    SessionCounters counters_;
+    int64_t alive_ms_;  // when something authenticated was last received
+    std::optional<Keys> keys_;
     SessionHost& host_;
+    ice::LiteAgent agent_;
     live::StreamKey key_;
     net::ClientDetails details_;
     net::Grant grant_;
@@ -189,30 +204,16 @@ class RtcSession final : public net::Session, public MediaSession {
     net::Admission::Ticket ticket_;   // connected by UDP; over TCP the wire has the ticket
     std::string token_;
     std::string etag_;
-    ice::LiteAgent agent_;
     std::vector<Route> routes_;
-    // Where media is sent; null: no destination yet.
-    Wire* wire_ = nullptr;
-    stun::Address selected_;
-    uint16_t source_ = 0;  // our address, as the wire's number
     // The source of the last DTLS datagram, to which DTLS datagrams are sent.
     Wire* dtls_wire_ = nullptr;
     stun::Address dtls_address_;
     uint16_t dtls_source_ = 0;
     std::unique_ptr<dtls::Endpoint> dtls_;
-    std::unique_ptr<Keys> keys_;
-    std::unique_ptr<Media> media_;
-    SessionCounters counters_, reported_;  // reported_: already added to the metrics
+    SessionCounters reported_;  // already added to the metrics
     int64_t created_ms_;
-    int64_t alive_ms_;  // when something authenticated was last received
     int64_t tick_ms_ = INT64_MAX;
     int64_t silent_ms_;
-    uint32_t to_lose_ = 0;
-    bool encrypt_;
-    bool begins_dtls_ = false;  // we start DTLS, and have not yet
-    bool connected_ = false;
-    bool ended_ = false;
-    bool closing_ = false;
     std::string old_ufrag_, next_ufrag_;  // during an ICE restart
     std::string why_;
 };

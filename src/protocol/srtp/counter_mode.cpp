@@ -1,0 +1,11 @@
+#include "protocol/srtp/counter_mode.h"
+
+namespace srtp {
+
+CounterMode& CounterMode::with(Key key) {
+    static CounterMode one(key);
+    one.context_.set_key(key);
+    return one;
+}
+
+}  // namespace srtp
