@@ -41,7 +41,7 @@ void RtpRing::append(RtpPacket packet, std::span<const uint8_t> payload) {
     const int64_t now_us = packet.came_us;
     slots_[end_ & mask_] = std::move(packet);
     ++end_;
-    trim(now_us);
+    if (now_us >= trim_at_us_ || bytes_ > limits_.bytes) trim(now_us);
 }
 
 void RtpRing::note_start(const RtpPacket& packet) {
@@ -74,6 +74,7 @@ base::Slice RtpRing::store(std::span<const uint8_t> payload) {
 }
 
 void RtpRing::trim(int64_t now_us) {
+    trim_at_us_ = now_us + kTrimEveryUs;
     while (bytes_ > limits_.bytes) drop_first();
     while (begin_ + 1 < end_) {
         const int64_t age = now_us - at(begin_).came_us;

@@ -52,6 +52,7 @@ struct RtpPacket {
 struct RtpRingLimits {
     size_t packets = 8192;  // a power of two
     size_t bytes = 16 * 1024 * 1024;
+    // Where packets arrive more often than kTrimEveryUs, they are kept up to that much longer.
     int64_t history_us = 2'000'000;  // always kept for retransmission
     int64_t max_us = 10'000'000;     // kept at most, to reach back to the newest keyframe
 };
@@ -92,6 +93,8 @@ class RtpRing {
     // So that a slow stream's last packet does not keep a large block; a payload is never larger than a datagram.
     static constexpr size_t kBlockBytes = 32 * 1024;
     static constexpr size_t kFirstSlots = 128;
+    // Old packets are dropped some at a time: their memory left the processor's cache long ago.
+    static constexpr int64_t kTrimEveryUs = 200'000;
 
     base::Slice store(std::span<const uint8_t> payload);
     void trim(int64_t now_us);
@@ -106,18 +109,19 @@ class RtpRing {
         bool begun = false;              // that unit is a possible start, and was noted
         std::vector<uint32_t> position;  // low bits, by sequence
     };
-    RtpRingLimits limits_;
     std::vector<RtpPacket> slots_;
     size_t mask_ = 0;  // their number - 1
-    std::array<Track, kMaxTracks> tracks_;
     uint64_t begin_ = 0;
     uint64_t end_ = 0;
     uint64_t keyframe_ = UINT64_MAX;
     size_t bytes_ = 0;
-    uint64_t cut_short_ = 0;
     base::Slice block_;
     uint8_t* free_ = nullptr;  // in block_
     size_t free_bytes_ = 0;
+    int64_t trim_at_us_ = INT64_MIN;  // the next time
+    std::array<Track, kMaxTracks> tracks_;
+    uint64_t cut_short_ = 0;
+    RtpRingLimits limits_;
 };
 
 }  // namespace live

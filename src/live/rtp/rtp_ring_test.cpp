@@ -110,6 +110,23 @@ TEST(RtpRing, KeepsHistoryAndTheNewestGop) {
     EXPECT_EQ(ring.cut_short(), 0u);
 }
 
+TEST(RtpRing, DropsOldPacketsFiveTimesASecond) {
+    RtpRing ring;
+    Writer writer{ring};
+    size_t drops = 0;
+    for (uint64_t i = 1; i <= 500; ++i) {
+        writer.now_us = static_cast<int64_t>(i) * 10'000;
+        const uint64_t before = ring.begin();
+        writer.put(i, static_cast<uint32_t>(i), "x");
+        drops += ring.begin() != before;
+        const int64_t age = writer.now_us - ring.at(ring.begin()).came_us;
+        ASSERT_LT(age, 2'210'000) << "of the oldest packet";
+        ASSERT_GE(age, std::min<int64_t>(writer.now_us - 10'000, 2'000'000));
+    }
+    EXPECT_EQ(drops, 14u) << "in the three seconds after the first two";
+    EXPECT_EQ(ring.cut_short(), 0u);
+}
+
 TEST(RtpRing, FindsAfterItsPositionsPassed32Bits) {
     RtpRing ring({.packets = 128});
     Writer writer{ring};
