@@ -345,7 +345,11 @@ void Service::set_due(RtcSession& session, int64_t due_ms) {
     if (session.index >= sessions_.size() || sessions_[session.index].session.get() != &session) return;
     int64_t& due = sessions_[session.index].due_ms;
     due = std::min(due, due_ms);
-    if (due_ms < wakes_ms_ - kTickMs) work_.set();  // either may be INT64_MAX
+    if (due_ms < due_ms_ - kTickMs) work_.set();  // either may be INT64_MAX
+}
+
+void Service::on_batch_end(int64_t now_us) {
+    if (now_us / 1000 >= due_ms_) work_.set();
 }
 
 void Service::run_housekeeping() {
@@ -353,9 +357,10 @@ void Service::run_housekeeping() {
     while (true) {
         const bool has_work = !sessions_.empty() || !tcp_ports_.empty();
         const int64_t sleep_ms = until_due();
-        wakes_ms_ = has_work ? base::monotonic_ms() + sleep_ms : INT64_MAX;
-        const auto woken = work_.wait(has_work ? runtime::Deadline::in_ms(sleep_ms) : runtime::Deadline::never());
-        wakes_ms_ = 0;
+        due_ms_ = has_work ? base::monotonic_ms() + sleep_ms : INT64_MAX;
+        const auto woken =
+            work_.wait(has_work ? runtime::Deadline::in_ms(sleep_ms + kLateMs) : runtime::Deadline::never());
+        due_ms_ = INT64_MAX;
         if (!woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
         if (!reap() || !run_timers()) return;
@@ -366,7 +371,7 @@ void Service::run_housekeeping() {
     }
 }
 
-// How long the housekeeping may sleep, ms.
+// In how many ms the housekeeping has something to do.
 int64_t Service::until_due() const {
     int64_t due_ms = INT64_MAX;
     for (const Entry& entry : sessions_) due_ms = std::min(due_ms, entry.due_ms);

@@ -100,6 +100,8 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     static constexpr size_t kTrimAfter = 500;
     // Of the housekeeping's sleep, at least and at most: the first is the resolution of the timers.
     static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
+    // How long what is due waits for the next datagrams, so that one wake-up of the process serves both.
+    static constexpr int64_t kLateMs = 10;
 
     // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
@@ -165,6 +167,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
 
     // WireUser
     void on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) override;
+    void on_batch_end(int64_t now_us) override;
     void on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us);
     static bool hand_over(RtcSession& session, std::span<uint8_t> bytes, const stun::Address& from, int64_t now_us);
     static void hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
@@ -202,7 +205,8 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
     std::vector<uint16_t> udp_port_numbers_;
     std::vector<uint16_t> tcp_port_numbers_;
-    int64_t wakes_ms_ = INT64_MAX;  // when the housekeeping will wake by itself
+    int64_t due_ms_ =
+        INT64_MAX;  // when the housekeeping has something to do; INT64_MAX: it does it now, or has nothing
     runtime::Event work_{"WebRTC sessions to end"};
     runtime::Event empty_{"the last WebRTC session to go"};
     runtime::Task housekeeper_;

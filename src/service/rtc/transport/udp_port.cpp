@@ -47,6 +47,7 @@ void UdpPort::receive_loop() {
             came_to_ = packet.destination;
             user_.on_datagram(packet.bytes, {packet.from.ip, packet.from.port}, *this, now_us);
         }
+        user_.on_batch_end(now_us);
         // Answers and feedback are sent now, not at the end of the loop's iteration.
         batch_.flush();
     }
