@@ -32,7 +32,8 @@ int64_t ticks_of_us(int64_t us, uint32_t rate) { return us / 1'000'000 * rate + 
 
 }  // namespace
 
-RtpLane::RtpLane(Stream& stream, const RtpRingLimits& limits) : stream_(stream), ring_(limits) {}
+RtpLane::RtpLane(Stream& stream, const RtpRingLimits& limits)
+    : stream_(stream), turn_(stream.fanout().rtp_turn()), ring_(limits) {}
 
 RtpLane::~RtpLane() { CHECK(sinks_.empty()); }
 
@@ -64,6 +65,7 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
         states_[i].clock = {};
         states_[i].clock.version = version;
         states_[i].clock.clock_rate = tracks[i].clock_rate;
+        states_[i].kind = tracks[i].kind;
     }
     has_clock_offset_ = false;
     tracks_ = std::move(tracks);
@@ -153,7 +155,7 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     // Older than the lane, or a duplicate.
     if (packet.sequence == 0 || (packet.late && ring_.find(static_cast<uint8_t>(track), packet.sequence))) return;
     const bool first = !state.any;
-    const uint32_t rate = tracks_[track].clock_rate;
+    const uint32_t rate = state.clock.clock_rate;
     int64_t ticks = 0;
     if (first) {
         ticks = first_ticks(state, rate, head.timestamp, now_us);
@@ -168,7 +170,7 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     packet.marker = head.marker;
     packet.keyframe = head.keyframe;
     if (!packet.late) {
-        const auto kind = static_cast<size_t>(tracks_[track].kind);
+        const auto kind = static_cast<size_t>(state.kind);
         if (kind < std::size(counters_.units)) counters_.units[kind] += first || ticks != state.timestamp;
         state.timestamp = ticks;
         state.came_us = now_us;
@@ -187,7 +189,7 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
         keyframe_wanted_ = false;
     }
     ring_.append(std::move(packet), payload);
-    note_unread(!waits_for_video(track));
+    note_unread(!pumped_ || !waits_for_video(track));
 }
 
 bool RtpLane::waits_for_video(size_t track) const {
@@ -197,7 +199,7 @@ bool RtpLane::waits_for_video(size_t track) const {
 
 void RtpLane::note_unread(bool urgent) {
     if (sinks_.empty()) return;
-    if (!pumped_) return stream_.fanout().rtp_turn().add(*this);
+    if (!pumped_) return turn_.add(*this);
     const bool is_new = !unread_ || (urgent && !urgent_);
     unread_ = true;
     urgent_ |= urgent;
@@ -227,7 +229,7 @@ void RtpLane::join(RtpSink& sink, Wants wants) {
     CHECK(sink.index_ == UINT32_MAX);
     sink.index_ = static_cast<uint32_t>(sinks_.size());
     sinks_.push_back(&sink);
-    if (sinks_.size() == 1) stream_.fanout().rtp_turn().enter();
+    if (sinks_.size() == 1) turn_.enter();
     if (wants == Wants::kPlay && ++players_ == 1) stream_.notify_demand();
     if (sinks_.size() >= kManySinks && !pumped_) {
         // The stream owns this object: the pump's reference keeps it until the pump has ended.
@@ -246,7 +248,7 @@ void RtpLane::leave(RtpSink& sink, Wants wants) {
     sink.index_ = UINT32_MAX;
     if (wants == Wants::kPlay && --players_ == 0) stream_.notify_demand();
     if (pumped_ && sinks_.size() < kManySinks) wake_.pulse();
-    if (sinks_.empty()) stream_.fanout().rtp_turn().leave(*this);
+    if (sinks_.empty()) turn_.leave(*this);
 }
 
 void RtpLane::wake() { note_unread(true); }

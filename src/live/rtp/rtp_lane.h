@@ -22,6 +22,7 @@
 namespace live {
 
 class RtpLane;
+class RtpTurn;
 class Stream;
 
 // A reader of packets. Must not yield. Any call may remove sinks from the lane: this one and others.
@@ -29,7 +30,8 @@ class RtpSink {
   public:
     // New packets are in the ring. True: more are left than it could take at once; it is called again in kPaceMs.
     virtual bool on_packets(int64_t now_us) = 0;
-    // base::prefetch() of the memory that on_packets() will need. Called some calls of other sinks before it.
+    // base::prefetch() of the memory that on_packets() will need, at addresses that the object itself has. Called some
+    // calls of other sinks before it.
     virtual void prefetch_needs() const = 0;
     // The tracks changed: another publisher, or the same with other codecs. The sink's position in the ring stays
     // valid.
@@ -159,6 +161,7 @@ class RtpLane {
         int64_t timestamp = 0;   // the lane's, of the newest packet, unwrapped
         int64_t came_us = 0;
         uint32_t add = 0;  // added to the publisher's timestamps
+        media::Kind kind = media::Kind::kVideo;
         RtpClock clock;
 
         int64_t ticks(uint32_t wrapped) const {
@@ -181,27 +184,30 @@ class RtpLane {
     void prefetch_sinks() const;
     void prefetch_first_needs() const;
 
+    // First what each packet needs, in few cache lines.
     Stream& stream_;
-    RtpRing ring_;
-    std::vector<RtpTrack> tracks_, expected_;
-    const KeyframeSource* expected_by_ = nullptr;
-    std::array<TrackState, RtpRing::kMaxTracks> states_{};
+    RtpTurn& turn_;
+    std::vector<RtpTrack> tracks_;
     std::vector<RtpSink*> sinks_;
-    size_t players_ = 0;
-    media::VideoInfo video_info_;
-    KeyframeSource* keyframe_source_ = nullptr;
-    int64_t keyframe_asked_ms_ = INT64_MIN / 2;
-    bool keyframe_wanted_ = false;
-    int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
-    bool has_clock_offset_ = false;
     bool in_turn_ = false;  // the turn will call the sinks
     bool paced_ = false;    // and again kPaceMs after that
     bool pumped_ = false;   // the pump runs
     bool unread_ = false;   // packets arrived since its last pass
     bool urgent_ = false;   // one of them does not wait for a video frame
+    bool keyframe_wanted_ = false;
+    RtpLaneCounters counters_;
+    std::array<TrackState, RtpRing::kMaxTracks> states_{};
+    RtpRing ring_;
+    std::vector<RtpTrack> expected_;
+    const KeyframeSource* expected_by_ = nullptr;
+    size_t players_ = 0;
+    media::VideoInfo video_info_;
+    KeyframeSource* keyframe_source_ = nullptr;
+    int64_t keyframe_asked_ms_ = INT64_MIN / 2;
+    int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
+    bool has_clock_offset_ = false;
     runtime::Event wake_{"RTP packets"};
     runtime::Task pump_;
-    RtpLaneCounters counters_;
 };
 
 }  // namespace live

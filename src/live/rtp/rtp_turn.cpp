@@ -11,6 +11,12 @@
 
 namespace live {
 
+namespace {
+
+constexpr size_t kLanesAhead = 2;  // for how many lanes memory is prefetched
+
+}  // namespace
+
 void RtpTurn::add(RtpLane& lane) {
     const bool is_new = !std::exchange(lane.in_turn_, true);
     if (is_new) ready_.push_back(&lane);
@@ -44,25 +50,26 @@ void RtpTurn::take_due_paced() {
     }
 }
 
-// Three steps, because each finds the addresses of the next in what the one before has loaded.
+// Two steps, because the second finds addresses in what the first has loaded. The lanes themselves have just been
+// written to.
 void RtpTurn::look_ahead(size_t i) const {
     const auto lane_at = [this](size_t at) { return at < taken_.size() ? taken_[at] : nullptr; };
-    if (const RtpLane* lane = lane_at(i + 3)) base::prefetch(*lane);
-    if (const RtpLane* lane = lane_at(i + 2)) lane->prefetch_sinks();
-    if (const RtpLane* lane = lane_at(i + 1)) lane->prefetch_first_needs();
+    if (const RtpLane* lane = lane_at(i)) lane->prefetch_sinks();
+    if (const RtpLane* lane = lane_at(i - 1)) lane->prefetch_first_needs();  // i may be 0: that is none
 }
 
 void RtpTurn::take_turn() {
     taken_.swap(ready_);
     int64_t slice_began_us = runtime::now_us();
-    for (size_t i = 0; i < taken_.size(); ++i) {
+    for (size_t i = 0; i < taken_.size() + kLanesAhead; ++i) {
+        look_ahead(i);
+        if (i < kLanesAhead) continue;
         int64_t now_us = runtime::now_us();
         if (now_us - slice_began_us >= RtpLane::kSliceUs) {
             if (!runtime::yield()) break;
             slice_began_us = now_us = runtime::now_us();
         }
-        look_ahead(i);
-        RtpLane* lane = taken_[i];
+        RtpLane* lane = taken_[i - kLanesAhead];
         if (!lane) continue;
         lane->in_turn_ = false;
         const base::Ref<Stream> held(&lane->stream());  // which owns the lane: the sinks' calls may yield in between

@@ -110,12 +110,12 @@ class LiteAgent {
     void take_next();
     size_t answer_error(const stun::Message& message, Refusal refusal, int64_t now_ms, std::span<uint8_t> out);
 
+    uint8_t count_ = 0;
+    int8_t selected_ = -1;
+    std::array<Pair, kMaxAddresses> pairs_;
     Credentials local_;
     std::string remote_ufrag_;
     std::unique_ptr<Next> next_;
-    std::array<Pair, kMaxAddresses> pairs_;
-    uint8_t count_ = 0;
-    int8_t selected_ = -1;
     uint8_t errors_ = 0;  // error answers sent in the second that began at errors_since_ms_
     uint32_t forgotten_ = 0;
     int64_t errors_since_ms_ = 0;

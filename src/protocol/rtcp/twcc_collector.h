@@ -37,10 +37,10 @@ class TwccCollector {
     rtp::SequenceUnwrapper unwrapper_;
     int64_t next_ = 0;     // the first packet not reported yet
     int64_t newest_ = -1;  // -1: none
-    std::array<int64_t, kWindow> arrivals_{};
-    uint8_t feedback_count_ = 0;
     bool started_ = false;
+    uint8_t feedback_count_ = 0;
     uint64_t forgotten_ = 0;
+    std::array<int64_t, kWindow> arrivals_{};
 };
 
 }  // namespace rtcp

@@ -12,10 +12,10 @@ namespace service::rtc {
 Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vector<SendFormat>& formats,
                uint16_t first_sequence)
     : session_(parts.session),
+      lane_(stream->rtp_lane()),
       codec_log_(parts.codec_log),
       snapshot_(std::move(parts.snapshot)),
-      stream_(std::move(stream)),
-      lane_(stream_->rtp_lane()) {
+      stream_(std::move(stream)) {
     CHECK(formats.size() <= kMaxTracks);
     tracks_.reserve(formats.size());
     for (const SendFormat& format : formats) tracks_.emplace_back(format, first_sequence++);
@@ -77,7 +77,7 @@ void Player::on_tracks() {
 void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }
 
 void Player::prefetch_needs() const {
-    base::prefetch(*this);
+    base::prefetch(this, 2 * base::kCacheLineBytes);
     base::prefetch(tracks_.data(), kMaxTracks * sizeof(SendTrack));  // whether there are two or one
     session_.prefetch_send();
 }

@@ -107,20 +107,21 @@ class Player final : private live::RtpSink, public Media {
     void log_counters() const;
 
     MediaSession& session_;
-    runtime::LogLimit& codec_log_;
-    config::SnapshotPtr snapshot_;
-    base::Ref<live::Stream> stream_;
     live::RtpLane& lane_;
     std::vector<SendTrack> tracks_;
     std::array<int8_t, live::RtpRing::kMaxTracks> track_index_{};  // lane track to index in tracks_; -1: not sent
     std::array<uint64_t, kMaxTracks> from_{};  // per entry of tracks_: earlier positions are not sent
     uint64_t cursor_ = 0;                      // position of the next packet
-    int8_t video_ = -1;                        // index in tracks_ if the lane has video too
+    uint16_t twcc_ = 0;
+    int8_t video_ = -1;  // index in tracks_ if the lane has video too
     bool waits_for_keyframe_ = false;
     bool catching_up_ = false;
     bool joined_ = false;
-    uint64_t keyframe_from_ = 0;  // a keyframe before this position is not used to begin
-    uint16_t twcc_ = 0;
+    PlayerCounters counters_;
+    runtime::LogLimit& codec_log_;
+    config::SnapshotPtr snapshot_;
+    base::Ref<live::Stream> stream_;
+    uint64_t keyframe_from_ = 0;     // a keyframe before this position is not used to begin
     int32_t credit_ = kFirstCredit;  // bytes
     uint32_t credited_octets_ = 0;   // of the tracks, for which credit was earned
     uint32_t clock_version_ = 0;
@@ -128,7 +129,6 @@ class Player final : private live::RtpSink, public Media {
     int64_t next_report_ms_ = 0;
     RoundTrips round_trips_;
     std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
-    PlayerCounters counters_;
 };
 
 }  // namespace service::rtc

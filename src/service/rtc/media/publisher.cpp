@@ -15,14 +15,15 @@ namespace service::rtc {
 
 Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc)
     : session_(parts.session),
+      rtc_(parts.vhost.get<VhostConfig>()),
+      lane_(stream->rtp_lane()),
+      mid_id_(format.mid_id),
+      twcc_id_(format.twcc_id),
       snapshot_(std::move(parts.snapshot)),
       vhost_(parts.vhost),
-      rtc_(parts.vhost.get<VhostConfig>()),
       facts_(std::move(parts.facts)),
       stream_(std::move(stream)),
-      own_ssrc_(own_ssrc),
-      mid_id_(format.mid_id),
-      twcc_id_(format.twcc_id) {
+      own_ssrc_(own_ssrc) {
     bool any_twcc = false;
     for (const ReceiveFormat& track : format.tracks) {
         tracks_.emplace_back(track);
@@ -37,7 +38,7 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
 }
 
 Publisher::~Publisher() {
-    lane().expect_no_more(this);
+    lane_.expect_no_more(this);
     end_publication();
 }
 
@@ -49,24 +50,24 @@ std::vector<live::RtpTrack> Publisher::lane_tracks() const {
 
 base::Result<void> Publisher::prepare() {
     TRY(stream_->check_free(vhost_.publish.takeover, standby()));
-    lane().expect(this, lane_tracks());
+    lane_.expect(this, lane_tracks());
     return {};
 }
 
 base::Result<void> Publisher::acquire() {
     publication_ = TRY(stream_->acquire(*this, vhost_.publish.takeover));
-    lane().expect_no_more(this);
+    lane_.expect_no_more(this);
     waits_ = publication_.waits();
     if (!waits_) enter_lane();
     return {};
 }
 
 void Publisher::enter_lane() {
-    lane().set_tracks(lane_tracks(), base::monotonic_us());
-    lane().set_keyframe_source(this);
+    lane_.set_tracks(lane_tracks(), base::monotonic_us());
+    lane_.set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
-            if (auto info = video_info(track.format().track.codec, set)) lane().note_video_info(std::move(*info));
+            if (auto info = video_info(track.format().track.codec, set)) lane_.note_video_info(std::move(*info));
     if (rtc_.rtc_to_rtmp) {
         convert::RtpToFramesOptions options;
         options.aac_bitrate = rtc_.aac_bitrate;
@@ -133,8 +134,8 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
     ++counters_.ssrc_changes;
     track.follow(view.ssrc(), now_ms);
     if (waits_) return true;
-    lane().restart_track(static_cast<size_t>(&track - tracks_.data()));
-    if (track.kind() == media::Kind::kVideo) lane().request_keyframe(now_ms);
+    lane_.restart_track(static_cast<size_t>(&track - tracks_.data()));
+    if (track.kind() == media::Kind::kVideo) lane_.request_keyframe(now_ms);
     return true;
 }
 
@@ -186,10 +187,10 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
     if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
     if (keyframe) {
-        if (auto info = video_info(codec, payload)) lane().note_video_info(std::move(*info));
+        if (auto info = video_info(codec, payload)) lane_.note_video_info(std::move(*info));
     }
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
-    lane().append(index, head, payload, now_us);
+    lane_.append(index, head, payload, now_us);
 }
 
 void Publisher::make_keyframe() {
@@ -217,11 +218,11 @@ void Publisher::on_tick(int64_t now_ms) {
     ask_for_missing(now_ms);
     misses_packets_ = false;
     for (ReceiveTrack& track : tracks_) {
-        if (track.take_damage() && !waits_) lane().request_keyframe(now_ms);
+        if (track.take_damage() && !waits_) lane_.request_keyframe(now_ms);
         misses_packets_ |= track.nacks().missing() > 0;
     }
     if (bridge_) bridge_->on_tick(now_ms);
-    if (!waits_) lane().tick(now_ms);
+    if (!waits_) lane_.tick(now_ms);
     if (now_ms >= next_twcc_ms_) send_twcc(now_ms);
     if (now_ms >= next_report_ms_) send_reports(now_ms);
 }

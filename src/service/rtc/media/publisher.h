@@ -86,7 +86,6 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void standby_keyframe_wanted() override { make_keyframe(); }
     void make_keyframe() override;
 
-    live::RtpLane& lane() const { return stream_->rtp_lane(); }
     base::Result<void> acquire();
     // Has the name, or waits for it.
     bool joined() const { return static_cast<bool>(publication_); }
@@ -105,34 +104,36 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void send_pli(const ReceiveTrack& track);
     uint64_t rate_to_offer(int64_t now_ms);
 
+    // First what each packet needs, in few cache lines.
     MediaSession& session_;
-    config::SnapshotPtr snapshot_;
-    const config::Vhost& vhost_;
     const VhostConfig& rtc_;
-    live::PublisherFacts facts_;
-    base::Ref<live::Stream> stream_;
+    live::RtpLane& lane_;
     live::Publication publication_;
-    std::unique_ptr<convert::RtpToFrames> bridge_;  // writes into publication_; null: rtc_to_rtmp is off
-    std::vector<ReceiveTrack> tracks_;              // in the lane's order
-    std::vector<uint32_t> ssrcs_;                   // learned from packets
-    rtp::NtpUnwrapper ntp_;                         // of its sender reports
+    std::vector<ReceiveTrack> tracks_;  // in the lane's order
     std::unique_ptr<rtcp::TwccCollector> twcc_;
-    uint32_t own_ssrc_;
     uint8_t mid_id_, twcc_id_;
-    uint8_t fir_sequence_ = 0;
-    bool closed_ = false;
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
     bool any_media_ = false;
     bool misses_packets_ = false;
-    bool wants_remb_ = false;
     int64_t last_media_ms_ = 0;
+    PublisherCounters counters_;
+    config::SnapshotPtr snapshot_;
+    const config::Vhost& vhost_;
+    live::PublisherFacts facts_;
+    base::Ref<live::Stream> stream_;
+    std::unique_ptr<convert::RtpToFrames> bridge_;  // writes into publication_; null: rtc_to_rtmp is off
+    std::vector<uint32_t> ssrcs_;                   // learned from packets
+    rtp::NtpUnwrapper ntp_;                         // of its sender reports
+    uint32_t own_ssrc_;
+    uint8_t fir_sequence_ = 0;
+    bool closed_ = false;
+    bool wants_remb_ = false;
     int64_t next_report_ms_ = 0;
     int64_t next_twcc_ms_ = 0;
     uint64_t rated_bytes_ = 0;
     int64_t rated_ms_ = 0;
     uint8_t worst_loss_ = 0;  // of 256, the worst track of our last report
     uint32_t worst_jitter_ms_ = 0;
-    PublisherCounters counters_;
     rtp::NackTracker::Counters reported_;  // of all tracks: already added to the metrics
     uint64_t reported_by_rtx_ = 0;
 };

@@ -24,7 +24,7 @@ class Publisher::Feedback final : public rtcp::Visitor {
             track.on_sender_report(report.ntp, now_us_);
             // A sender without a clock sends 0 (RFC 3550, 6.4.1).
             if (report.ntp != 0 && !publisher_.waits_)
-                publisher_.lane().set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp, now_us_);
+                publisher_.lane_.set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp, now_us_);
         }
     }
 
@@ -92,7 +92,7 @@ void Publisher::send_twcc(int64_t now_ms) {
 // For clients that adapt to REMB: no limit, and less while the loss is high (as GCC's loss-based part does).
 uint64_t Publisher::rate_to_offer(int64_t now_ms) {
     constexpr uint64_t kMinRate = 300'000, kMaxRate = 20'000'000;  // bit/s
-    const uint64_t bytes = lane().counters().bytes;
+    const uint64_t bytes = lane_.counters().bytes;
     const int64_t ms = now_ms - rated_ms_;
     const uint64_t rate =
         rated_ms_ == 0 || ms <= 0 ? kMaxRate : (bytes - rated_bytes_) * 8000 / static_cast<uint64_t>(ms);

@@ -72,11 +72,11 @@ class ReceiveTrack {
 
   private:
     ReceiveFormat format_;
-    std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
-    rtp::NackTracker nacks_;
     uint64_t packets_ = 0, by_rtx_ = 0;
-    int64_t heard_ms_ = 0;                 // last packet of its own SSRC
-    int64_t followed_ms_ = INT64_MIN / 2;  // when the track switched to its SSRC; the default: never switched
+    int64_t heard_ms_ = 0;  // last packet of its own SSRC
+    rtp::NackTracker nacks_;
+    std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
+    int64_t followed_ms_ = INT64_MIN / 2;       // when the track switched to its SSRC; the default: never switched
     bool said_bye_ = false;
 };
 

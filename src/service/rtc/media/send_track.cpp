@@ -13,9 +13,9 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
       rtx_payload_type_(format.rtx_payload_type),
       nack_(format.nack),
       ssrc_(format.ssrc),
-      rtx_ssrc_(format.rtx_ssrc),
       highest_(first_sequence & 0x7fffu),
-      rtx_sequence_(highest_) {
+      rtx_sequence_(highest_),
+      rtx_ssrc_(format.rtx_ssrc) {
     // Both use the one-byte form, whose ids end at 14.
     if (twcc_id_ > 14 || !extensions_may_change()) twcc_id_ = 0;
     if (mid_id_ > 14 || format.mid.empty() || format.mid.size() > mid_.size() || !extensions_may_change()) mid_id_ = 0;

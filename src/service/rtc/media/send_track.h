@@ -96,17 +96,19 @@ class SendTrack {
     std::array<uint8_t, 40> header_{};
     uint8_t header_size_ = 12;  // without mid
     uint8_t twcc_id_ = 0, mid_id_ = 0, mid_size_ = 0;
-    std::array<char, 15> mid_{};  // a longer mid is not sent
     media::Kind kind_;
     media::Codec codec_;
     uint8_t payload_type_, rtx_payload_type_;
     bool nack_;
     bool begun_ = false;
-    uint32_t ssrc_, rtx_ssrc_;
-    Segment now_, before_;
-    uint64_t highest_;       // the highest viewer sequence number sent
-    uint64_t rtx_sequence_;  // of the next RTX packet
+    uint32_t ssrc_;
     uint32_t packets_ = 0, octets_ = 0;
+    uint64_t highest_;  // the highest viewer sequence number sent
+    Segment now_;
+    Segment before_;
+    uint64_t rtx_sequence_;  // of the next RTX packet
+    uint32_t rtx_ssrc_;
+    std::array<char, 15> mid_{};  // a longer mid is not sent
 };
 
 }  // namespace service::rtc

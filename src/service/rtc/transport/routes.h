@@ -46,8 +46,8 @@ class Routes {
             RtcSession* session = nullptr;
             int64_t since_ms = 0;
         };
+        uint8_t count_ = 0;  // before the claims: beside the first, which nearly always is the only one
         std::array<Claim, kMaxClaims> of_{};
-        uint8_t count_ = 0;
     };
 
     // The session received a STUN request with valid integrity from there, the first of them at since_ms.
@@ -81,7 +81,8 @@ class Routes {
         friend bool operator==(const Key&, const Key&) = default;
     };
     struct HashKey {
-        size_t operator()(const Key& key) const {
+        // Were it not noexcept, the map would store hash codes, in another cache line than the keys.
+        size_t operator()(const Key& key) const noexcept {
             return std::hash<stun::Address>()(key.from) ^ reinterpret_cast<uintptr_t>(key.wire) >> 4;
         }
     };
