@@ -96,6 +96,11 @@ class ByteWriter {
     std::vector<uint8_t>& out_;
 };
 
+// Loads from fixed offsets of memory that the caller knows to be long enough, for the hot parsers.
+inline uint32_t get_u24(const uint8_t* p) { return uint32_t{p[0]} << 16 | uint32_t{p[1]} << 8 | p[2]; }
+inline uint32_t get_u32(const uint8_t* p) { return uint32_t{p[0]} << 24 | get_u24(p + 1); }
+inline uint32_t get_u32le(const uint8_t* p) { return __builtin_bswap32(get_u32(p)); }
+
 // Stores at fixed offsets into memory that the caller has sized, for the hot encoders.
 inline uint8_t* put_u16(uint8_t* p, uint32_t v) {
     p[0] = static_cast<uint8_t>(v >> 8);

@@ -25,7 +25,8 @@ class FlatQueue {
     auto end() { return items_.end(); }
     auto end() const { return items_.end(); }
 
-    void push_back(T item) { items_.push_back(std::move(item)); }
+    void push_back(const T& item) { items_.push_back(item); }
+    void push_back(T&& item) { items_.push_back(std::move(item)); }
     // Takes constant time on average.
     void pop_front() {
         items_[first_++] = T();  // what it holds is released now

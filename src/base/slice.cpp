@@ -36,6 +36,14 @@ uint8_t* SliceBlock::cut(size_t bytes) {
     return place;
 }
 
+Slice SliceBlock::copy(std::span<const uint8_t> bytes) {
+    if (bytes.empty() || bytes.size() > kLargest) return Slice::copy(bytes);
+    uint8_t* place = cut(bytes.size());
+    std::memcpy(place, bytes.data(), bytes.size());
+    ++buffer_->references;
+    return Slice(buffer_, place, static_cast<uint32_t>(bytes.size()));
+}
+
 // A part of a message, or of an aggregate of messages, keeps the whole buffer.
 size_t Slice::memory() const {
     if (!buffer_) return 0;

@@ -74,7 +74,11 @@ class Slice {
     friend bool operator==(const Slice& a, const Slice& b) { return a.text() == b.text(); }
 
   private:
+    friend class SliceBlock;
     friend class SliceBuilder;
+    // Its reference to the buffer is counted already.
+    Slice(detail::SliceBuffer* buffer, const uint8_t* data, uint32_t size)
+        : buffer_(buffer), data_(data), size_(size) {}
     detail::SliceBuffer* buffer_ = nullptr;
     const uint8_t* data_ = nullptr;
     uint32_t size_ = 0;
@@ -94,6 +98,8 @@ class SliceBlock {
     SliceBlock() = default;
     SliceBlock(const SliceBlock&) = delete;
     ~SliceBlock() { reset(); }
+    // A copy, in the block if it has at most kLargest bytes.
+    Slice copy(std::span<const uint8_t> bytes);
     // Slices that were cut from the block keep it; the next Slice begins another one.
     void reset() { detail::slice_buffer_release(std::exchange(buffer_, nullptr)); }
 

@@ -9,6 +9,10 @@
 namespace base {
 namespace {
 
+std::span<const uint8_t> span_of(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
 TEST(Slice, EmptyHasNothing) {
     Slice slice;
     EXPECT_TRUE(slice.empty());
@@ -62,7 +66,7 @@ TEST(SliceBlock, PartsKeepTheirBytesWhateverGoes) {
             SliceBuilder builder(block, text.size());
             EXPECT_EQ(builder.capacity(), text.size());
             if (i % 5 == 1) continue;  // discarded unused
-            builder.append(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+            builder.append(span_of(text));
             Slice slice = builder.freeze();
             if (i % 3 != 0) kept.emplace_back(std::move(slice), text);
             if (i == 150) block.reset();
@@ -71,13 +75,28 @@ TEST(SliceBlock, PartsKeepTheirBytesWhateverGoes) {
     for (const auto& [slice, text] : kept) EXPECT_EQ(slice.text(), text);
 }
 
+TEST(SliceBlock, CopiesShareABlock) {
+    SliceBlock block;
+    const std::string small = "small", large(3 * 1024, 'l');
+    const Slice one = block.copy(span_of(small)), two = block.copy(span_of(small));
+    const Slice alone = block.copy(span_of(large)), none = block.copy({});
+    block.reset();
+    EXPECT_EQ(one.text(), small);
+    EXPECT_EQ(two.text(), small);
+    EXPECT_EQ(alone.text(), large);
+    EXPECT_TRUE(none.empty());
+    EXPECT_EQ(one.shares_memory(two), SliceBlock::kLargest > 0);
+    EXPECT_FALSE(one.shares_memory(alone));
+    EXPECT_TRUE(alone.is_only_reference());
+}
+
 TEST(SliceBlock, APartThatGrowsMovesOut) {
     SliceBlock block;
     SliceBuilder first(block, 3);
     SliceBuilder second(block, 3);
-    first.append(std::span(reinterpret_cast<const uint8_t*>("abc"), 3));
-    second.append(std::span(reinterpret_cast<const uint8_t*>("xyz"), 3));
-    first.append(std::span(reinterpret_cast<const uint8_t*>("defghijk"), 8));
+    first.append(span_of("abc"));
+    second.append(span_of("xyz"));
+    first.append(span_of("defghijk"));
     second.reserve(100);
     second.append('!');
     EXPECT_EQ(first.freeze().text(), "abcdefghijk");

@@ -63,10 +63,33 @@ Result<size_t> ChunkReader::carried_header(std::span<const uint8_t> bytes, Messa
     return size_t{0};
 }
 
+// Inline, like what follows: most messages of publishers take this way.
+inline Result<void> ChunkReader::hand_on(Message& message, MessageSink& sink) {
+    if (message.type == kSetChunkSize || message.type == kAbort) return control(message);
+    stopped_ = !TRY(sink.on_message(message));
+    return {};
+}
+
+// The input has all of it, and it is one chunk.
+inline Result<void> ChunkReader::whole_message(const ChunkStream& stream, std::span<const uint8_t> bytes,
+                                               MessageSink& sink) {
+    Message message{stream.type, stream.csid, stream.stream_id, stream.timestamp,
+                    is_frame(stream.type) ? frames_.copy(bytes) : base::Slice::copy(bytes)};
+    return hand_on(message, sink);
+}
+
 Result<size_t> ChunkReader::payload(std::span<const uint8_t> bytes, MessageSink& sink) {
     ChunkStream& stream = streams_[current_];
-    base::SliceBuilder& whole = *stream.payload;
     size_t n = std::min<size_t>(chunk_left_, bytes.size());
+    if (!stream.busy) {
+        if (n == stream.length) {
+            in_chunk_ = false;
+            TRY(whole_message(stream, bytes.first(n), sink));
+            return n;
+        }
+        TRY(begin_message(stream));
+    }
+    base::SliceBuilder& whole = *stream.payload;
     if (n) {
         TRY(reserve(stream, n));
         whole.append(bytes.first(n));
@@ -79,38 +102,32 @@ Result<size_t> ChunkReader::payload(std::span<const uint8_t> bytes, MessageSink&
     return n;
 }
 
-// Reads a chunk header and sets the current chunk. 0: the header is incomplete, and nothing was changed.
+// Reads a chunk header, of which there is at least one byte, and sets the current chunk. 0: the header is incomplete,
+// and nothing was changed.
 Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
-    base::ByteReader reader(bytes);
-    uint8_t first = reader.u8();
-    int format = first >> 6;
-    uint32_t csid = first & 0x3f;
-    if (csid == 0) {
-        csid = 64u + reader.u8();
-    } else if (csid == 1) {
-        csid = 64u + reader.u8();
-        csid += reader.u8() * 256u;
+    static constexpr size_t kMessageHeader[] = {11, 7, 3, 0};  // bytes, by format
+    const int format = bytes[0] >> 6;
+    uint32_t csid = bytes[0] & 0x3f;
+    const size_t basic = csid == 0 ? 2 : csid == 1 ? 3 : 1;
+    size_t size = basic + kMessageHeader[format];
+    if (bytes.size() < size) return size_t{0};
+    if (basic > 1) csid = 64u + bytes[1] + (basic == 3 ? bytes[2] * 256u : 0);
+    const uint8_t* message = bytes.data() + basic;
+    uint32_t field = format < 3 ? base::get_u24(message) : 0;
+    const bool extended = field == 0xffffff;
+    if (extended) {
+        if (bytes.size() < size + 4) return size_t{0};
+        field = base::get_u32(bytes.data() + size);
+        size += 4;
     }
-    if (!reader.ok()) return size_t{0};
-    uint32_t field = 0, length = 0, stream_id = 0;
-    uint8_t type = 0;
-    if (format < 3) field = reader.u24();
-    if (format < 2) {
-        length = reader.u24();
-        type = reader.u8();
-    }
-    if (format == 0) stream_id = reader.u32le();
-    bool extended = format < 3 && field == 0xffffff;
-    if (extended) field = reader.u32();
-    if (!reader.ok()) return size_t{0};
 
     // From here on the header is complete, except for the extended timestamp that a type 3 chunk may repeat.
     ChunkStream* known = find(csid);
     if (format == 3 && known && known->extended) {
         bool need_more = false;
-        bool repeated = repeated_timestamp(*known, reader.rest(), need_more);
+        bool repeated = repeated_timestamp(*known, bytes.subspan(size), need_more);
         if (need_more) return size_t{0};
-        if (repeated) reader.skip(4);
+        if (repeated) size += 4;
     }
     ChunkStream& stream = known ? *known : *TRY(make(csid, format));
     if (stream.busy && format != 3)
@@ -118,24 +135,21 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
                     fmt::format("chunk stream {}: a type {} header within a message, at {} of {} bytes", csid, format,
                                 stream.payload->size(), stream.length));
     if (format < 2) {
-        stream.length = length;
-        stream.type = type;
+        stream.length = base::get_u24(message + 3);
+        stream.type = message[6];
     }
-    if (format == 0) stream.stream_id = stream_id;
+    if (format == 0) stream.stream_id = base::get_u32le(message + 7);
     if (format < 3) {
         stream.field = field;
         stream.extended = extended;
     }
-    if (!stream.busy) {
-        // A type 3 header that begins a message repeats the last delta; after a type 0 header that is the whole
-        // timestamp.
-        stream.timestamp = format == 0 ? field : stream.timestamp + stream.field;
-        TRY(begin_message(stream));
-    }
+    // A type 3 header that begins a message repeats the last delta; after a type 0 header that is the whole timestamp.
+    if (!stream.busy) stream.timestamp = format == 0 ? field : stream.timestamp + stream.field;
+    const size_t received = stream.busy ? stream.payload->size() : 0;
     current_ = static_cast<uint8_t>(&stream - &streams_.front());
     in_chunk_ = true;
-    chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(stream.payload->size()));
-    return bytes.size() - reader.left();
+    chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(received));
+    return size;
 }
 
 ChunkReader::ChunkStream* ChunkReader::find(uint32_t csid) {
@@ -196,9 +210,7 @@ Result<void> ChunkReader::end_message(ChunkStream& stream, MessageSink& sink) {
     Message message{stream.type, stream.csid, stream.stream_id, stream.timestamp, whole.freeze()};
     // Connections without audio and video messages are players, of which there may be 10,000.
     if (!is_frame(stream.type)) stream.payload.reset();
-    if (message.type == kSetChunkSize || message.type == kAbort) return control(message);
-    stopped_ = !TRY(sink.on_message(message));
-    return {};
+    return hand_on(message, sink);
 }
 
 Result<void> ChunkReader::control(const Message& message) {

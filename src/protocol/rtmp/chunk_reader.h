@@ -74,6 +74,8 @@ class ChunkReader {
     base::Result<void> begin_message(ChunkStream& stream);
     base::Result<void> reserve(ChunkStream& stream, size_t bytes);
     base::Result<void> end_message(ChunkStream& stream, MessageSink& sink);
+    base::Result<void> whole_message(const ChunkStream& stream, std::span<const uint8_t> bytes, MessageSink& sink);
+    base::Result<void> hand_on(Message& message, MessageSink& sink);
     base::Result<void> control(const Message& message);
 
     std::vector<ChunkStream> streams_;
