@@ -9,7 +9,7 @@ namespace convert {
 
 namespace {
 
-void publish_frame(live::Publication& publication, media::Frame frame) {
+void publish_frame(live::Publication& publication, media::Frame&& frame) {
     if (frame.sequence_header) {
         // It is kept, and would keep the memory of the frames read with it.
         frame.payload = base::Slice::copy(frame.payload);
@@ -34,7 +34,7 @@ base::Result<flv::Parsed> BodyPublisher::parse(uint8_t type, const base::Slice& 
 
 void BodyPublisher::publish(live::Publication& publication, flv::Parsed&& parsed) {
     if (!parsed.frame) return;
-    publish_frame(publication, std::move(*parsed.frame));
+    publish_frame(publication, *std::move(parsed.frame));
     for (media::Frame& frame : parsed.more) publish_frame(publication, std::move(frame));
 }
 

@@ -4,7 +4,6 @@
 
 #include "protocol/flv/metadata.h"
 #include "protocol/flv/tag.h"
-#include "protocol/flv/writer.h"
 
 namespace convert {
 
@@ -61,15 +60,16 @@ bool FlvEncoder::carries(const media::Frame& frame) const {
 
 size_t FlvEncoder::encoded_size(const media::Frame& frame) {
     if (!carries(frame)) return 0;
-    uint8_t header[flv::kMaxBodyHeader];
-    size_t body = flv::put_body_header(frame, header) + frame.payload.size();
+    header_size_ = flv::put_body_header(frame, header_);
+    const size_t body = header_size_ + frame.payload.size();
     return body > flv::kMaxBodySize ? 0 : flv::kTagHeaderSize + body + flv::kPreviousTagSize;
 }
 
 void FlvEncoder::encode(const media::Frame& frame, uint8_t* out) {
-    const size_t header_size = flv::put_body_header(frame, out + flv::kTagHeaderSize);
-    const auto body_size = static_cast<uint32_t>(header_size + frame.payload.size());
-    out = flv::put_tag_header(out, flv::tag_type(frame.kind), body_size, flv::timestamp(frame)) + header_size;
+    const auto body_size = static_cast<uint32_t>(header_size_ + frame.payload.size());
+    out = flv::put_tag_header(out, flv::tag_type(frame.kind), body_size, flv::timestamp(frame));
+    std::memcpy(out, header_, header_size_);
+    out += header_size_;
     if (!frame.payload.empty()) std::memcpy(out, frame.payload.data(), frame.payload.size());
     flv::put_previous_tag_size(out + frame.payload.size(), body_size);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "live/fanout/wire_encoder.h"
+#include "protocol/flv/writer.h"
 
 namespace convert {
 
@@ -36,6 +37,8 @@ class FlvEncoder final : public live::WireEncoder {
   private:
     bool carries(const media::Frame& frame) const;
     FlvOptions options_;
+    uint8_t header_[flv::kMaxBodyHeader];  // of the body of the frame last passed to encoded_size()
+    size_t header_size_ = 0;
 };
 
 }  // namespace convert

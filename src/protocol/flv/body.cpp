@@ -31,7 +31,12 @@ namespace {
 
 enum FrameType : uint8_t { kKey = 1, kInter = 2, kDisposable = 3, kGeneratedKey = 4, kCommand = 5 };
 
-Parsed published(Frame&& frame) { return {.frame = std::move(frame), .nothing = {}}; }
+// Made in place: on the hot path.
+Result<Parsed> published(Frame&& frame) {
+    Result<Parsed> parsed;
+    parsed->frame = std::move(frame);
+    return parsed;
+}
 Parsed nothing(std::string_view reason) { return {.frame = std::nullopt, .nothing = reason}; }
 
 size_t index_of_kind(Kind kind) { return kind == Kind::kVideo ? 0 : 1; }
@@ -126,25 +131,27 @@ Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, uint32_t times
 }
 
 Result<Parsed> BodyParser::video(const Slice& body, uint32_t timestamp) {
+    auto parsed = video_body(body);
+    finish(parsed, timestamp);
+    return parsed;
+}
+
+Result<Parsed> BodyParser::video_body(const Slice& body) {
     if (body.empty()) return fail(Code::kProtocol, "FLV video body of 0 bytes");
     Frame frame;
     frame.kind = Kind::kVideo;
     Cursor c(body);
     bool enhanced = body[0] & 0x80;
-    auto result = enhanced ? this->enhanced(c, frame) : legacy_video(c, frame);
-    if (!result)
-        moved_.clear();
-    else
-        finish(*result, timestamp);
-    return result;
+    return enhanced ? this->enhanced(c, frame) : legacy_video(c, frame);
 }
 
 // What all bodies of audio and video have in common.
-void BodyParser::finish(Parsed& parsed, uint32_t timestamp) {
+void BodyParser::finish(Result<Parsed>& parsed, uint32_t timestamp) {
+    if (!parsed) return moved_.clear();
     if (!moved_.empty()) [[unlikely]]
-        put_moved_first(parsed);
-    if (parsed.frame) set_time(*parsed.frame, timestamp);
-    for (Frame& frame : parsed.more) set_time(frame, timestamp);
+        put_moved_first(*parsed);
+    if (parsed->frame) set_time(*parsed->frame, timestamp);
+    for (Frame& frame : parsed->more) set_time(frame, timestamp);
 }
 
 void BodyParser::put_moved_first(Parsed& parsed) {
@@ -260,17 +267,18 @@ Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
 }
 
 Result<Parsed> BodyParser::audio(const Slice& body, uint32_t timestamp) {
+    auto parsed = audio_body(body);
+    finish(parsed, timestamp);
+    return parsed;
+}
+
+Result<Parsed> BodyParser::audio_body(const Slice& body) {
     if (body.empty()) return fail(Code::kProtocol, "FLV audio body of 0 bytes");
     Frame frame;
     frame.kind = Kind::kAudio;
     Cursor c(body);
     bool enhanced = body[0] >> 4 == 9;
-    auto result = enhanced ? this->enhanced(c, frame) : legacy_audio(c, frame);
-    if (!result)
-        moved_.clear();
-    else
-        finish(*result, timestamp);
-    return result;
+    return enhanced ? this->enhanced(c, frame) : legacy_audio(c, frame);
 }
 
 // Section E.4.2.1.

@@ -62,6 +62,8 @@ class BodyParser {
         int sample_rate = 0;                       // Hz; 0: not known
         media::Time aac_duration{};                // of each frame; 0: not known
     };
+    base::Result<Parsed> video_body(const base::Slice& body);
+    base::Result<Parsed> audio_body(const base::Slice& body);
     base::Result<Parsed> enhanced(Cursor& c, media::Frame& frame);
     base::Result<Parsed> enhanced_video(Cursor& c, media::Frame& frame);
     base::Result<Parsed> enhanced_audio(Cursor& c, media::Frame& frame);
@@ -72,7 +74,7 @@ class BodyParser {
     base::Result<void> skip_modifiers(Cursor& c, uint8_t mod_ex);
     base::Result<Parsed> one_track(Cursor& c, media::Frame& frame, int id);
     base::Result<Parsed> each_track(Cursor& c, const media::Frame& frame);
-    void finish(Parsed& parsed, uint32_t timestamp);
+    void finish(base::Result<Parsed>& parsed, uint32_t timestamp);
     void put_moved_first(Parsed& parsed);
     std::optional<uint8_t> index_of(media::Kind kind, int id);
     void note_track_zero(media::Kind kind) {

@@ -25,7 +25,9 @@ base::Result<void> Publisher::acquire(live::Stream& stream) {
 
 base::Result<void> Publisher::on_media(::rtmp::Message& message) {
     new_media_ = true;
-    convert::BodyPublisher::publish(publication_, TRY(bodies_.parse(message.type, message.payload, message.timestamp)));
+    auto parsed = bodies_.parse(message.type, message.payload, message.timestamp);
+    if (!parsed) return std::unexpected(std::move(parsed).error());
+    convert::BodyPublisher::publish(publication_, *std::move(parsed));
     return {};
 }
 
