@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 
 #include "base/bits.h"
@@ -13,16 +14,16 @@ namespace media {
 
 namespace {
 
-constexpr uint32_t kRecoveryPoint = 6;  // payloadType
+constexpr uint8_t kRecoveryPoint = 6;  // payloadType
 // Pictures until the correct one. x264 needs one for each column of macroblocks: 240 at 3840 pixels.
 constexpr int64_t kMaxUntilCorrect = 300;
-constexpr size_t kMaxSeiBytes = 4096;  // of the unit
+constexpr size_t kMaxSeiBytes = 4096;  // of the unit, that are read
 constexpr uint8_t kHevcPrefixSei = 39;
 
 // The bytes of a unit without emulation prevention bytes.
 class SeiBytes {
   public:
-    explicit SeiBytes(std::span<const uint8_t> bytes) : bytes_(bytes.first(std::min(bytes.size(), kMaxSeiBytes))) {}
+    explicit SeiBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
     std::optional<uint8_t> next() {
         if (zeros_ >= 2 && at_ < bytes_.size() && bytes_[at_] == 3) {
             ++at_;
@@ -61,7 +62,10 @@ bool is_soon(Codec codec, std::span<const uint8_t> message) {
 bool is_recovery_point(Codec codec, std::span<const uint8_t> sei) {
     const size_t header = codec == Codec::kH264 ? 1 : 2;
     if (sei.size() <= header) return false;
-    SeiBytes bytes(sei.subspan(header));
+    const auto messages = sei.subspan(header, std::min(sei.size() - header, kMaxSeiBytes));
+    // Some encoders send other messages with each frame, such as picture timing.
+    if (!std::memchr(messages.data(), kRecoveryPoint, messages.size())) return false;
+    SeiBytes bytes(messages);
     while (true) {
         const auto type = bytes.sum();
         const auto size = type ? bytes.sum() : std::nullopt;

@@ -36,6 +36,7 @@ TEST(RecoveryPoint, IsNotFoundInOtherUnits) {
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit{0x06, 0x06})) << "no size";
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit{0x06, 0x06, 0x05, 0xc4})) << "shorter than its size";
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit{0x06, 0x01, 0x01, 0xc4, 0x80})) << "picture timing";
+    EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit{0x06, 0x01, 0x02, 0x06, 0x01, 0x80})) << "a 6 within it";
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit{0x06, 0x06, 0x04, 0x00, 0x01, 0x00, 0x00, 0x80}))
         << "after 32,767 pictures";
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit(100'000, 0xff)));

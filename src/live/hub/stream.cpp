@@ -186,9 +186,7 @@ void Stream::forget_gop() {
 void Stream::own(base::Slice& payload) {
     if (payload.memory() <= 2 * payload.size() + kMaxBeside) [[likely]]
         return;
-    base::SliceBuilder builder(small_parts_, payload.size());
-    builder.append(payload);
-    payload = builder.freeze();
+    payload = small_parts_.copy(payload);
 }
 
 void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
@@ -311,8 +309,9 @@ void Stream::keep_in_gop(const media::Frame& frame) {
         if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();
         gop_.pop_front();
     }
-    const size_t max_frames = static_cast<size_t>(options_.gop_cache_max_frames) * track_pairs(*tracks_);
-    bool too_many = max_frames > 0 && gop_.size() > max_frames;
+    const auto max_frames = static_cast<size_t>(options_.gop_cache_max_frames);
+    const bool too_many =
+        max_frames > 0 && gop_.size() > max_frames && gop_.size() > max_frames * track_pairs(*tracks_);
     if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
 }
 
