@@ -38,6 +38,11 @@ class Fanout : public base::RefCounted<Fanout> {
     const std::map<std::string_view, SendLatency>& latencies() const { return latencies_; }
 
     PassClock& clock() { return clock_; }
+    // When the passes over the viewers of a new stream are, within any interval. So many streams have the same time:
+    // the passes of few streams take few wake-ups of the process, each of which costs more than a pass
+    // (doc/decisions/153).
+    static constexpr int kStreamsTogether = 64;
+    int64_t next_pass_offset_ms();
     RtpTurn& rtp_turn() { return rtp_turn_; }
 
     // Memory of kBlockBytes for a log, not initialized. The one that was given last is taken first: a log with few
@@ -62,6 +67,7 @@ class Fanout : public base::RefCounted<Fanout> {
 
     std::vector<End> ends_;  // whose handlers have not been called
     bool running_ = false;
+    uint16_t streams_ = 0;  // that have an offset; wraps, so that offsets stay below a minute
     PassClock clock_{*this};
     RtpTurn rtp_turn_{*this};
     std::vector<BlockBytes> spare_blocks_;

@@ -19,7 +19,7 @@ namespace {
 using testing::Client;
 using testing::ReadOwner;
 
-constexpr int kRooms = 200;
+constexpr int kRooms = 7 * Fanout::kStreamsTogether + 2;  // of each time in the interval
 constexpr int64_t kIntervalMs = 350, kGridMs = 50;
 
 class PassClockTest : public runtime::testing::RuntimeTest {
@@ -100,6 +100,16 @@ TEST_F(PassClockTest, PassesOfAllStreamsShareFewTimes) {
         EXPECT_EQ(at.size(), 3u);
         for (size_t i = 1; i < at.size(); ++i) EXPECT_EQ(at[i] - at[i - 1], kIntervalMs);
     }
+}
+
+TEST_F(PassClockTest, FewStreamsShareOneTime) {
+    time_.pass_ms(kIntervalMs);
+    std::map<Room*, int64_t> times;
+    for (const auto& [at_ms, rooms] : reads_at_)
+        for (Room* room : rooms) times[room] = at_ms;
+    for (size_t i = 0; i < Fanout::kStreamsTogether; ++i)
+        EXPECT_EQ(times[rooms_[i].get()], times[rooms_[0].get()]) << "of room " << i;
+    EXPECT_NE(times[rooms_[Fanout::kStreamsTogether].get()], times[rooms_[0].get()]);
 }
 
 TEST_F(PassClockTest, OthersRunBetweenThePassesOfATime) {

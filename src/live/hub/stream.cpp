@@ -16,10 +16,6 @@ constexpr media::Time kVideoPause = std::chrono::seconds(5);
 
 // The GOP cache's maximum share of stream_memory, whatever gop_cache_max_frames allows.
 constexpr size_t kGopShare = 2;
-// Passes of all streams are at multiples of it: those at the same time take one wake-up of the process, which costs
-// more than a pass (doc/decisions/145). The polls of runtime/loop/read_pacer.cpp at long intervals are at the same
-// multiples.
-constexpr int64_t kPassGridMs = 50;
 // A payload that is a part of a larger allocation keeps at most this much beside it and its own size.
 constexpr size_t kMaxBeside = 16 * 1024;
 // Memory is counted after this many published bytes, or after this share of its limit.
@@ -94,7 +90,7 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
       options_(options),
       tracks_(base::make_ref<media::TrackSet>()),
       gop_tracks_(tracks_),
-      pass_offset_ms_(static_cast<int64_t>(std::hash<std::string>()(key_.text()) % 1'000) * kPassGridMs) {}
+      pass_offset_ms_(fanout_->next_pass_offset_ms()) {}
 
 Stream::~Stream() {
     if (!registry_) return;

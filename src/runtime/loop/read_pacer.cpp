@@ -34,8 +34,10 @@ void ReadPacer::put(Ticket ticket, int64_t due) {
     ++polls_;
 }
 
+// A group is polled at one time of the interval, and the next group at the next time.
 void ReadPacer::add(Ticket ticket, int64_t interval) {
-    const int64_t due = shared_tick_after(current_tick() + 1 + spread_++ % interval, interval);
+    const int64_t phase = added_++ / kGroup * ticks_apart(interval) % interval, next = current_tick() + 1;
+    const int64_t due = shared_tick_after(next + (phase + interval - next % interval) % interval, interval);
     put(ticket, due);
     if (due < waits_for_ && coroutine_) wake(*coroutine_);
 }

@@ -1,7 +1,8 @@
 #pragma once
 // Internal. Reading at intervals instead of by events: events of a paced descriptor report its end but not input; at
 // each interval its reader is woken and tries to read. Several arrivals then cost one wake-up, one recv and one
-// acknowledgement. The polls are spread over the interval, so that the load is even.
+// acknowledgement. The polls of many are spread over the interval, so that the load is even; those of few are made at
+// one time, so that the process is woken seldom.
 
 #include <array>
 #include <cstddef>
@@ -17,6 +18,7 @@ class ReadPacer {
   public:
     static constexpr int64_t kTickMs = 5;
     static constexpr int64_t kMaxIntervalMs = 10'000;
+    static constexpr uint32_t kGroup = 128;  // descriptors that are polled at one time of their interval
 
     // A descriptor of the event loop. Find: returns the watch that the ticket still belongs to, or null.
     struct Ticket {
@@ -50,7 +52,7 @@ class ReadPacer {
     Coroutine* coroutine_ = nullptr;
     size_t polls_ = 0;       // in all slots
     int64_t waits_for_ = 0;  // the tick it sleeps until
-    uint32_t spread_ = 0;    // gives each new descriptor another offset in its interval
+    uint32_t added_ = 0;     // descriptors, each of which belongs to a group; wraps
 };
 
 }  // namespace runtime::detail

@@ -234,6 +234,22 @@ TEST_F(ReadPacerTest, LongIntervalsShareTicks) {
     }
 }
 
+TEST_F(ReadPacerTest, FewArePolledAtOneTime) {
+    constexpr int64_t kSharedMs = 150;
+    testing::SimulatedTime time;
+    std::vector<std::unique_ptr<Paced>> streams;
+    for (size_t i = 0; i < detail::ReadPacer::kGroup + 2; ++i) {
+        streams.push_back(std::make_unique<Paced>(kSharedMs));
+        time.pass_ms(3);  // they come at different times
+    }
+    time.pass_ms(2 * kSharedMs);
+    size_t changes = 0;
+    for (size_t i = 1; i < streams.size(); ++i)
+        changes += streams[i]->read_ms.back() % kSharedMs != streams[i - 1]->read_ms.back() % kSharedMs;
+    EXPECT_GE(changes, 1u) << "more than a group share a time";
+    EXPECT_LE(changes, 2u) << "the first and the last may be of other groups than the rest";
+}
+
 TEST_F(ReadPacerTest, ParkingEndsIt) {
     struct Handler final : ParkedHandler {
         void on_readable() override { readable.set(); }
