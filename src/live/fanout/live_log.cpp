@@ -149,31 +149,34 @@ const base::Slice& LiveLog::prefix(Start& start, bool first) {
     return prefix;
 }
 
+const LiveLog::Packet* LiveLog::packet_from(uint64_t offset) const {
+    const size_t index = packets_.partition_point([&](const Packet& packet) { return packet.offset < offset; });
+    return index == packets_.size() ? nullptr : &packets_[index];
+}
+
 uint64_t LiveLog::packet_end(uint64_t offset) const {
     if (offset >= head_) return head_;
-    auto it = std::lower_bound(packets_.begin(), packets_.end(), offset,
-                               [](const Packet& packet, uint64_t value) { return packet.offset < value; });
-    return it == packets_.end() ? head_ : it->offset;
+    const Packet* next = packet_from(offset);
+    return next ? next->offset : head_;
 }
 
 uint64_t LiveLog::offset_at(media::Time dts) const {
     // Audio and video are interleaved, not sorted: accurate enough for a limit in time.
-    auto it =
-        std::partition_point(packets_.begin(), packets_.end(), [&](const Packet& packet) { return packet.dts < dts; });
-    return it == packets_.end() ? head_ : it->offset;
+    const size_t index = packets_.partition_point([&](const Packet& packet) { return packet.dts < dts; });
+    return index == packets_.size() ? head_ : packets_[index].offset;
 }
 
 uint64_t LiveLog::lag_limit(int64_t ms) const {
     if (packets_.empty()) return 0;
     uint64_t by_bytes = head_ > kMaxBytes ? head_ - kMaxBytes : 0;
-    auto it = std::ranges::lower_bound(packets_, packets_.back().came_ms - ms, {}, &Packet::came_ms);
-    return std::max(by_bytes, it->offset);
+    const int64_t oldest_ms = packets_.back().came_ms - ms;
+    const size_t index = packets_.partition_point([&](const Packet& packet) { return packet.came_ms < oldest_ms; });
+    return std::max(by_bytes, packets_[index].offset);
 }
 
 int64_t LiveLog::ms_behind(uint64_t offset) const {
-    auto it = std::lower_bound(packets_.begin(), packets_.end(), offset,
-                               [](const Packet& packet, uint64_t value) { return packet.offset < value; });
-    return it == packets_.end() ? 0 : packets_.back().came_ms - it->came_ms;
+    const Packet* packet = packet_from(offset);
+    return packet ? packets_.back().came_ms - packet->came_ms : 0;
 }
 
 void LiveLog::release_first_block() {

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/chunk_queue.h"
 #include "base/flat_queue.h"
 #include "live/fanout/audience.h"
 #include "live/fanout/fanout.h"
@@ -106,6 +107,8 @@ class LiveLog {
         int64_t came_ms;
     };
     uint8_t* reserve(size_t bytes);
+    // The first packet that begins at the offset or behind it; null when there is none.
+    const Packet* packet_from(uint64_t offset) const;
     void release_first_block();
     const Block& block_of(uint64_t offset) const;
     bool is_start(const media::Frame& frame) const;
@@ -118,7 +121,9 @@ class LiveLog {
     uint64_t head_ = 0;
     size_t block_bytes_ = 0;         // of all blocks
     base::FlatQueue<Block> blocks_;  // without gaps: each begins where the one before ends
-    base::FlatQueue<Packet> packets_;
+    // In chunks: a publisher may send a million packets of two bytes between two passes, and an index in one piece
+    // would stop the loop for 25 ms when it grows.
+    base::ChunkQueue<Packet, 32> packets_;
     std::deque<Start> starts_;
     base::Ref<media::TrackSet> tail_tracks_;  // of the last start that was released
     std::vector<base::Slice> copies_;         // shared ones that viewers have still to send
