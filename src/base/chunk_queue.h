@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <type_traits>
-#include <utility>
-#include <vector>
+
+#include "base/flat_queue.h"
 
 namespace base {
 
@@ -32,7 +32,7 @@ class ChunkQueue {
         if (++first_ == N) {
             first_ = 0;
             // The last chunk of an empty queue stays.
-            if (chunks_.size() > 1) chunks_.erase(chunks_.begin());
+            if (chunks_.size() > 1) chunks_.pop_front();
         } else if (size_ == 0) {
             first_ = 0;
         }
@@ -51,10 +51,10 @@ class ChunkQueue {
         return begin;
     }
     // Of the allocations.
-    size_t memory() const { return chunks_.size() * N * sizeof(T) + chunks_.capacity() * sizeof(std::unique_ptr<T[]>); }
+    size_t memory() const { return chunks_.size() * N * sizeof(T) + chunks_.memory(); }
 
   private:
-    std::vector<std::unique_ptr<T[]>> chunks_;
+    FlatQueue<std::unique_ptr<T[]>> chunks_;
     size_t first_ = 0;  // index in the first chunk
     size_t size_ = 0;
 };

@@ -52,6 +52,18 @@ TEST(ChunkQueue, ItemsDoNotMove) {
     EXPECT_EQ(&queue.front(), first);
 }
 
+// Of a million items: as many moves of pointers as there are chunks, not their square.
+TEST(ChunkQueue, PoppingTakesConstantTime) {
+    constexpr int kItems = 1 << 20;
+    ChunkQueue<int, 1> queue;
+    for (int i = 0; i < kItems; ++i) queue.push_back(i);
+    for (int i = 0; i < kItems; ++i) {
+        ASSERT_EQ(queue.front(), i);
+        queue.pop_front();
+    }
+    EXPECT_TRUE(queue.empty());
+}
+
 TEST(ChunkQueue, AnEmptiedQueueKeepsOneChunk) {
     ChunkQueue<int, 4> queue;
     EXPECT_EQ(queue.memory(), 0u);
