@@ -205,8 +205,8 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
     std::vector<uint16_t> udp_port_numbers_;
     std::vector<uint16_t> tcp_port_numbers_;
-    int64_t due_ms_ =
-        INT64_MAX;  // when the housekeeping has something to do; INT64_MAX: it does it now, or has nothing
+    // When the housekeeping has something to do; INT64_MAX: it does it now, or has nothing.
+    int64_t due_ms_ = INT64_MAX;
     runtime::Event work_{"WebRTC sessions to end"};
     runtime::Event empty_{"the last WebRTC session to go"};
     runtime::Task housekeeper_;
