@@ -97,6 +97,7 @@ class ByteWriter {
 };
 
 // Loads from fixed offsets of memory that the caller knows to be long enough, for the hot parsers.
+inline uint16_t get_u16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
 inline uint32_t get_u24(const uint8_t* p) { return uint32_t{p[0]} << 16 | uint32_t{p[1]} << 8 | p[2]; }
 inline uint32_t get_u32(const uint8_t* p) { return uint32_t{p[0]} << 24 | get_u24(p + 1); }
 inline uint32_t get_u32le(const uint8_t* p) { return __builtin_bswap32(get_u32(p)); }

@@ -106,7 +106,7 @@ inline void set_sequence(uint8_t* packet, uint16_t sequence) { base::put_u16(pac
 inline void set_timestamp(uint8_t* packet, uint32_t timestamp) { base::put_u32(packet + 4, timestamp); }
 inline void set_ssrc(uint8_t* packet, uint32_t ssrc) { base::put_u32(packet + 8, ssrc); }
 
-inline uint16_t get_u16(const uint8_t* p) { return static_cast<uint16_t>(p[0] << 8 | p[1]); }
-inline uint32_t get_u32(const uint8_t* p) { return uint32_t{get_u16(p)} << 16 | get_u16(p + 2); }
+using base::get_u16;
+using base::get_u32;
 
 }  // namespace rtp
