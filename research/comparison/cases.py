@@ -164,8 +164,7 @@ class Cases:
         return START_S + GOP_S + PUBLISHER_S + players / self.o.ramp + self.o.settle + self.o.seconds
 
     def growth(self):
-        """How what a room takes changes with the number of rooms. Once each: figures of many rooms are averages by
-        themselves."""
+        """How what a room takes changes with the number of rooms."""
         rooms = Rooms(self.servers, self.load, self.o)
 
         def run(streams, players):
@@ -174,7 +173,7 @@ class Cases:
         for players in (0, 1, 3):
             for streams in self.o.growth:
                 seconds = 2 * WARM_S + IDLE_S + self.seconds_of_rooms(streams * players)
-                self.add(f"growth{players}", "ours, RTMP", streams, seconds, run(streams, players), 1)
+                self.add(f"growth{players}", "ours, RTMP", streams, seconds, run(streams, players))
 
     def everything(self):
         """Streams that are each made into HLS, recorded as MP4, and played by one player of HTTP-FLV."""
@@ -309,7 +308,7 @@ class Cases:
                 with start() as server:
                     time.sleep(2)
                     return {"start_ms": round(statistics.median(times), 1), "worst_start_ms": round(max(times), 1),
-                            "idle_pss_kb": server.pss_kb()}  # fmt: skip
+                            "idle_pss_kb": server.memory_kb()}  # fmt: skip
             return body
 
         peers = {"ours": run(self.ours(MERGED))}

@@ -36,15 +36,19 @@ def of_rooms(runs):
 
 def of_growth(runs):
     """Of each stream with its players, beside the process without any: memory with the GOP."""
-    run = runs[0]
-    players = run["players_per_stream"]
-    streams = run["wanted"] // max(1, players)
-    out = of_players(runs) if players else {"dropped": run["failed"] + run["lost"], "mbit_per_s": run["mbit_per_s"],
-                                            "server_cpu_percent": run["server_cpu_percent"],
-                                            "load_cpu_percent": run["load_cpu_percent"]}  # fmt: skip
-    out["idle_cpu_percent"] = round(run["idle_cpu_percent"], 2)
-    out["cpu_ms_per_s"] = round(10 * (run["server_cpu_percent"] - run["idle_cpu_percent"]) / streams, 4)
-    out["kb_per_stream"] = round((run["server_pss_after_kb"] - run["idle_pss_kb"]) / streams, 1)
+    players = runs[0]["players_per_stream"]
+    streams = runs[0]["wanted"] // max(1, players)
+    if players:
+        out = of_players(runs)
+    else:
+        of_ingest = ("mbit_per_s", "server_cpu_percent", "load_cpu_percent")
+        out = {"dropped": sum(run["failed"] + run["lost"] for run in runs),
+               **{key: round(statistics.median(run[key] for run in runs), 4) for key in of_ingest}}  # fmt: skip
+    cpu_ms = [10 * (run["server_cpu_percent"] - run["idle_cpu_percent"]) / streams for run in runs]
+    kb = [(run["server_anonymous_kb"] - run["idle_kb"]) / streams for run in runs]
+    out["idle_cpu_percent"] = round(statistics.median(run["idle_cpu_percent"] for run in runs), 2)
+    out["cpu_ms_per_s"] = round(statistics.median(cpu_ms), 4)
+    out["kb_per_stream"] = round(statistics.median(kb), 1)
     return out
 
 

@@ -118,9 +118,10 @@ class Running:
             return json.load(urllib.request.urlopen(url, timeout=5))["data"]["last_stalls"]
         return None
 
-    def pss_kb(self):
+    def memory_kb(self, field="Pss"):
+        """Pss_Anon: that part of it that is not of files."""
         text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
+        return next(int(line.split()[1]) for line in text.splitlines() if line.startswith(f"{field}:"))
 
 
 class Servers:

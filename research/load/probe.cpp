@@ -25,10 +25,13 @@ int64_t Probe::cpu_us() const {
     return time.tv_sec * 1'000'000LL + time.tv_nsec / 1000;
 }
 
-int64_t Probe::pss_kb() const {
+int64_t Probe::pss_kb() const { return rollup_kb("Pss"); }
+int64_t Probe::anonymous_kb() const { return rollup_kb("Pss_Anon"); }
+
+int64_t Probe::rollup_kb(std::string_view field) const {
     if (!active()) return 0;
     std::ifstream file(fmt::format("/proc/{}/smaps_rollup", pid_));
-    return parse_pss_kb(std::string(std::istreambuf_iterator<char>(file), {}));
+    return parse_rollup_kb(std::string(std::istreambuf_iterator<char>(file), {}), field);
 }
 
 int64_t Probe::descriptors() const {
@@ -41,11 +44,11 @@ int64_t Probe::descriptors() const {
     return count;
 }
 
-int64_t parse_pss_kb(std::string_view text) {
-    constexpr std::string_view kName = "\nPss:";
-    size_t at = text.find(kName);
+int64_t parse_rollup_kb(std::string_view text, std::string_view field) {
+    const std::string name = fmt::format("\n{}:", field);
+    size_t at = text.find(name);
     if (at == text.npos) return -1;
-    text.remove_prefix(at + kName.size());
+    text.remove_prefix(at + name.size());
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     int64_t value = -1;
     std::from_chars(text.data(), text.data() + text.size(), value);

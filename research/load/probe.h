@@ -1,7 +1,7 @@
 #pragma once
 // Probe: what a process on this machine uses: CPU time of all its threads, proportional set size (memory shared with
-// others counts in part; the kernel's socket buffers do not), open descriptors. Reads the kernel's books, as often as
-// it is asked, and never touches the process.
+// others counts in part; the kernel's socket buffers do not), the part of it that is not of files, open descriptors.
+// Reads the kernel's books, as often as it is asked, and never touches the process.
 
 #include <sys/types.h>
 
@@ -20,13 +20,17 @@ class Probe {
     base::Result<void> check() const;  // whether the process is there
     int64_t cpu_us() const;            // user and system since its start; -1 when it is gone
     int64_t pss_kb() const;            // -1 when it is gone or may not be read
+    // Of it what is not of files. A program's and its libraries' pages count less when another process, such as the
+    // load tool, maps the same files.
+    int64_t anonymous_kb() const;
     int64_t descriptors() const;
 
   private:
+    int64_t rollup_kb(std::string_view field) const;
     pid_t pid_;
 };
 
-// "Pss:   310 kB" among the lines: 310, or -1.
-int64_t parse_pss_kb(std::string_view smaps_rollup);
+// field "Pss", and "Pss:   310 kB" among the lines: 310, or -1.
+int64_t parse_rollup_kb(std::string_view smaps_rollup, std::string_view field);
 
 }  // namespace load

@@ -6,10 +6,12 @@
 namespace load {
 namespace {
 
-TEST(Probe, ReadsPss) {
-    EXPECT_EQ(parse_pss_kb("0-1 ---p [rollup]\nRss:  1736 kB\nPss:     310 kB\nPss_Dirty:  112 kB\n"), 310);
-    EXPECT_EQ(parse_pss_kb("Rss: 1 kB\n"), -1);
-    EXPECT_EQ(parse_pss_kb(""), -1);
+TEST(Probe, ReadsFieldsOfTheRollup) {
+    constexpr std::string_view kText = "0-1 ---p [rollup]\nRss:  1736 kB\nPss:     310 kB\nPss_Anon:  112 kB\n";
+    EXPECT_EQ(parse_rollup_kb(kText, "Pss"), 310);
+    EXPECT_EQ(parse_rollup_kb(kText, "Pss_Anon"), 112);
+    EXPECT_EQ(parse_rollup_kb("Rss: 1 kB\n", "Pss"), -1);
+    EXPECT_EQ(parse_rollup_kb("", "Pss"), -1);
 }
 
 TEST(Probe, SeesItself) {
@@ -19,7 +21,8 @@ TEST(Probe, SeesItself) {
     volatile uint64_t sum = 0;
     for (int i = 0; i < 5'000'000; ++i) sum = sum + static_cast<uint64_t>(i);
     EXPECT_GT(self.cpu_us(), before);
-    EXPECT_GT(self.pss_kb(), 0);
+    EXPECT_GT(self.anonymous_kb(), 0);
+    EXPECT_GT(self.pss_kb(), self.anonymous_kb()) << "the program's own file is mapped";
     EXPECT_GT(self.descriptors(), 2);
 }
 

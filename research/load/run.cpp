@@ -88,6 +88,7 @@ void Run::end_window() {
     cpu_end_us_ = probe_.cpu_us();
     own_cpu_end_us_ = Probe(getpid()).cpu_us();
     pss_after_kb_ = probe_.pss_kb();
+    anonymous_kb_ = probe_.anonymous_kb();
     window_open_ = ledger_.open;
 }
 
@@ -105,6 +106,7 @@ void Run::add_window(Report& report, const std::string& per) {
     report.add("server_pss_before_kb", pss_before_kb_);
     report.add("server_pss_after_kb", pss_after_kb_);
     report.add("server_pss_growth_kb", pss_after_kb_ - pss_before_kb_);
+    report.add("server_anonymous_kb", anonymous_kb_);
     report.add("server_descriptors_before", descriptors_before_);
     report.add("server_descriptors_after", probe_.descriptors());
     if (per.empty() || window_open_ == 0) return;
