@@ -58,5 +58,14 @@ TEST(FlatQueue, KeepsTheMemoryThatItNeedsAgain) {
     EXPECT_EQ(queue.memory(), 0u) << "a hundredth of it was used";
 }
 
+// At any number of items: the GOPs of thousands of streams are such queues.
+TEST(FlatQueue, LittleOfItsMemoryIsUnused) {
+    FlatQueue<int> queue;
+    for (size_t items = 1; items <= 2000; ++items) {
+        queue.push_back(0);
+        ASSERT_LE(queue.memory() / sizeof(int), items + items / 4 + 16) << items << " items";
+    }
+}
+
 }  // namespace
 }  // namespace base

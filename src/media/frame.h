@@ -23,15 +23,15 @@ struct Frame {
     // is the metadata that describes the whole stream.
     bool sequence_header = false;
     // A video frame that no other frame references.
-    bool disposable = false;
+    bool disposable : 1 = false;
+    // A discontinuity: the times from here on are unrelated to those before. The publisher's times jumped, whether the
+    // stream corrected that or not.
+    bool discontinuity : 1 = false;
     // Audio: what the publisher's format says of it besides the codec, in that format's own bits, so that it can be
     // written as it came (protocol/flv/audio_format.h). 0: nothing.
     uint8_t publisher_format = 0;
     // The index among the tracks of its kind; 0: the first, for consumers that support only one. Less than kMaxTracks.
     uint8_t track = 0;
-    // A discontinuity: the times from here on are unrelated to those before. The publisher's times jumped, whether the
-    // stream corrected that or not.
-    bool discontinuity = false;
     // Decoding time on the stream's timeline (on the publisher's before Stream::publish corrected it), and presentation
     // minus decoding time.
     Time dts{};
