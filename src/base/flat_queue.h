@@ -25,6 +25,7 @@ class FlatQueue {
     auto end() { return items_.end(); }
     auto end() const { return items_.end(); }
 
+    // item: none of this queue's.
     void push_back(const T& item) {
         grow();
         items_.push_back(item);
