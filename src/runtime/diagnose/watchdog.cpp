@@ -98,6 +98,8 @@ class Watchdog final : public ParkedHandler {
     void begin(int64_t now_us);
     void follow(int64_t now_us);
     void end(int64_t end_us, int64_t cpu_us);
+    // queued_us: while it was watched; -1: not known.
+    void note_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const;
     Stall describe_capture() const;
     void hand_over(Stall stall);
     int64_t loop_cpu_us() const;
@@ -249,10 +251,7 @@ void Watchdog::follow(int64_t now_us) {
     } else if (now_us - began_us_ > kEndlessUs && !endless_reported_) {
         endless_reported_ = true;
         Stall so_far = describe_capture();
-        so_far.ms = (now_us - began_us_) / 1000;
-        so_far.watched_ms = (now_us - seen_.at_us) / 1000;
-        so_far.cpu_ms = (loop_cpu_us() - seen_.cpu_us) / 1000;
-        so_far.cause = judge_stall(so_far.watched_ms, so_far.cpu_ms, -1);
+        note_times(so_far, now_us, loop_cpu_us(), -1);
         // Not through the loop, which may never run again to log it.
         base::log::last_words("so far " + so_far.describe());
     }
@@ -262,13 +261,19 @@ void Watchdog::end(int64_t end_us, int64_t cpu_us) {
     following_ = false;
     pulse.stalled_iteration.store(0, std::memory_order_relaxed);
     Stall stall = describe_capture();
-    stall.ms = (end_us - began_us_) / 1000;
-    stall.watched_ms = std::max<int64_t>(1, (end_us - seen_.at_us) / 1000);
-    stall.cpu_ms = (cpu_us - seen_.cpu_us) / 1000;
     const int64_t queued = queued_us();
-    if (queued >= 0 && seen_.queued_us >= 0) stall.queued_ms = (queued - seen_.queued_us) / 1000;
-    stall.cause = judge_stall(stall.watched_ms, stall.cpu_ms, stall.queued_ms);
+    note_times(stall, end_us, cpu_us, queued >= 0 && seen_.queued_us >= 0 ? queued - seen_.queued_us : -1);
     hand_over(std::move(stall));
+}
+
+void Watchdog::note_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const {
+    // It may have ended before it was seen.
+    const int64_t watched_us = std::max<int64_t>(0, end_us - seen_.at_us), busy_us = cpu_us - seen_.cpu_us;
+    stall.ms = (end_us - began_us_) / 1000;
+    stall.watched_ms = watched_us / 1000;
+    stall.cpu_ms = busy_us / 1000;
+    stall.queued_ms = queued_us < 0 ? -1 : queued_us / 1000;
+    stall.cause = judge_stall(watched_us, busy_us, queued_us);
 }
 
 Stall Watchdog::describe_capture() const {
@@ -332,11 +337,12 @@ std::string_view stall_cause_name(StallCause cause) {
     return "unknown";
 }
 
-StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms) {
-    if (cpu_ms * 2 >= watched_ms) return StallCause::kBusy;
-    if (queued_ms < 0) return StallCause::kUnknown;
+StallCause judge_stall(int64_t watched_us, int64_t cpu_us, int64_t queued_us) {
+    constexpr int64_t kTooShortUs = 1000;  // the three clocks are not read at one moment
+    if (watched_us > 0 && cpu_us * 2 >= watched_us) return StallCause::kBusy;
+    if (queued_us < 0 || watched_us < kTooShortUs) return StallCause::kUnknown;
     // The larger part of the time that was not spent on the CPU.
-    return queued_ms * 2 >= watched_ms - cpu_ms ? StallCause::kNotScheduled : StallCause::kBlocked;
+    return queued_us * 2 >= watched_us - cpu_us ? StallCause::kNotScheduled : StallCause::kBlocked;
 }
 
 std::string Stall::describe() const {

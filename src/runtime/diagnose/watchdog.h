@@ -19,12 +19,12 @@ enum class StallCause : uint8_t {
     kBusy,          // the thread had the CPU: our code is at fault
     kBlocked,       // it waited inside a system call
     kNotScheduled,  // it was runnable, and others had the CPU
-    kUnknown,       // blocked or not scheduled: this kernel does not report which
+    kUnknown,       // blocked or not scheduled: this kernel does not report which, or it was watched too briefly
 };
 std::string_view stall_cause_name(StallCause cause);
-// All in milliseconds. watched_ms: the observed time; cpu_ms: of it, on the CPU; queued_ms: of it, runnable but waiting
+// All in microseconds. watched_us: the observed time; cpu_us: of it, on the CPU; queued_us: of it, runnable but waiting
 // for a CPU (-1: not known).
-StallCause judge_stall(int64_t watched_ms, int64_t cpu_ms, int64_t queued_ms);
+StallCause judge_stall(int64_t watched_us, int64_t cpu_us, int64_t queued_us);
 
 struct Stall {
     int64_t ms = 0;  // the whole stall

@@ -167,12 +167,21 @@ TEST_F(WatchdogTest, NobodyWatchesWhenItIsOff) {
 }
 
 TEST(Stalls, AreJudgedByWhereTheTimeWent) {
-    EXPECT_EQ(judge_stall(100, 100, 0), StallCause::kBusy);
-    EXPECT_EQ(judge_stall(100, 50, 50), StallCause::kBusy);
-    EXPECT_EQ(judge_stall(100, 2, 96), StallCause::kNotScheduled);
-    EXPECT_EQ(judge_stall(100, 2, 3), StallCause::kBlocked);
-    EXPECT_EQ(judge_stall(100, 2, -1), StallCause::kUnknown);
-    EXPECT_EQ(judge_stall(100, 40, 40), StallCause::kNotScheduled);
+    EXPECT_EQ(judge_stall(100'000, 100'000, 0), StallCause::kBusy);
+    EXPECT_EQ(judge_stall(100'000, 50'000, 50'000), StallCause::kBusy);
+    EXPECT_EQ(judge_stall(100'000, 2'000, 96'000), StallCause::kNotScheduled);
+    EXPECT_EQ(judge_stall(100'000, 2'000, 3'000), StallCause::kBlocked);
+    EXPECT_EQ(judge_stall(100'000, 2'000, -1), StallCause::kUnknown);
+    EXPECT_EQ(judge_stall(100'000, 40'000, 40'000), StallCause::kNotScheduled);
+}
+
+// In whole milliseconds the first two had no processor time.
+TEST(Stalls, WatchedForAMomentAreNotCalledBlocked) {
+    EXPECT_EQ(judge_stall(1'900, 980, 0), StallCause::kBusy);
+    EXPECT_EQ(judge_stall(900, 880, 0), StallCause::kBusy);
+    EXPECT_EQ(judge_stall(1'900, 100, 900), StallCause::kNotScheduled);
+    EXPECT_EQ(judge_stall(900, 10, 10), StallCause::kUnknown);
+    EXPECT_EQ(judge_stall(0, 0, 0), StallCause::kUnknown) << "it ended at the moment it was noticed";
 }
 
 TEST(Stalls, AreDescribed) {
