@@ -164,7 +164,7 @@ site:
 
 help:
 	@echo "make             build the server: $(OBJS)/srs"
-	@echo "make console     bundle the web pages with npm: $(OBJS)/nginx/html; make does it too, where there is npm"
+	@echo "make console     bundle the web pages with npm: $(OBJS)/nginx/pages; make does it too, where there is npm"
 	@echo "make site        make the site of the documents: $(OBJS)/site/html; broken links in them fail"
 	@echo "make test        run every test (scripts/test without installing anything)"
 	@echo "make unit        run the unit tests; DIR=src/protocol/rtmp those of one folder, FILTER=Chunk* some of them"

@@ -39,7 +39,7 @@ def start(servers, more=""):
     server.conf = server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}")
     recordings = f"dvr {{ dvr_path {server.dir}/rec/[app]/[stream].[timestamp].mp4; }}"
     server.conf = server.conf.replace("vhost __defaultVhost__ {", f"vhost __defaultVhost__ {{ {recordings}")
-    server.conf += f"console {{ dir {page.OBJS}/nginx/html; }}\n"
+    server.conf += f"console {{ dir {page.OBJS}/nginx/pages; }}\n"
     server.conf_path.write_text(server.conf)
     return server.start()
 

@@ -74,9 +74,10 @@ def test_what_is_where(tmp_path):
             f"{name} should have the prefix without DESTDIR:\n{text}"
         )
         assert not re.search(r"@[A-Z]+@", text), f"{name} should have no name of a template left:\n{text}"
-    if (OBJS / "nginx/html/start.html").exists():
+    if (OBJS / "nginx/pages/start.html").exists():
         for name in ("start.html", "console/index.html", "players/index.html"):
-            assert (root / "objs/nginx/html" / name).read_bytes() == (OBJS / "nginx/html" / name).read_bytes(), name
+            assert (root / "objs/nginx/pages" / name).read_bytes() == (OBJS / "nginx/pages" / name).read_bytes(), name
+    assert not list((root / "objs/nginx/html").iterdir()), "the operator's directory"
 
 
 def test_it_runs_from_there_as_in_a_container(tmp_path, four_ports):
@@ -94,7 +95,7 @@ def test_it_runs_from_there_as_in_a_container(tmp_path, four_ports):
             )
             status, _ = get(http_port, "/")
             assert status == 200, f"GET / is what a liveness probe asks: {status}"
-            if (root / "objs/nginx/html/start.html").exists():
+            if (root / "objs/nginx/pages/start.html").exists():
                 for path in ("/console/", "/players/"):
                     assert get(http_port, path)[0] == 200, f"{path} should be there"
             assert '"code":0' in get(api_port, "/api/v1/versions")[1]
@@ -123,8 +124,12 @@ def test_an_upgrade_keeps_what_was_changed(tmp_path):
     gone.unlink()
     for name in ("index.html", "live.ts"):
         (html / name).write_text("the operator's")
-    (html / "console").mkdir(exist_ok=True)
-    (html / "console/old.js").write_text("of an earlier version")
+    for name in ("start.html", "start.js", "console/console.js", "console/old.js", "players/srs_player.html"):
+        (html / name).parent.mkdir(exist_ok=True)
+        (html / name).write_text("of an earlier version, or of SRS")
+    pages = tmp_path / "objs/nginx/pages"
+    (pages / "console").mkdir(parents=True, exist_ok=True)
+    (pages / "console/old.js").write_text("of an earlier version")
 
     said = install(f"PREFIX={tmp_path}")
     assert changed.read_text() == "listen 1936;\nvhost a { }\n", "a changed file stays"
@@ -135,8 +140,10 @@ def test_an_upgrade_keeps_what_was_changed(tmp_path):
     assert not (conf / "rtc.conf.new").exists()
     assert gone.exists(), "one that is not there is installed"
     assert {(html / name).read_text() for name in ("index.html", "live.ts")} == {"the operator's"}, "other files stay"
-    if (OBJS / "nginx/html/start.html").exists():
-        assert not (html / "console/old.js").exists(), "parts of earlier pages go"
+    assert not any((html / name).exists() for name in ("start.html", "start.js", "console")), "pages of an earlier version go"
+    assert (html / "players/srs_player.html").exists(), "SRS's stay"
+    if (OBJS / "nginx/pages/start.html").exists():
+        assert not (pages / "console/old.js").exists(), "parts of earlier pages go"
 
     install(f"PREFIX={tmp_path}")
     assert changed.read_text() == "listen 1936;\nvhost a { }\n", "it counts as changed the next time, too"

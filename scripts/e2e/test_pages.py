@@ -89,28 +89,47 @@ def test_an_operators_files_come_first(servers):
     server = make(servers).start()
     own = server.dir / "html"
     (own / "index.html").write_text("<script>own()</script>")
-    (own / "players").mkdir()
-    (own / "players/whep.html").write_text("own")
-    for path, body in (("/", b"<script>own()</script>"), ("/players/whep.html", b"own")):
-        answer = http.get(server.http_port, path)
-        assert answer.body == body and not policy_of(answer), answer.describe()
-    assert_page(http.get(server.api_port, "/players/whep.html"), "players/whep.html")
+    assert http.get(server.http_port, "/").body == b"<script>own()</script>"
+    assert not policy_of(http.get(server.http_port, "/"))
+    assert api.ask(server, "/")["urls"], "the API's root stays its list"
     assert_page(http.get(server.http_port, "/console/"), "console/index.html")
 
 
+def test_foreign_pages_with_inline_scripts(servers):
+    """SRS's console and players in http_server's directory, on both ports: a policy would leave them blank. They are
+    where every configuration of SRS has them; the server's own pages have another directory by default."""
+    server = make(servers, "enabled on;")
+    put_pages(server.dir / "objs/nginx/pages")
+    inline = "<html><body><script>document.title = 'inline'</script></body></html>"
+    names = ["players/index.html", "players/srs_player.html", "players/whep.html", "players/js/a.js", "console/index.html",
+             "console/ng_index.html"]  # fmt: skip
+    for name in names:
+        (server.dir / "objs/nginx/html" / name).parent.mkdir(parents=True, exist_ok=True)
+        (server.dir / "objs/nginx/html" / name).write_text(inline)
+    server.conf = server.conf.replace(f"dir {server.dir}/html;", "dir ./objs/nginx/html;")
+    assert "dir ./objs/nginx/html;" in server.conf
+    server.conf_path.write_text(server.conf)
+    server.start()
+    for port in (server.http_port, server.api_port):
+        for name in names:
+            answer = http.get(port, "/" + name)
+            assert answer.status == 200 and answer.body == inline.encode(), answer.describe()
+            assert "content-security-policy" not in answer.headers, answer.head
+        for folder in ("console", "players"):
+            answer = http.get(port, f"/{folder}/?a=b")
+            assert answer.body == inline.encode() and not policy_of(answer), answer.describe()
+        assert_page(http.get(port, "/console/console.js"), "console/console.js")
+
+
 def test_pages_in_the_directory_of_the_site(servers):
-    """As in conf/srs.conf: http_server would serve them as any other file. An index.html is the operator's there, too."""
+    """Nothing tells them from an operator's files, so they are served as they are."""
     server = make(servers, "dir ./html;").start()
     put_pages(server.dir / "html")
-    (server.dir / "html/page.html").write_text("own")
     for name in FILES:
-        assert_page(http.get(server.http_port, "/" + name), name)
+        for port in (server.http_port, server.api_port):
+            answer = http.get(port, "/" + name)
+            assert answer.body == f"page {name}".encode() and not policy_of(answer), answer.describe()
     assert_page(http.get(server.http_port, "/"), "start.html")
-    assert http.get(server.http_port, "/console").headers["location"] == "console/"
-    assert not policy_of(http.get(server.http_port, "/page.html")), "another file is served as it is"
-    (server.dir / "html/index.html").write_text("own")
-    answer = http.get(server.http_port, "/")
-    assert answer.body == b"own" and not policy_of(answer), answer.describe()
 
 
 def test_without_pages(servers):

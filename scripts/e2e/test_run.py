@@ -49,7 +49,7 @@ def test_run_shows_a_playing_stream(tmp_path):
         for port in (http_port, api_port):
             assert http.get(port, "/api/v1/versions").status == 200, f"the API should answer on {port}"
         assert http.get(http_port, "/").status == 200, "the first page should be there"
-        if (OBJS / "nginx/html/console/index.html").exists():
+        if (OBJS / "nginx/pages/console/index.html").exists():
             assert http.get(http_port, "/console/").status == http.get(api_port, "/console/").status == 200
         hls_url = re.search(r"http://[^/\s]+:(\d+)(/\S+\.m3u8)", out.read_text())
         assert hls_url and int(hls_url.group(1)) == http_port, f"an HLS URL should be printed:\n{out.read_text()}"

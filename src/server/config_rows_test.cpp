@@ -243,7 +243,7 @@ const std::vector<Line>& lines() {
         {"vhost/signed_urls/publish", "on", kSwitchOn, kNoSwitch},
         {"vhost/signed_urls/play", "on", kSwitchOn, kNoSwitch},
         {"console/enabled", "on", kSwitchOn, kNoSwitch},
-        {"console/dir", "./objs/nginx/html", {"/srv"}, kNoText},
+        {"console/dir", "./objs/nginx/pages", {"/srv"}, kNoText},
         {"heartbeat/enabled", "off", kSwitchOff, kNoSwitch},
         {"heartbeat/interval", "9.9", {"0.1", "9.3", "86400"}, {"0", "-1", "x", "86401", "''"}},
         {"heartbeat/url",

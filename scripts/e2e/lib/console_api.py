@@ -95,7 +95,7 @@ class ConsoleApi:
             kind, body = self.body(path.removeprefix("/api/v1/"), parse_qs(url.query))
         else:
             name = path.strip("/") + ("/index.html" if path.endswith("/") else "")
-            file = OBJS / "nginx/html" / name
+            file = OBJS / "nginx/pages" / name
             kind, body = (TYPES[name.rsplit(".")[-1]], file.read_bytes()) if file.is_file() else (None, b"")
         request.send_response(200 if kind else 404)
         request.send_header("Content-Type", kind or "text/plain")

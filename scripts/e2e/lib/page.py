@@ -18,7 +18,7 @@ SCREENSHOTS = OBJS / "screenshots"
 
 def is_there():
     """Whether there are a Chromium, and the pages, which `make` bundles where there is npm."""
-    return bool(program()) and (OBJS / "nginx/html/console/console.js").exists()
+    return bool(program()) and (OBJS / "nginx/pages/console/console.js").exists()
 
 
 @contextlib.contextmanager

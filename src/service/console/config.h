@@ -9,7 +9,7 @@ namespace service::console {
 
 struct ServerConfig {
     bool enabled = true;
-    std::string dir = "./objs/nginx/html";
+    std::string dir = "./objs/nginx/pages";
 };
 
 config::Section section();

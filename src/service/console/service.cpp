@@ -56,6 +56,8 @@ bool is_folder(std::string_view path) {
     return path == "/console" || path == "/players";
 }
 
+std::string file_name(const std::string& path) { return path.ends_with('/') ? path + "index.html" : path; }
+
 // Calls look() on a worker; false if it cannot be called. It owns what it uses.
 template <class Look>
 bool look_at_disk(Look look) {
@@ -70,19 +72,18 @@ Service::Service(config::SnapshotPtr snapshot, const net::FileAccess& access, ne
                  net::HttpRouter& api)
     : snapshot_(std::move(snapshot)), access_(access) {
     for (const char* pattern : kPages) {
-        add_route(router, pattern, false, &Service::serve_before_site);
-        add_route(router, pattern, true, &Service::serve_page);
-        add_route(api, pattern, true, &Service::serve_page);
+        add_route(router, pattern, &Service::serve_page);
+        add_route(api, pattern, &Service::serve_from_api);
     }
-    for (const char* pattern : {"/", "/index.html"}) add_route(router, pattern, true, &Service::serve_start);
+    for (const char* pattern : {"/", "/index.html"}) add_route(router, pattern, &Service::serve_start);
 }
 
-void Service::add_route(net::HttpRouter& router, std::string pattern, bool is_fallback, Handler handler) {
+void Service::add_route(net::HttpRouter& router, std::string pattern, Handler handler) {
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = std::move(pattern);
     route.summary = "The server's web pages";
-    route.is_fallback = is_fallback;
+    route.is_fallback = true;
     route.handler = [this, handler](net::HttpRequest& request, net::HttpResponse& response) -> Result<void> {
         if (!snapshot_->get<ServerConfig>().enabled) return {};
         return (this->*handler)(request, response);
@@ -102,19 +103,14 @@ Result<void> Service::start() {
     return {};
 }
 
-// If the site's files are in the directory of the pages, http_server would send the pages without their headers.
-Result<void> Service::serve_before_site(net::HttpRequest& request, net::HttpResponse& response) {
-    const config::SnapshotPtr snapshot = snapshot_;
-    std::vector<std::string> sites{snapshot->http_server.dir};
-    const config::Vhost* vhost = snapshot->vhost(request.message.host);
-    if (vhost && vhost->http_static.enabled) sites.push_back(vhost->http_static.dir);
-    auto is_one_of_sites = [dir = snapshot->get<ServerConfig>().dir, sites] {
-        std::error_code failure;
-        for (const std::string& site : sites)
-            if (std::filesystem::equivalent(dir, site, failure)) return true;
-        return false;
-    };
-    if (!look_at_disk(is_one_of_sites)) return {};
+// The site is served on the port of http_server, which asks it before the fallbacks.
+Result<void> Service::serve_from_api(net::HttpRequest& request, net::HttpResponse& response) {
+    const auto& site = snapshot_->http_server;
+    const std::string name = file_name(request.message.path);
+    if (site.enabled && belongs_to_page(name)) {
+        TRY(net::StaticFiles(site.dir, &access_).serve(name, request, response));
+        if (response.started()) return {};
+    }
     return serve_page(request, response);
 }
 
@@ -139,7 +135,7 @@ Result<void> Service::serve_start(net::HttpRequest& request, net::HttpResponse& 
 
 Result<void> Service::send_file(const std::string& path, const net::HttpRequest& request,
                                 net::HttpResponse& response) const {
-    const std::string name = path.ends_with('/') ? path + "index.html" : path;
+    const std::string name = file_name(path);
     if (!belongs_to_page(name)) return {};
     return net::StaticFiles(snapshot_->get<ServerConfig>().dir, &access_, &kHeaders).serve(name, request, response);
 }

@@ -1,8 +1,9 @@
 #pragma once
-// The server's web pages, which `make console` puts into a directory: the console, the players, and the start page at
-// /. They are served on http_server's port, and but for the start page on the API's. An operator's file of the same
-// path in http_server.dir takes precedence, unless that is the same directory: what it has at these paths are the
-// pages. Only the types of files that a page consists of are served, with a Content-Security-Policy.
+// The server's web pages, which `make console` puts into a directory of their own: the console, the players, and the
+// start page at /. They are served on http_server's port, and but for the start page on the API's. On both an
+// operator's file of the same path in http_server.dir takes precedence, and is served as it is: SRS's console and
+// players have inline scripts. Ours have a Content-Security-Policy. Only the types of files that a page consists of are
+// served.
 
 #include <string>
 
@@ -25,9 +26,9 @@ class Service : public WithoutClients {
 
   private:
     using Handler = base::Result<void> (Service::*)(net::HttpRequest&, net::HttpResponse&);
-    void add_route(net::HttpRouter& router, std::string pattern, bool is_fallback, Handler handler);
+    void add_route(net::HttpRouter& router, std::string pattern, Handler handler);
 
-    base::Result<void> serve_before_site(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> serve_from_api(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_page(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_start(net::HttpRequest& request, net::HttpResponse& response);
     // Sends nothing when there is no such file, or none that a page consists of. path: below the directory.

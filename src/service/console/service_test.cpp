@@ -118,31 +118,45 @@ TEST_F(ConsoleTest, FoldersHaveRelativeRedirects) {
     EXPECT_EQ(get("/console").header("Location"), "console/");
     EXPECT_EQ(get("/players?app=live").header("Location"), "players/?app=live");
     EXPECT_EQ(get_from_api("/console").header("Location"), "console/");
-    snapshot_->http_server.dir = base_ / "pages";
-    EXPECT_EQ(get("/console").header("Location"), "console/");
 }
 
-TEST_F(ConsoleTest, AnOperatorsFileIsFirst) {
+// Such as SRS's own console and players, whose scripts are inline.
+TEST_F(ConsoleTest, AnOperatorsFileIsFirstAndHasNoPolicy) {
     put("site/index.html", "the operator's");
     put("site/console/index.html", "the operator's");
-    for (const char* path : {"/", "/index.html", "/console/"}) {
+    put("site/players/js/a.js", "the operator's");
+    for (const char* path : {"/", "/index.html", "/console/", "/players/js/a.js"}) {
         EXPECT_EQ(get(path).body, "the operator's") << path;
         EXPECT_EQ(get(path).header("Content-Security-Policy"), "") << path;
     }
-    EXPECT_EQ(get("/console/console.css").body, "console/console.css");
+    for (const char* path : {"/console/", "/console/index.html", "/players/js/a.js"}) {
+        EXPECT_EQ(get_from_api(path).body, "the operator's") << path;
+        EXPECT_EQ(get_from_api(path).header("Content-Security-Policy"), "") << path;
+    }
+    for (size_t listener : {0, 1}) {
+        const Answer ours = get("/console/console.css", "", "GET", listener);
+        EXPECT_EQ(ours.body, "console/console.css");
+        EXPECT_NE(ours.header("Content-Security-Policy"), "");
+    }
+    EXPECT_EQ(get_from_api("/").status, 404);
 }
 
-// By whatever path the two directories are named.
-TEST_F(ConsoleTest, InTheSitesOwnDirectoryPagesHaveTheirHeaders) {
-    fs::create_symlink("pages", base_ / "alias");
-    snapshot_->http_server.dir = base_ / "alias";
-    for (const char* path : {"/", "/console/", "/console/console.css", "/icon.svg", "/start.html"}) {
-        EXPECT_EQ(get(path).status, 200) << path;
-        EXPECT_NE(get(path).header("Content-Security-Policy"), "") << path;
-    }
-    put("pages/index.html", "the operator's");
-    EXPECT_EQ(get("/").body, "the operator's");
-    EXPECT_EQ(get("/").header("Content-Security-Policy"), "");
+// Nothing tells the pages from an operator's files there.
+TEST_F(ConsoleTest, FilesInTheSitesOwnDirectoryAreTheOperators) {
+    snapshot_->http_server.dir = base_ / "pages";
+    for (const char* path : {"/console/", "/console/console.css", "/icon.svg", "/start.html"})
+        for (size_t listener : {0, 1}) {
+            EXPECT_EQ(get(path, "", "GET", listener).status, 200) << path;
+            EXPECT_EQ(get(path, "", "GET", listener).header("Content-Security-Policy"), "") << path;
+        }
+    EXPECT_NE(get("/").header("Content-Security-Policy"), "");
+    snapshot_->http_server.enabled = false;
+    EXPECT_NE(get_from_api("/console/").header("Content-Security-Policy"), "");
+}
+
+TEST_F(ConsoleTest, TheDefaultDirectoryHasNoOtherFiles) {
+    const auto defaults = config::default_snapshot();
+    EXPECT_NE(defaults->get<ServerConfig>().dir, defaults->http_server.dir);
 }
 
 TEST_F(ConsoleTest, NothingElseIsServed) {
