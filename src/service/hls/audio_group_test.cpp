@@ -136,7 +136,7 @@ TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylistAndLeavesWithTheMainOne) {
     std::erase_if(tracks_.tracks, [](const media::Track& track) { return track.index == 1; });
     changed_ = true;
     segment({});
-    group_->tick(base::monotonic_ms(), true);
+    group_->tick(runtime::now_ms(), true);
     EXPECT_EQ(group_->playable(), std::vector<Part>{});
     EXPECT_TRUE(group_->find(1)->view()->playlist.ended);
     EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "s-1~audio2.ts"}));
@@ -150,9 +150,9 @@ TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylistAndLeavesWithTheMainOne) {
     std::erase_if(tracks_.tracks, [](const media::Track& track) { return track.index == 1; });
     changed_ = true;
     for (int i = 0; i < 70; ++i) segment({});
-    group_->tick(base::monotonic_ms(), true);
+    group_->tick(runtime::now_ms(), true);
     EXPECT_EQ(uris(1), Strings{});
-    group_->tick(base::monotonic_ms() + 600'000, true);
+    group_->tick(runtime::now_ms() + 600'000, true);
     EXPECT_EQ(group_->find(1), nullptr);
 }
 
@@ -217,7 +217,7 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         std::erase_if(tracks_.tracks,
                       [](const media::Track& track) { return track.kind == Kind::kAudio && track.index == 1; });
         one();
-        group_->tick(base::monotonic_ms(), true);
+        group_->tick(runtime::now_ms(), true);
         EXPECT_EQ(group_->playable(), std::vector<Part>{});
         EXPECT_EQ(mp4 && group_->find(kVideoPart)->view()->playlist.ended, mp4);
     }

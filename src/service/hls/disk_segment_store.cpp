@@ -1,6 +1,7 @@
 #include "service/hls/disk_segment_store.h"
 
 #include "base/clock.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 
 namespace service::hls {
@@ -139,7 +140,7 @@ void DiskSegmentStore::add_named(const SegmentInfo& info) {
     index_.put(options_.vhost, entry.path, std::move(segment));
     put_shared(naming_, info, false);
     uint64_t sequence = window_.next_sequence();
-    window_.add(naming_.entry, base::monotonic_ms());
+    window_.add(naming_.entry, runtime::now_ms());
     segment_added(info);
     write_playlist([this, sequence](const base::Result<void>& result) {
         if (!result) {

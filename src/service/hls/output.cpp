@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "media/aac.h"
 #include "media/track.h"
+#include "runtime/loop/clock.h"
 #include "service/hls/config.h"
 
 namespace service::hls {
@@ -105,7 +106,7 @@ void Output::on_unpublish() {
     segmenter_.end();
     stream_->unsubscribe(*this);
     stream_ = nullptr;
-    unpublished_ms_ = base::monotonic_ms();
+    unpublished_ms_ = runtime::now_ms();
 }
 
 void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
@@ -130,7 +131,7 @@ void Output::on_frame(const media::Frame& frame) {
     if (off_ || !lead_.has(frame)) return;
     if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
         waiting_bytes_ += frame.payload.memory();
-    waiting_.push_back({frame, base::wall_ms()});
+    waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}});
     waiting_.back().frame.track = lead_.index_of(frame);
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
     if (frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce) feed_waiting();
@@ -140,7 +141,7 @@ void Output::feed_waiting() {
     for (const Waiting& next : waiting_) {
         if (off_) break;
         const bool counts = !options_.hls.dts_directly && next.frame.codec == media::Codec::kAac;
-        segmenter_.feed(counts ? with_counted_time(next.frame) : next.frame, next.wall_ms);
+        segmenter_.feed(counts ? with_counted_time(next.frame) : next.frame, next.arrival);
     }
     waiting_.clear();
     waiting_bytes_ = 0;
@@ -197,7 +198,7 @@ void Output::open_segment(const Opening& opening) {
     note_size(opening);
     SegmentInfo info;
     info.number = ++segment_number_;
-    info.clock_ms = opening.clock_ms;
+    info.clock_ms = opening.wall_ms;
     info.discontinuity = opening.discontinuity;
     auto opened = main_.open(first_of_each_kind(opening.tracks), opening.first, info, opening.tracks_changed);
     if (opened) {
@@ -327,9 +328,8 @@ bool Output::lasts(int64_t now_ms) const {
 }
 
 void Output::tick(int64_t now_ms) {
-    const int64_t wall_ms = base::wall_ms();
-    if (!waiting_.empty() && wall_ms - waiting_.front().wall_ms >= kMaxWaitingMs) feed_waiting();
-    if (stream_ && !off_) segmenter_.tick(wall_ms);
+    if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
+    if (stream_ && !off_) segmenter_.tick(now_ms);
     main_.tick(now_ms);
     audio_.tick(now_ms, publishing());
     write_master();

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "config/snapshot.h"
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/audio_group.h"
@@ -43,7 +43,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Consumes the stream until it is no longer published.
     void follow(live::Stream& stream);
     // For the output of an earlier run: it has no publisher, as if the publishing had just ended.
-    void nobody_publishes() { unpublished_ms_ = base::monotonic_ms(); }
+    void nobody_publishes() { unpublished_ms_ = runtime::now_ms(); }
     bool publishing() const { return stream_ != nullptr; }
 
     const live::StreamKey& key() const { return options_.key; }
@@ -87,7 +87,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
   private:
     struct Waiting {
         media::Frame frame;
-        int64_t wall_ms;
+        Arrival arrival;
     };
     // Frames are muxed in batches: with hundreds of streams, a stream's muxing data is no longer in the processor's
     // caches when its next frame arrives. A segment ends at a keyframe, which is muxed at once; without video it ends

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "runtime/loop/clock.h"
 
 namespace service::hls {
 
@@ -82,7 +83,7 @@ bool SegmentStore::follow(const Position& position, SegmentInfo& info) {
     window_.set_ended(false);
     gap_ = false;
     return window_.move_to(position.sequence, position.discontinuities - (position.discontinuity ? 1 : 0),
-                           position.longest_ms, base::monotonic_ms());
+                           position.longest_ms, runtime::now_ms());
 }
 
 Resource SegmentStore::resource() const {
@@ -158,7 +159,7 @@ class MemorySegmentStore final : public SegmentStore {
         index_.put(options_.vhost, named.entry.path, std::move(segment));
         put_shared(named, info, true);
         uint64_t sequence = window_.next_sequence();
-        window_.add(named.entry, base::monotonic_ms());
+        window_.add(named.entry, runtime::now_ms());
         segment_added(info);
         abandon();
         if (!follows()) keep_below(options_.max_bytes);

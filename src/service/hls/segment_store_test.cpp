@@ -121,7 +121,7 @@ TEST_F(SegmentStoreTest, MemoryKeepsWhatThePlaylistNamesAndALittleLonger) {
     kept.resize(parts[0].source->read_now({reinterpret_cast<uint8_t*>(kept.data()), large.size()}, parts[0].offset));
     EXPECT_TRUE(kept == large);
     EXPECT_NE(index_.find("v", "live/s-0.ts"), nullptr);
-    store->tick(base::monotonic_ms() + 60'000);
+    store->tick(runtime::now_ms() + 60'000);
     EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
     EXPECT_EQ(index_.size(), 3u);
     store->dispose();

@@ -61,9 +61,9 @@ void Segmenter::begin() {
     before_jump_.reset();
 }
 
-void Segmenter::feed(const Frame& frame, int64_t clock_ms) {
+void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
     if (frame.kind == Kind::kData || state_ == State::kIdle) return;
-    clock_ms_ = clock_ms;
+    now_ = arrival;
     video_came_ |= is_main_keyframe(frame);
     switch (state_) {
         case State::kStarting:
@@ -96,7 +96,7 @@ void Segmenter::forget_last() {
 void Segmenter::starting(const Frame& frame) {
     if (frame.discontinuity && !held_.empty()) {
         start();
-        return feed(frame, clock_ms_);
+        return feed(frame, now_);
     }
     bool video_began = std::ranges::any_of(held_, is_main_keyframe);
     if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // not decodable without a keyframe
@@ -105,7 +105,7 @@ void Segmenter::starting(const Frame& frame) {
 }
 
 void Segmenter::keep(const Frame& frame) {
-    if (held_.empty()) held_since_ms_ = clock_ms_;
+    if (held_.empty()) held_since_ms_ = now_.monotonic_ms;
     if (held_.empty() || !frame.payload.shares_memory(held_.back().payload)) held_bytes_ += frame.payload.memory();
     held_bytes_ += sizeof(frame);
     held_.push_back(frame);
@@ -118,7 +118,7 @@ std::deque<Frame> Segmenter::take_held() {
 
 // Limits held frames in number and bytes if they arrive at once, and by the clock to the same time as by the stream.
 bool Segmenter::held_enough() const {
-    return held_.size() >= kMaxHeld || held_bytes_ >= kMaxHeldBytes || clock_ms_ - held_since_ms_ >= kMaxHeldMs;
+    return held_.size() >= kMaxHeld || held_bytes_ >= kMaxHeldBytes || now_.monotonic_ms - held_since_ms_ >= kMaxHeldMs;
 }
 
 bool Segmenter::can_start(const Frame& newest) const {
@@ -161,13 +161,13 @@ bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
     const Time wanted = media::from_ms(wanted_ms);
     if (!options_.ts_floor) return elapsed >= wanted;
     // By the wall clock; also by the stream's times if frames arrive faster than they play.
-    bool floor = clock_ms_ / options_.fragment_ms != start_clock_ms_ / options_.fragment_ms;
+    bool floor = now_.wall_ms / options_.fragment_ms != started_.wall_ms / options_.fragment_ms;
     return floor || elapsed >= 2 * wanted;
 }
 
 // Whether the segment has had all the bytes and all the time by the clock that it may have.
 bool Segmenter::exhausted() const {
-    return bytes_ >= options_.max_bytes || clock_ms_ - start_clock_ms_ >= kMaxSlower * longest_ms();
+    return bytes_ >= options_.max_bytes || now_.monotonic_ms - started_.monotonic_ms >= kMaxSlower * longest_ms();
 }
 
 // Whether the segment ends before this frame, which belongs to its tracks and times.
@@ -248,11 +248,11 @@ void Segmenter::open_at(const Frame& frame) {
     any_segment_ = true;
     discontinuity_ = false;
     start_dts_ = frame.dts;
-    start_clock_ms_ = clock_ms_;
+    started_ = now_;
     independent_ = frame.keyframe || !tracks_->video();
     bytes_ = 0;
     state_ = State::kOpen;
-    sink_.open_segment({*tracks_, frame, changed, discontinuity, clock_ms_});
+    sink_.open_segment({*tracks_, frame, changed, discontinuity, now_.wall_ms});
 }
 
 // Both ends are rounded, so that the durations of a playlist add up to its length.
@@ -312,8 +312,8 @@ void Segmenter::end() {
     take_held();
 }
 
-void Segmenter::tick(int64_t clock_ms) {
-    clock_ms_ = clock_ms;
+void Segmenter::tick(int64_t monotonic_ms) {
+    now_.monotonic_ms = monotonic_ms;
     if (!held_.empty() && held_enough()) release_held();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Segmenter: decides where the segments of a stream begin and end, which tracks they have and where a discontinuity is.
 // It passes the frames through unchanged between open_segment() and close_segment(); only video before the first
-// keyframe is dropped. Pure: the caller provides the clock. It knows no format, file or playlist.
+// keyframe is dropped. Pure: the caller provides the clocks. It knows no format, file or playlist.
 //
 //  - A segment ends at the first keyframe at which it is `fragment` long; without video, at any frame after aof_ratio
 //    times that. It waits for a keyframe no longer than longest_ms().
@@ -25,8 +25,15 @@ struct CutOptions {
     int64_t fragment_ms = 10'000;
     double aof_ratio = 2.1;
     bool wait_keyframe = true;
-    bool ts_floor = false;                   // cut by the wall clock
+    bool ts_floor = false;                   // cut at multiples of fragment_ms of the wall clock
     uint64_t max_bytes = 256 * 1024 * 1024;  // of a segment's payload; beyond it the segment is cut anywhere
+};
+
+// When a frame arrived, by both clocks. Only the wall clock may be set to another time: it gives a segment its date,
+// and with ts_floor its end.
+struct Arrival {
+    int64_t monotonic_ms = 0;
+    int64_t wall_ms = 0;
 };
 
 struct Opening {
@@ -34,7 +41,7 @@ struct Opening {
     const media::Frame& first;  // the segment's first frame
     bool tracks_changed;        // since the last segment, or this is the first
     bool discontinuity;
-    int64_t clock_ms;  // wall clock
+    int64_t wall_ms;
 };
 
 struct Closing {
@@ -68,7 +75,7 @@ class Segmenter {
     // The stream's tracks from the next frame on.
     void set_tracks(const base::Ref<media::TrackSet>& tracks);
     // Data frames are ignored.
-    void feed(const media::Frame& frame, int64_t clock_ms);
+    void feed(const media::Frame& frame, const Arrival& arrival);
     // Called by the sink, also from within its own calls: the open segment cannot be written. It is abandoned without
     // close_segment(), and the next one begins at least a second later.
     void lost();
@@ -77,7 +84,7 @@ class Segmenter {
     size_t held_bytes() const { return held_bytes_; }
     void release_held();
     // Called periodically, to limit the time for which frames are held while no new frame arrives.
-    void tick(int64_t clock_ms);
+    void tick(int64_t monotonic_ms);
 
     bool open() const { return state_ == State::kOpen; }
     int64_t longest_ms() const;
@@ -115,7 +122,7 @@ class Segmenter {
     CutOptions options_;
     SegmentSink& sink_;
     State state_ = State::kIdle;
-    int64_t clock_ms_ = 0;
+    Arrival now_{};
     base::Ref<media::TrackSet> next_ = base::make_ref<media::TrackSet>();    // the current tracks
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // the open segment's tracks
     bool new_video_ = false;   // the first video track of next_ differs from that of tracks_
@@ -125,10 +132,10 @@ class Segmenter {
     bool discontinuity_ = false;
     std::deque<media::Frame> held_;
     size_t held_bytes_ = 0;
-    int64_t held_since_ms_ = 0;  // wall clock, of the first held frame
+    int64_t held_since_ms_ = 0;  // monotonic, of the first held frame
 
     media::Time start_dts_{};  // of the open segment
-    int64_t start_clock_ms_ = 0;
+    Arrival started_{};
     bool independent_ = true;
     uint64_t bytes_ = 0;
     media::PerTrack<media::Time> last_;       // dts

@@ -14,6 +14,7 @@ using media::Frame;
 using media::Kind;
 
 struct Segment {
+    int64_t wall_ms = 0;
     bool discontinuity = false;
     bool changed = false;
     bool has_video = false, has_audio = false;
@@ -43,7 +44,8 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     void open_segment(const Opening& opening) override {
         ASSERT_FALSE(open_);
         open_ = true;
-        segments_.push_back({opening.discontinuity,
+        segments_.push_back({opening.wall_ms,
+                             opening.discontinuity,
                              opening.tracks_changed,
                              opening.tracks.video() != nullptr,
                              opening.tracks.audio() != nullptr,
@@ -71,8 +73,9 @@ class SegmenterTest : public testing::Test, public SegmentSink {
         frame.discontinuity = std::exchange(discontinuity_, false);
         note(frame);
         fed_.push_back(frame);
-        segmenter_->feed(frame, clock_ms_ + media::to_ms(frame.dts));
+        segmenter_->feed(frame, at(media::to_ms(frame.dts)));
     }
+    Arrival at(int64_t ms) const { return {monotonic_ms_ + ms, wall_ms_ + ms}; }
     // As the stream does, here and below.
     void begin() {
         const uint32_t revision = tracks_->revision;
@@ -150,7 +153,8 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     bool open_ = false;
     bool discontinuity_ = false;  // of the next frame
     std::optional<int64_t> lose_at_;
-    int64_t clock_ms_ = 1'700'000'000'000;
+    int64_t monotonic_ms_ = 1'000'000;
+    int64_t wall_ms_ = 1'700'000'000'000;
 };
 
 using Durations = std::vector<int64_t>;
@@ -180,7 +184,7 @@ TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
     size_t most = 0;
     for (int i = 0; i < 100; ++i) {
         frame.payload = base::Slice::copy(frame.payload.bytes());
-        segmenter_->feed(frame, clock_ms_);
+        segmenter_->feed(frame, at(0));
         most = std::max(most, segmenter_->held_bytes());
     }
     EXPECT_LE(most, Segmenter::kMaxHeldBytes + 2'000'000);
@@ -188,8 +192,8 @@ TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
     EXPECT_TRUE(segmenter_->open());
     EXPECT_EQ(segments_[0].frames.size(), 100u);
     // The segment's length is limited too.
-    clock_ms_ += 2 * segmenter_->longest_ms();
-    segmenter_->feed(frame, clock_ms_);
+    monotonic_ms_ += 2 * segmenter_->longest_ms();
+    segmenter_->feed(frame, at(0));
     EXPECT_EQ(segments_.size(), 2u);
     segmenter_->end();
 }
@@ -204,9 +208,9 @@ TEST_F(SegmenterTest, HeldFramesWaitNoLongerByTheClock) {
     header(Kind::kAudio, "another");
     audio(60);
     EXPECT_GT(segmenter_->held_bytes(), 0u);
-    segmenter_->tick(clock_ms_ + Segmenter::kMaxHeldMs - 100);
+    segmenter_->tick(monotonic_ms_ + Segmenter::kMaxHeldMs - 100);
     EXPECT_GT(segmenter_->held_bytes(), 0u);
-    segmenter_->tick(clock_ms_ + 60 + Segmenter::kMaxHeldMs);
+    segmenter_->tick(monotonic_ms_ + 60 + Segmenter::kMaxHeldMs);
     EXPECT_EQ(segmenter_->held_bytes(), 0u);
     EXPECT_EQ(segments_.size(), 2u);
     segmenter_->end();
@@ -221,7 +225,7 @@ TEST_F(SegmenterTest, ASegmentHasNoMoreThanItsBytes) {
         Frame frame = make(Kind::kVideo, Codec::kH264, dts);
         frame.keyframe = dts == 0;
         frame.payload = base::Slice::copy(std::string(100'000, 'x'));
-        segmenter_->feed(frame, clock_ms_ + dts);
+        segmenter_->feed(frame, at(dts));
     }
     segmenter_->end();
     EXPECT_EQ(segments_.size(), 10u);
@@ -369,6 +373,28 @@ TEST_F(SegmenterTest, VideoThatComesLaterBeginsASegmentAtOnce) {
     expect_all();
 }
 
+TEST_F(SegmenterTest, AStepOfTheWallClockChangesTheDatesAlone) {
+    for (const int64_t step : {int64_t{864'000'000}, int64_t{-3'600'000}}) {
+        segments_.clear();
+        fed_.clear();
+        use(2'000);
+        begin();
+        headers();
+        header(Kind::kAudio, "held");  // also what is held waits by the other clock
+        flow(0, 3'000, 2'000);
+        const int64_t before = wall_ms_;
+        wall_ms_ += step;
+        for (int64_t dts = 3'000; dts < 10'000; dts += 40) video(dts, dts % 2'000 == 0), audio(dts + 7);
+        segmenter_->end();
+        EXPECT_EQ(durations(), (Durations{2'000, 2'000, 2'000, 2'000, 2'000})) << step;
+        EXPECT_EQ(discontinuities(), (Flags{false, false, false, false, false})) << step;
+        EXPECT_EQ(segments_[1].wall_ms, before + 2'000);
+        EXPECT_EQ(segments_[2].wall_ms, before + step + 4'000);
+        expect_keyframes();
+        expect_all();
+    }
+}
+
 TEST_F(SegmenterTest, AnotherConfigurationBeginsASegment) {
     use(4'000);
     begin();
@@ -452,7 +478,7 @@ TEST_F(SegmenterTest, NothingLongerThanTheTargetWhenTimesJumpBackEachSecond) {
 
 TEST_F(SegmenterTest, ByTheClock) {
     use({.fragment_ms = 2'000, .ts_floor = true});
-    clock_ms_ += 500;  // the stream's time 0 is half a second after a multiple of the fragment length
+    wall_ms_ += 500;  // the stream's time 0 is half a second after a multiple of the fragment length
     begin();
     headers();
     flow(0, 7'000, 200);

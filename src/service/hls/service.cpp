@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "service/hls/config.h"
 
 namespace service::hls {
@@ -79,12 +79,12 @@ void Service::stop() {
     files_.remove(*this);
     if (housekeeper_) housekeeper_.cancel_and_join();
     keep_stream_list();
-    int64_t until = base::monotonic_ms() + kStopMs;
+    int64_t until = runtime::now_ms() + kStopMs;
     auto busy = [this] {
         return std::ranges::any_of(outputs_, [](const auto& entry) { return !entry.second->idle(); }) ||
                std::ranges::any_of(leaving_, [](const auto& weak) { return !weak.expired(); });
     };
-    while (busy() && base::monotonic_ms() < until)
+    while (busy() && runtime::now_ms() < until)
         if (!runtime::sleep_ms(5)) break;
     for (auto& [location, output] : outputs_)
         if (!output->idle())
@@ -96,7 +96,7 @@ void Service::stop() {
 }
 
 bool Service::idle() const {
-    const int64_t now_ms = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
     return std::ranges::none_of(outputs_, [&](const auto& entry) {
         const Output& output = *entry.second;
         return output.lasts(now_ms) && (viewers_.size() > 0 || output.asked_until_ms() > now_ms);
@@ -204,10 +204,10 @@ void Service::release_memory() {
 // ---- Timers
 
 void Service::run_housekeeping() {
-    int64_t verified_ms = base::monotonic_ms(), enrolled_ms = verified_ms;
+    int64_t verified_ms = runtime::now_ms(), enrolled_ms = verified_ms;
     take_over_left();
     while (runtime::sleep_to_multiple(kHousekeepingMs)) {
-        int64_t now = base::monotonic_ms();
+        int64_t now = runtime::now_ms();
         if (!viewers_.tick(now)) return;
         disconnect_asked();
         std::vector<std::string> over;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "service/hls/config.h"
 #include "service/hls/serve.h"
@@ -144,7 +144,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
         const auto found = find_output(vhost.name, path);
         if (found && found->view()) break;
         // Who waits asks again from time to time, or the stream would be let go.
-        if (const int64_t now_ms = base::monotonic_ms(); asked_ms == 0 || now_ms - asked_ms >= kAskAgainMs) {
+        if (const int64_t now_ms = runtime::now_ms(); asked_ms == 0 || now_ms - asked_ms >= kAskAgainMs) {
             asked_ms = now_ms;
             auto allowed =
                 gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
@@ -170,7 +170,7 @@ void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::
     }
     response.observe_body(
         [this, found = viewers_.received(viewer, request.message.target.size()), stream](size_t bytes) {
-            if (!Viewers::sent(found, bytes, base::monotonic_ms())) sessions_.accounts().add(*stream, {0, bytes});
+            if (!Viewers::sent(found, bytes, runtime::now_ms())) sessions_.accounts().add(*stream, {0, bytes});
         });
 }
 
@@ -203,7 +203,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
         stay = TRY(std::move(admitted));
     }
     if (stays || stay || gate_.may_yield(net::Action::kPlay, vhost))
-        TRY(viewers_.asked(name, visitor, idle_ms(output), base::monotonic_ms(), std::move(share), std::move(stay)));
+        TRY(viewers_.asked(name, visitor, idle_ms(output), runtime::now_ms(), std::move(share), std::move(stay)));
     return visitor.id;
 }
 
@@ -245,7 +245,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
         visitor.may_be_known = true;
         auto checked = gate_.check(visitor, vhost);
         if (!checked) return refuse_viewer(checked.error(), response);
-        output->note_asked(base::monotonic_ms() + idle_ms(*output));
+        output->note_asked(runtime::now_ms() + idle_ms(*output));
         count({}, key_of(output), request, response);
         if (asked.master) {
             const std::string text = master_playlist(output->master(), request, {}, hls.master_m3u8_path_relative);
