@@ -65,6 +65,8 @@ void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
     if (frame.kind == Kind::kData || state_ == State::kIdle) return;
     now_ = arrival;
     video_came_ |= is_main_keyframe(frame);
+    // It cannot be decoded without a keyframe, and must not begin segments.
+    if (is_main_video(frame) && !video_came_) return;
     switch (state_) {
         case State::kStarting:
             return starting(frame);
@@ -98,8 +100,7 @@ void Segmenter::starting(const Frame& frame) {
         start();
         return feed(frame, now_);
     }
-    bool video_began = std::ranges::any_of(held_, is_main_keyframe);
-    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_began) return;  // not decodable without a keyframe
+    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_came_) return;  // of another track
     keep(frame);
     if (can_start(frame)) start();
 }

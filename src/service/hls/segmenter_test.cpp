@@ -373,6 +373,45 @@ TEST_F(SegmenterTest, VideoThatComesLaterBeginsASegmentAtOnce) {
     expect_all();
 }
 
+// Video whose keyframe is awaited began a segment with each of its frames, once the beginning was over.
+TEST_F(SegmenterTest, AKeyframeFarBehindTheFirstAudioBeginsTheOnlySegmentBeforeItsTime) {
+    for (const int64_t first_keyframe : {3'000, 6'000, 12'000}) {
+        segments_.clear();
+        fed_.clear();
+        use(2'000);
+        begin();
+        headers();
+        for (int64_t dts = 0; dts < first_keyframe; dts += 40) {
+            video(dts, false);
+            fed_.pop_back();  // dropped
+            audio(dts + 7), audio(dts + 28);
+        }
+        flow(first_keyframe, first_keyframe + 6'000, 2'000);
+        segmenter_->end();
+        std::vector<int64_t> want = {2'000, 2'000, 2'000};
+        if (first_keyframe == 6'000) want.insert(want.begin(), {4'200, 6'000 - 4'207});
+        if (first_keyframe == 12'000) want.insert(want.begin(), {4'200, 4'200, 12'000 - 8'407});
+        EXPECT_EQ(durations(), want) << first_keyframe;
+        expect_keyframes();
+        expect_all();
+    }
+}
+
+TEST_F(SegmenterTest, VideoWithoutAnyKeyframeIsNoneAndItsAudioHasSegmentsOfItsLength) {
+    use(2'000);
+    begin();
+    headers();
+    for (int64_t dts = 0; dts < 18'000; dts += 20) {
+        video(dts, false);
+        fed_.pop_back();
+        audio(dts);
+    }
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{4'200, 4'200, 4'200, 4'200, 1'200}));
+    for (const Segment& segment : segments_) EXPECT_FALSE(segment.has_video);
+    expect_all();
+}
+
 TEST_F(SegmenterTest, AStepOfTheWallClockChangesTheDatesAlone) {
     for (const int64_t step : {int64_t{864'000'000}, int64_t{-3'600'000}}) {
         segments_.clear();
