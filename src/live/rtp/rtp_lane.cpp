@@ -52,12 +52,15 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
     CHECK(tracks.size() <= RtpRing::kMaxTracks);
     // A track keeps its numbering, whatever its index was.
     std::array<TrackState, RtpRing::kMaxTracks> before = std::exchange(states_, {});
+    for (const TrackState& state : before) highest_sequence_ = std::max(highest_sequence_, state.last_sequence);
     std::vector<bool> taken(tracks_.size());
     for (size_t i = 0; i < tracks.size(); ++i) {
+        // A kind that an earlier publisher had, and the last one had not, gets no number twice.
+        states_[i].last_sequence = highest_sequence_;
         for (size_t j = 0; j < tracks_.size(); ++j) {
             if (taken[j] || tracks_[j].kind != tracks[i].kind) continue;
             taken[j] = true;
-            states_[i] = before[j];
+            states_[i] = std::move(before[j]);
             break;
         }
         states_[i].any = states_[i].restarted = false;
@@ -110,7 +113,8 @@ uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) 
     if (step > kMaxSequenceStep || step < -kMaxSequenceStep) {
         ++counters_.sequence_jumps;
         state.publisher_sequence = sequence;
-        return ++state.last_sequence;
+        // The numbers before are of the other numbering.
+        return state.first_sequence = ++state.last_sequence;
     }
     if (step > 0) {
         state.publisher_sequence = sequence;
@@ -119,6 +123,16 @@ uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) 
     late = true;
     const auto back = static_cast<uint64_t>(-step);
     return back <= state.last_sequence - state.first_sequence ? state.last_sequence - back : 0;
+}
+
+// Whether the packet may have that number: whatever the ring has forgotten meanwhile, it is of no other packet.
+bool RtpLane::take_sequence(TrackState& state, const RtpPacket& packet, uint64_t newest_before) {
+    static_assert(SequenceWindow::kSize > kMaxSequenceStep);
+    if (!packet.late) {
+        state.assigned.advance(newest_before, packet.sequence);
+        return true;
+    }
+    return packet.sequence > ring_.highest_dropped(packet.track) && state.assigned.take(packet.sequence);
 }
 
 // A new source's times continue where the last one's would be by now.
@@ -151,9 +165,14 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     CHECK(track < tracks_.size());
     TrackState& state = states_[track];
     RtpPacket packet;
+    packet.track = static_cast<uint8_t>(track);
+    const uint64_t newest_before = state.last_sequence;
     packet.sequence = sequence_of(state, head.sequence, packet.late);
     // Older than the lane, or a duplicate.
-    if (packet.sequence == 0 || (packet.late && ring_.find(static_cast<uint8_t>(track), packet.sequence))) return;
+    if (packet.sequence == 0 || !take_sequence(state, packet, newest_before)) {
+        ++counters_.refused;
+        return;
+    }
     const bool first = !state.any;
     const uint32_t rate = state.clock.clock_rate;
     int64_t ticks = 0;
@@ -166,7 +185,6 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
     }
     packet.timestamp = head.timestamp + state.add;
     packet.came_us = now_us;
-    packet.track = static_cast<uint8_t>(track);
     packet.marker = head.marker;
     packet.keyframe = head.keyframe;
     if (!packet.late) {

@@ -15,6 +15,7 @@
 
 #include "live/rtp/rtp_clock.h"
 #include "live/rtp/rtp_ring.h"
+#include "live/rtp/sequence_window.h"
 #include "media/track.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
@@ -65,6 +66,7 @@ struct RtpLaneCounters {
     uint64_t packets = 0;
     uint64_t bytes = 0;  // of payload
     uint64_t late = 0;
+    uint64_t refused = 0;    // duplicates, and packets too old to be sent
     uint64_t units[2] = {};  // of video and of audio (media::Kind): video frames, packets of audio
     uint64_t keyframes = 0;
     uint64_t keyframe_requests = 0;  // by players
@@ -108,7 +110,8 @@ class RtpLane {
     // have no other effect. by: the source of the expectation; the last one counts.
     void expect(const KeyframeSource* by, std::vector<RtpTrack> tracks);
     void expect_no_more(const KeyframeSource* by);
-    // track: its index in tracks(). The payload is copied, once. head's numbers are the publisher's.
+    // track: its index in tracks(). The payload is copied, once. head's numbers are the publisher's. A packet whose
+    // sequence number was used before is refused, as is one older than what the ring still has.
     void append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
     // The publisher's timestamp that belongs to a moment of a clock shared by all its tracks: from its sender reports,
     // or known to a bridge. ntp_us: microseconds of any clock. Ignored before the track's first packet: call it again
@@ -153,7 +156,7 @@ class RtpLane {
     friend class RtpTurn;
     struct TrackState {
         uint64_t last_sequence = 0;       // the highest assigned
-        uint64_t first_sequence = 0;      // the lowest that a packet of this source may have
+        uint64_t first_sequence = 0;      // the lowest that a packet of this numbering may have
         uint16_t publisher_sequence = 0;  // the newest number of its publisher
         bool any = false;                 // packets of this source arrived
         bool ever = false;
@@ -163,12 +166,14 @@ class RtpLane {
         uint32_t add = 0;  // added to the publisher's timestamps
         media::Kind kind = media::Kind::kVideo;
         RtpClock clock;
+        SequenceWindow assigned;
 
         int64_t ticks(uint32_t wrapped) const {
             return timestamp + static_cast<int32_t>(wrapped - static_cast<uint32_t>(timestamp));
         }
     };
     uint64_t sequence_of(TrackState& state, uint16_t sequence, bool& late);
+    bool take_sequence(TrackState& state, const RtpPacket& packet, uint64_t newest_before);
     int64_t first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us);
     int64_t next_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us);
     void restart();  // another publisher has the stream
@@ -197,6 +202,7 @@ class RtpLane {
     bool keyframe_wanted_ = false;
     RtpLaneCounters counters_;
     std::array<TrackState, RtpRing::kMaxTracks> states_{};
+    uint64_t highest_sequence_ = 0;  // of all tracks before the last set_tracks()
     RtpRing ring_;
     std::vector<RtpTrack> expected_;
     const KeyframeSource* expected_by_ = nullptr;

@@ -1,6 +1,8 @@
 #include "live/rtp/rtp_lane.h"
 
 #include <memory>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -316,6 +318,106 @@ TEST_F(RtpLaneTest, AJumpOfThePublishersNumbersIsNoLoss) {
     put(0, 30'001, 1, "c");
     EXPECT_EQ(last().sequence, before + 2);
     EXPECT_EQ(lane.counters().sequence_jumps, 1u);
+}
+
+TEST_F(RtpLaneTest, ANumberThatTheRingHasForgottenIsNotUsedAgain) {
+    for (const uint16_t first : {uint16_t{10}, uint16_t{65'530}}) {  // the numbers wrap meanwhile
+        lane.set_tracks({kVideo}, now_us);
+        for (uint16_t i = 0; i < 40; ++i) {
+            put(0, static_cast<uint16_t>(first + i), i, "p");
+            now_us += 100'000;
+        }
+        ASSERT_GT(lane.ring().begin(), 10u);
+        const uint64_t end = lane.ring().end();
+        for (uint16_t i = 0; i < 40; ++i) put(0, static_cast<uint16_t>(first + i), i, "other");
+        EXPECT_EQ(lane.ring().end(), end);
+    }
+    EXPECT_EQ(lane.counters().refused, 80u);
+}
+
+// The packet that came last has the lowest number, and is the only one that the ring still has.
+TEST_F(RtpLaneTest, ALatePacketDoesNotMakeNumbersFreeThatWereUsedBeforeIt) {
+    lane.set_tracks({kVideo}, now_us);
+    for (uint16_t sequence : {10, 12, 13}) put(0, sequence, 1, "p");
+    now_us += 1'900'000;
+    put(0, 11, 1, "late");
+    now_us += 300'000;
+    put(0, 14, 2, "p");
+    ASSERT_EQ(lane.ring().packets(), 2u);
+    for (uint16_t sequence : {10, 11, 12, 13, 14}) put(0, sequence, 1, "other");
+    EXPECT_EQ(lane.ring().packets(), 2u);
+    EXPECT_EQ(lane.counters().refused, 5u);
+}
+
+// 128 slots: both numbers have the same one.
+TEST_F(RtpLaneTest, ANumberInTheRingIsNotUsedAgainAfterAGap) {
+    lane.set_tracks({kVideo}, now_us);
+    for (uint16_t sequence : {10, 10 + 128, 10 + 2 * 128}) put(0, sequence, 1, "p");
+    put(0, 10, 1, "other");
+    put(0, 11, 1, "was missing");
+    EXPECT_EQ(lane.counters().refused, 1u);
+    EXPECT_EQ(last().payload.text(), "was missing");
+}
+
+TEST_F(RtpLaneTest, APacketOlderThanWhatTheRingHasIsRefused) {
+    lane.set_tracks({kVideo}, now_us);
+    for (uint16_t sequence : {10, 12, 13}) put(0, sequence, 1, "p");
+    now_us += 2'500'000;
+    put(0, 14, 2, "p");
+    put(0, 11, 1, "was missing");
+    EXPECT_EQ(last().payload.text(), "p");
+    EXPECT_EQ(lane.counters().refused, 1u);
+}
+
+TEST_F(RtpLaneTest, PacketsFromBeforeAJumpOfThePublishersNumbersAreRefused) {
+    lane.set_tracks({kVideo}, now_us);
+    for (uint16_t sequence : {10, 12, 30'000}) put(0, sequence, 1, "p");
+    put(0, 29'999, 1, "would get a number of the other numbering");
+    put(0, 29'998, 1, "would get the one of 11");
+    EXPECT_EQ(lane.ring().packets(), 3u);
+    put(0, 30'002, 1, "p");
+    put(0, 30'001, 1, "late");
+    EXPECT_EQ(lane.ring().packets(), 5u);
+}
+
+// Publishers with both kinds, and with audio alone between them.
+TEST_F(RtpLaneTest, AKindThatAPublisherLeavesOutGoesOnInItsNumbers) {
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    for (uint16_t sequence : {1, 2, 3}) put(0, sequence, 1, "v");
+    const uint64_t sequence = last().sequence;
+    lane.set_tracks({kAudio}, now_us);
+    lane.set_tracks({}, now_us);
+    lane.set_tracks({kAudio, kVideo}, now_us);
+    put(1, 1, 1, "v");
+    EXPECT_GT(last().sequence, sequence);
+}
+
+// Whatever a publisher does with its numbers, and whatever follows it: what a lane calls n is one packet.
+TEST_F(RtpLaneTest, ANumberIsOnePacketsForEver) {
+    std::mt19937 random(1);
+    auto below = [&](uint32_t n) { return random() % n; };
+    std::set<std::pair<media::Kind, uint64_t>> used;
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    uint32_t published[2] = {65'000, 100};
+    for (int i = 0; i < 200'000; ++i) {
+        const size_t track = below(lane.tracks().size());
+        const uint32_t what = below(1000);
+        if (what == 0) lane.restart_track(track);
+        if (what == 1) lane.set_tracks(below(2) ? std::vector{kVideo, kAudio} : std::vector{kAudio}, now_us);
+        if (what == 2) published[track] += below(65'536);
+        const uint32_t back = below(8) == 0 ? below(below(4) == 0 ? 4000 : 100) : 0;
+        published[track] += back == 0 ? 1 + (below(50) == 0 ? below(3000) : 0) : 0;
+        now_us += below(100) == 0 ? 300'000 : 1000;
+        const uint64_t end = lane.ring().end();
+        put(track % lane.tracks().size(), static_cast<uint16_t>(published[track] - back), published[track], "p");
+        if (lane.ring().end() == end) continue;
+        const media::Kind kind = lane.tracks()[last().track].kind;
+        ASSERT_TRUE(used.emplace(kind, last().sequence).second) << i;
+    }
+    EXPECT_GT(used.size(), 100'000u);
+    EXPECT_GT(lane.counters().late, 1000u);
+    EXPECT_GT(lane.counters().refused, 1000u);
+    EXPECT_GT(lane.counters().sequence_jumps, 10u);
 }
 
 // Many sinks, and audio in packets of that length.

@@ -68,6 +68,8 @@ class RtpRing {
     const RtpPacket& at(uint64_t position) const { return slots_[position & mask_]; }
     // The packet with that sequence; null: it never arrived, or was dropped.
     const RtpPacket* find(uint8_t track, uint64_t sequence) const;
+    // The highest sequence number of the packets of that track that were dropped since clear(); 0: none was.
+    uint64_t highest_dropped(uint8_t track) const { return tracks_[track].highest_dropped; }
     // The position where the newest access unit begins that a decoder may begin with; nothing: none is left.
     std::optional<uint64_t> newest_keyframe() const;
 
@@ -106,7 +108,8 @@ class RtpRing {
         uint64_t unit_begin = 0;  // position of the first packet of unit_timestamp
         uint32_t unit_timestamp = 0;
         bool any = false;
-        bool begun = false;              // that unit is a possible start, and was noted
+        bool begun = false;  // that unit is a possible start, and was noted
+        uint64_t highest_dropped = 0;
         std::vector<uint32_t> position;  // low bits, by sequence
     };
     std::vector<RtpPacket> slots_;
