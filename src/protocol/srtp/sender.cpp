@@ -17,6 +17,9 @@ size_t Sender::protect_rtp(std::span<const uint8_t> header, std::span<const uint
                            std::span<const uint8_t> second, uint64_t index, uint8_t* out) {
     CHECK(header.size() >= rtp::kFixedHeaderSize && index <= kMaxRtpIndex);
     uint32_t ssrc = rtp::get_u32(&header[8]);
+#ifdef SRS_SANITIZER
+    CHECK(index_check_.permits(ssrc, index, header, first, second));
+#endif
     if (out != header.data()) std::memcpy(out, header.data(), header.size());
     uint8_t* text = out + header.size();
     uint8_t* end = text + first.size() + second.size();

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <span>
 
+#ifdef SRS_SANITIZER
+#include "protocol/srtp/index_check.h"
+#endif
 #include "protocol/srtp/session_keys.h"
 
 namespace srtp {
@@ -27,7 +30,7 @@ class Sender {
     // sequence number if the first one was below 2^15, as RFC 3711, 3.3.1 requires. out: room for header, payload and
     // rtp_overhead() bytes; it may already contain the header, but must not overlap the payload. Returns the size.
     // NEVER USE THE SAME INDEX AND SSRC FOR DIFFERENT BYTES: that would reveal keys. A packet that is retransmitted
-    // without RTX must be bit-identical, including its header extensions.
+    // without RTX must be bit-identical, including its header extensions. The sanitizer build aborts otherwise.
     size_t protect_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
                        uint64_t index, uint8_t* out);
     size_t protect_rtp(std::span<const uint8_t> header, std::span<const uint8_t> payload, uint64_t index,
@@ -43,6 +46,9 @@ class Sender {
     Profile profile_;
     uint32_t rtcp_index_ = 0;
     SessionKeys rtp_, rtcp_;
+#ifdef SRS_SANITIZER
+    IndexCheck index_check_;
+#endif
 };
 
 }  // namespace srtp

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/srtp/crypto_kernel.h"
+#include "protocol/srtp/index_check.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
 #include "protocol/srtp/srtp_testing.h"
@@ -235,6 +236,34 @@ TEST(KeyBlock, IsClientKeyServerKeyClientSaltServerSalt) {
     }
     EXPECT_FALSE(profile_of_dtls(2));
 }
+
+TEST(IndexCheck, AnIndexIsForOnePacketOfItsSsrc) {
+    IndexCheck check;
+    const Bytes a = {1, 2, 3}, b = {1, 2, 4};
+    const std::span<const uint8_t> none;
+    EXPECT_TRUE(check.permits(1, 7, a, b, none));
+    EXPECT_TRUE(check.permits(1, 7, a, none, b)) << "the same bytes";
+    EXPECT_TRUE(check.permits(2, 7, b, b, none));
+    EXPECT_TRUE(check.permits(1, 8, b, b, none));
+    EXPECT_TRUE(check.permits(1, 7 + (uint64_t{1} << 32), b, b, none)) << "after wraps";
+    EXPECT_TRUE(check.permits(3, 0, a, a, none));
+    EXPECT_FALSE(check.permits(3, 0, a, b, none));
+    EXPECT_FALSE(check.permits(3, 0, b, a, none));
+}
+
+#ifdef SRS_SANITIZER
+TEST(SenderDeathTest, AnIndexUsedForOtherBytesAborts) {
+    Sender sender(Profile::kAeadAes128Gcm, example_key());
+    Bytes packet = rtp_packet(5, 9, 20), out(100);
+    const auto send = [&] {
+        const std::span<const uint8_t> bytes(packet);
+        return sender.protect_rtp(bytes.first(12), bytes.subspan(12), 9, out.data());
+    };
+    EXPECT_EQ(send(), send());
+    packet.back() ^= 1;
+    EXPECT_DEATH(send(), "index_check_");
+}
+#endif
 
 }  // namespace
 }  // namespace srtp

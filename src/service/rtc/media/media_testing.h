@@ -1,12 +1,14 @@
 #pragma once
 // Helpers for the tests of players and publishers: the SSRCs of their tracks, and a session that records what it is
-// given to send.
+// given to send, and fails when an SRTP index is used for different bytes.
 
 #include <string>
 #include <vector>
 
 #include "config/load.h"
 #include "live/hub/registry.h"
+#include "protocol/rtp/packet.h"
+#include "protocol/srtp/index_check.h"
 #include "service/rtc/media/media.h"
 
 namespace service::rtc::testing {
@@ -29,6 +31,7 @@ struct FakeSession final : MediaSession {
     void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
                   uint64_t index) override {
         ++packets;
+        CHECK(index_check.permits(rtp::get_u32(&header[8]), index, header, first, second));
         if (!keeps) return;
         Packet packet{{header.begin(), header.end()}, index};
         packet.bytes.insert(packet.bytes.end(), first.begin(), first.end());
@@ -49,6 +52,7 @@ struct FakeSession final : MediaSession {
     net::SessionTable table;
     NetSession net_session{table};
     SessionCounters counts;
+    srtp::IndexCheck index_check;
     std::vector<Packet> sent;
     std::vector<std::vector<uint8_t>> rtcp;
     std::vector<int64_t> hurried_ms;

@@ -49,7 +49,7 @@ void Player::match_tracks() {
     video_ = -1;
     const auto& lane_tracks = lane_.tracks();
     for (size_t index = 0; index < tracks_.size(); ++index) {
-        tracks_[index].stop();
+        tracks_[index].restart();
         for (size_t i = 0; i < lane_tracks.size(); ++i) {
             if (lane_tracks[i].kind != tracks_[index].kind() || lane_tracks[i].codec != tracks_[index].codec())
                 continue;

@@ -441,6 +441,84 @@ TEST_F(PlayerTest, WhoComesAfterAnotherSourceWaitsForItsKeyframe) {
     EXPECT_EQ(viewer->got(), "v1002:IDR ");
 }
 
+// FakeSession fails when an SRTP index is used for other bytes.
+TEST_F(PlayerTest, APacketThatTheRingHasForgottenIsNotSentAgainWithOtherBytes) {
+    auto plain = view(), rtx = view(true);
+    put_as(0, 65'534, 100, "idr", true);
+    for (uint16_t i = 1; i < 30; ++i) {
+        put_as(0, static_cast<uint16_t>(65'534 + i), 100u + i, "p");
+        settle();
+        now_us += 500'000;
+    }
+    settle();
+    (void)plain->got();
+    (void)rtx->got();
+    for (uint16_t i = 0; i < 30; ++i) put_as(0, static_cast<uint16_t>(65'534 + i), 100u + i, "other");
+    settle();
+    EXPECT_EQ(plain->got() + rtx->got(), "");
+    EXPECT_EQ(lane.counters().refused, 30u);
+}
+
+TEST_F(PlayerTest, APacketFromBeforeASkipIsNotSentAfterIt) {
+    put(0, 100, "idr", true);
+    auto viewer = view();
+    settle();
+    put_as(0, 7, 200, "p");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:idr v1004:p ");
+    // The connection is full for too long: the viewer continues at the next keyframe.
+    viewer->session.full = true;
+    now_us -= 1'500'000;
+    put_as(0, 9, 300, "p");
+    now_us += 1'500'000;
+    settle();
+    EXPECT_EQ(viewer->player->counters().jumps, 1u);
+    viewer->session.full = false;
+    put_as(0, 12, 400, "idr", true);
+    for (uint16_t sequence : {6, 8, 10, 11}) put_as(0, sequence, 300, "late");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1005:idr ");
+    viewer->nack(kVideoSsrc, {1003, 1004});
+    EXPECT_EQ(viewer->got(), "v1003:late v1004:p ") << "under the numbers of before the skip";
+    // A later publisher's numbers are other packets'.
+    lane.set_tracks({kVideo, kAudio}, now_us);
+    put_as(0, 7, 1, "IDR", true);
+    put_as(0, 8, 1, "P");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1006:IDR v1007:P ");
+    viewer->nack(kVideoSsrc, {1002, 1003, 1004, 1005, 1006});
+    EXPECT_EQ(viewer->got(), "v1006:IDR ");
+}
+
+// Each publisher has its tracks in another order, and not all of them.
+TEST_F(PlayerTest, AnotherPublishersPacketsAreNotSentForTheNacksOfTheLast) {
+    const live::RtpTrack vp8{.kind = media::Kind::kVideo, .codec = media::Codec::kVp8};
+    const std::vector<std::vector<live::RtpTrack>> orders{{kVideo, vp8},   {vp8, kVideo}, {kAudio}, {kVideo, vp8}, {},
+                                                          {kAudio, kVideo}};
+    auto viewer = view();
+    uint16_t last = 1000;
+    for (int round = 0; round < 20; ++round) {
+        const auto& tracks = orders[static_cast<size_t>(round) % orders.size()];
+        lane.set_tracks(tracks, now_us);
+        for (uint16_t i = 0; i < 200; ++i) {
+            for (size_t track = 0; track < tracks.size(); ++track)
+                if (track == 0 || i < 10)
+                    put_as(track, i, 100, std::to_string(round) + "," + std::to_string(i), i == 0);
+            if (i % 20 == 0) settle();
+        }
+        settle();
+        for (; viewer->read < viewer->session.sent.size(); ++viewer->read) {
+            auto sent = rtp::PacketView::parse(viewer->session.sent[viewer->read].bytes);
+            if (sent->ssrc() == kVideoSsrc) last = sent->sequence();
+        }
+        std::vector<uint16_t> all;
+        for (uint16_t number = std::max<uint16_t>(1000, last - 300); number <= last; ++number) all.push_back(number);
+        viewer->nack(kVideoSsrc, all, round * 1000);
+    }
+    EXPECT_GT(viewer->player->counters().retransmitted, 20u);
+    EXPECT_GT(viewer->player->counters().nacks_unknown, 100u);
+}
+
 TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
     put(0, 90'000, "idr", true);
     put(1, 480'000, "oldsound");

@@ -38,9 +38,9 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
     const uint64_t back = static_cast<uint16_t>(static_cast<uint16_t>(highest_) - viewer_sequence);
     if (back > highest_) return std::nullopt;
     const uint64_t number = highest_ - back;
-    if (number >= now_.first_viewer) return now_.first_ring + (number - now_.first_viewer);
-    if (before_.first_viewer == 0 || number < before_.first_viewer) return std::nullopt;
-    return before_.first_ring + (number - before_.first_viewer);
+    if (now_.has(number)) return now_.to_ring(number);
+    if (before_.has(number)) return before_.to_ring(number);
+    return std::nullopt;
 }
 
 inline size_t SendTrack::fill(uint16_t& twcc) {

@@ -2,7 +2,9 @@
 // SendTrack: how one viewer sees one track of a lane: SSRC, payload type, header extensions, and its own sequence
 // numbers. The viewer's numbers are the lane's numbers plus an offset; no packets or numbers are stored per viewer.
 // When the viewer skips to a later keyframe the offset changes, so that the viewer sees no gap; the previous offset is
-// kept to answer NACKs for older packets. It sends nothing. Pure.
+// kept to answer NACKs for older packets. A number is never given to two packets: after a skip the viewer's numbers
+// begin above all that it has been sent, and packets before the skip are not sent to it any more. It sends nothing.
+// Pure.
 
 #include <array>
 #include <cstdint>
@@ -49,6 +51,11 @@ class SendTrack {
     void begin_at(uint64_t ring_sequence);
     // No packets are sent until begin_at().
     void stop() { begun_ = false; }
+    // The same, and the lane's numbers mean other packets from now on: no packet sent so far is sent again.
+    void restart() {
+        stop();
+        now_ = before_ = {};
+    }
     bool begun() const { return begun_; }
 
     // The sequence number that the viewer sees; 0: the packet is not sent to it.
@@ -79,7 +86,10 @@ class SendTrack {
   private:
     struct Segment {
         uint64_t first_ring = 0;
-        uint64_t first_viewer = 0;
+        uint64_t first_viewer = 0;  // the lowest number that is sent; 0: there is no such segment
+
+        bool has(uint64_t viewer_sequence) const { return first_viewer != 0 && viewer_sequence >= first_viewer; }
+        uint64_t to_ring(uint64_t viewer_sequence) const { return first_ring + (viewer_sequence - first_viewer); }
     };
     // Number of packets that carry the mid: by then a receiver that demultiplexes by mid has learned the SSRC (RFC
     // 9143, 15.2 allows to stop).

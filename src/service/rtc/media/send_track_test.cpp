@@ -56,6 +56,25 @@ TEST(SendTrack, WritesTheViewersHeader) {
     EXPECT_EQ(track.octets(), 14u);
 }
 
+TEST(SendTrack, AfterARestartNothingOfBeforeIsKnownAndNumbersGoOn) {
+    SendTrack track(kPlain, 1000);
+    Sent sent{track};
+    for (uint64_t first : {500u, 600u}) {
+        track.begin_at(first);
+        (void)sent.send(packet(first));
+    }
+    EXPECT_EQ(track.to_ring_sequence(1001), 500u);
+    EXPECT_EQ(track.to_ring_sequence(1002), 600u);
+    track.restart();
+    EXPECT_FALSE(track.to_ring_sequence(1001));
+    EXPECT_FALSE(track.to_ring_sequence(1002));
+    EXPECT_EQ(track.to_viewer_sequence(600), 0u);
+    track.begin_at(500);
+    EXPECT_EQ(sent.send(packet(500)).sequence(), 1003);
+    EXPECT_EQ(track.to_ring_sequence(1003), 500u);
+    EXPECT_FALSE(track.to_ring_sequence(1002));
+}
+
 TEST(SendTrack, NumbersTransportWideAndNoOtherExtension) {
     SendTrack track(with_rtx(), 1000);
     track.begin_at(1);
