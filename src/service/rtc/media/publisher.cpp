@@ -172,6 +172,11 @@ void Publisher::on_rtp(std::span<uint8_t> packet, int64_t now_us) {
         if (!restored) return;  // a probe
         view = rtp::PacketView::parse(*restored);
         if (!view) return;
+        // Senders probe for bandwidth with old packets. Nobody needs those.
+        if (!track->nacks().awaits(view->sequence())) {
+            ++counters_.rtx_unasked;
+            return;
+        }
     }
     take(static_cast<size_t>(track - tracks_.data()), *view, by_rtx, now_us);
 }

@@ -29,7 +29,8 @@ struct PublishFormat {
 struct PublisherCounters {
     uint64_t packets = 0;
     uint64_t by_rtx = 0;
-    uint32_t foreign = 0;  // belong to no track: another layer, an unknown payload type
+    uint32_t rtx_unasked = 0;  // dropped: by RTX, but not requested, or no longer missing
+    uint32_t foreign = 0;      // belong to no track: another layer, an unknown payload type
     uint32_t dropped_for_pt = 0;
     uint32_t nacks_sent = 0;  // packets requested
     uint32_t plis_sent = 0;

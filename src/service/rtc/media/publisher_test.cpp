@@ -147,6 +147,31 @@ TEST_F(PublisherTest, WhatIsMissingIsAskedForAndComesByRtx) {
     EXPECT_EQ(lane.ring().packets(), 3u);
 }
 
+TEST_F(PublisherTest, WhatComesByRtxUnaskedIsDropped) {
+    auto publisher = connected();
+    video(*publisher, 10, "A");
+    video(*publisher, 13, "D");
+    uint16_t rtx_sequence = 900;
+    const auto rtx = [&](uint16_t original, char payload) {
+        const char content[] = {static_cast<char>(original >> 8), static_cast<char>(original), payload};
+        put(*publisher, packet(kRtxSsrc, 103, rtx_sequence++, std::string_view(content, 3)));
+    };
+    rtx(11, 'b');  // missing, but not yet requested
+    rtx(13, 'd');
+    rtx(14, 'e');
+    now_us += 20'000;
+    publisher->on_tick(now_us / 1000);
+    EXPECT_EQ(told().nacks, (std::vector<uint16_t>{11, 12}));
+    rtx(11, 'B');
+    rtx(11, 'x');
+    video(*publisher, 12, "C");  // late, not lost
+    rtx(12, 'x');
+    video(*publisher, 14, "E");
+    EXPECT_EQ(lane_text(), "0:A 0:D 0:B 0:C 0:E ");
+    EXPECT_EQ(publisher->counters().rtx_unasked, 5u);
+    EXPECT_EQ(publisher->counters().by_rtx, 6u);
+}
+
 TEST_F(PublisherTest, TicksSoonerWhileSomethingIsMissing) {
     auto publisher = connected();
     video(*publisher, 10);
