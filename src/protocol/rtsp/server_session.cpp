@@ -41,47 +41,48 @@ std::optional<Channels> ServerSession::free_channels(size_t track) const {
     return std::nullopt;
 }
 
-Outcome ServerSession::choose(size_t track, const Transport& offered, const Offer& offer) {
-    if (offered.secure) return {461, "SRTP is not offered"};
-    if (offered.multicast) return {461, "multicast is not offered"};
+ServerSession::Choice ServerSession::choose_one(size_t track, const Transport& offered, const Offer& offer) const {
+    if (offered.secure) return {{461, "SRTP is not offered"}};
+    if (offered.multicast) return {{461, "multicast is not offered"}};
     if (offered.record != (direction_ == Direction::kRecord))
-        return {461, offered.record ? "mode=record before ANNOUNCE" : "mode=play after ANNOUNCE"};
+        return {{461, offered.record ? "mode=record before ANNOUNCE" : "mode=play after ANNOUNCE"}};
     const bool others = tracks_set_up() > (chosen_[track] ? 1u : 0u);
-    if (others && offered.tcp != uses_tcp()) return {461, "all tracks of a session need the same kind of transport"};
+    if (others && offered.tcp != uses_tcp()) return {{461, "all tracks of a session need the same kind of transport"}};
     Chosen chosen;
     chosen.tcp = offered.tcp;
     if (offered.tcp) {
-        if (!offer.tcp) return {461, "interleaved frames are not offered"};
+        if (!offer.tcp) return {{461, "interleaved frames are not offered"}};
         const auto channels = offered.interleaved ? offered.interleaved : free_channels(track);
         if (!channels || !is_free(track, channels->rtp) || !is_free(track, channels->rtcp))
-            return {461, "another track has these channels"};
+            return {{461, "another track has these channels"}};
         chosen.channels = *channels;
     } else {
-        if (!offer.udp) return {461, "UDP is not offered: use TCP (interleaved)"};
-        if (!offered.client_port) return {461, "UDP without client_port"};
+        if (!offer.udp) return {{461, "UDP is not offered: use TCP (interleaved)"}};
+        if (!offered.client_port) return {{461, "UDP without client_port"}};
         chosen.client_ports = *offered.client_port;
     }
-    chosen_[track] = chosen;
-    return {};
+    return {{}, chosen};
 }
 
 // A client that sends no mode publishes after ANNOUNCE, too.
-Outcome ServerSession::setup(size_t track, std::span<const Transport> list, const Offer& offer) {
-    if (state_ == State::kPlaying || state_ == State::kRecording)
-        return {455, "a transport cannot change while the session plays or records"};
-    if (track >= tracks_) return {404, "no such track"};
-    Outcome first{461, "no transport of RTP"};
+ServerSession::Choice ServerSession::choose(size_t track, std::span<const Transport> list, const Offer& offer) const {
+    if (const Outcome allowed = allows(Method::kSetup); !allowed) return {allowed};
+    if (track >= tracks_) return {{404, "no such track"}};
+    Choice first{{461, "no transport of RTP"}};
     for (size_t i = 0; i < list.size(); ++i) {
         Transport one = list[i];
         if (direction_ == Direction::kRecord) one.record = true;
-        const Outcome outcome = choose(track, one, offer);
-        if (outcome) {
-            state_ = State::kReady;
-            return outcome;
-        }
-        if (i == 0) first = outcome;
+        const Choice choice = choose_one(track, one, offer);
+        if (choice.outcome) return choice;
+        if (i == 0) first = choice;
     }
     return first;
+}
+
+void ServerSession::set_up(size_t track, const Chosen& chosen) {
+    CHECK(track < tracks_ && !begun_);
+    chosen_[track] = chosen;
+    state_ = State::kReady;
 }
 
 Transport ServerSession::transport(size_t track) const {
@@ -98,29 +99,55 @@ Transport ServerSession::transport(size_t track) const {
     return transport;
 }
 
-void ServerSession::undo_setup(size_t track) {
-    chosen_[track].reset();
-    if (tracks_set_up() == 0) state_ = State::kInit;
+Outcome ServerSession::allows(Method method) const {
+    const bool records = direction_ == Direction::kRecord;
+    switch (method) {
+        case Method::kAnnounce:
+            if (state_ != State::kInit) return {455, "the session has begun"};
+            return {};
+        case Method::kDescribe:
+            if (begun_ || (records && state_ != State::kInit))
+                return {455, "not valid while the session plays or publishes"};
+            return {};
+        case Method::kSetup:
+            if (begun_) return {455, "a transport cannot change while the session plays or publishes"};
+            return {};
+        case Method::kPlay:
+            if (records) return {455, "PLAY in a session that publishes"};
+            if (state_ == State::kInit) return {455, "PLAY before SETUP"};
+            return {};
+        case Method::kRecord:
+            if (!records) return {455, "RECORD without ANNOUNCE"};
+            if (state_ == State::kInit) return {455, "RECORD before SETUP"};
+            return {};
+        case Method::kPause:
+            if (state_ == State::kInit) return {455, "PAUSE before SETUP"};
+            return {};
+        default:
+            return {};
+    }
 }
 
 Outcome ServerSession::play() {
-    if (direction_ != Direction::kPlay) return {455, "PLAY in a session that publishes"};
-    if (state_ == State::kInit) return {455, "PLAY before SETUP"};
+    const Outcome allowed = allows(Method::kPlay);
+    if (!allowed) return allowed;
     state_ = State::kPlaying;
+    begun_ = true;
     return {};
 }
 
 Outcome ServerSession::record() {
-    if (direction_ != Direction::kRecord) return {455, "RECORD without ANNOUNCE"};
-    if (state_ == State::kInit) return {455, "RECORD before SETUP"};
+    const Outcome allowed = allows(Method::kRecord);
+    if (!allowed) return allowed;
     state_ = State::kRecording;
+    begun_ = true;
     return {};
 }
 
 Outcome ServerSession::pause() {
-    if (state_ == State::kInit) return {455, "PAUSE before SETUP"};
-    state_ = State::kReady;
-    return {};
+    const Outcome allowed = allows(Method::kPause);
+    if (allowed) state_ = State::kReady;
+    return allowed;
 }
 
 std::optional<ServerSession::Channel> ServerSession::channel(uint8_t number) const {

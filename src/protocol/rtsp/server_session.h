@@ -18,6 +18,7 @@ class ServerSession {
   public:
     static constexpr size_t kMaxTracks = 8;
 
+    // kReady: a track is set up; or media was paused (begun()).
     enum class State : uint8_t { kInit, kReady, kPlaying, kRecording };
     enum class Direction : uint8_t { kPlay, kRecord };
 
@@ -36,28 +37,35 @@ class ServerSession {
     // The tracks of the session: those of DESCRIBE's answer, or of ANNOUNCE. Valid before the first SETUP only; again
     // with another number there. tracks: at most kMaxTracks.
     Outcome set_tracks(Direction direction, size_t tracks);
-    // Chooses a transport for a track and keeps it. list: as parsed.
-    Outcome setup(size_t track, std::span<const Transport> list, const Offer& offer);
-    // What was chosen for a track. Small: there may be 10,000 players.
+    // Whether a request is valid in this state. It is asked first: what a request does, it does after that.
+    Outcome allows(Method method) const;
+    // The transport of a track. Small: there may be 10,000 players.
     struct Chosen {
         bool tcp = true;
         Channels channels{};   // with TCP
         Ports client_ports{};  // with UDP
         Ports server_ports{};
     };
-    // The server's ports of a track that is set up, for the answer.
-    void set_server_ports(size_t track, const Ports& ports) { chosen_[track]->server_ports = ports; }
+    struct Choice {
+        Outcome outcome;
+        Chosen chosen{};
+    };
+    // The first transport of the list that is possible for a track. Changes nothing: a SETUP that fails leaves the
+    // track as it was. list: as parsed.
+    Choice choose(size_t track, std::span<const Transport> list, const Offer& offer) const;
+    // The track is set up with it. Only after choose().
+    void set_up(size_t track, const Chosen& chosen);
     // The track's Transport, for the answer. Only of one that is set up.
     Transport transport(size_t track) const;
-    // The transport was not available: the track is as before SETUP.
-    void undo_setup(size_t track);
 
-    // Whether the request is valid in this state; PLAY, RECORD and PAUSE also change it.
+    // Change the state where allows() does.
     Outcome play();
     Outcome record();
     Outcome pause();
 
     State state() const { return state_; }
+    // It has played or recorded: nothing but that goes on or pauses, until its end.
+    bool begun() const { return begun_; }
     Direction direction() const { return direction_; }
     size_t tracks() const { return tracks_; }
     // Null: not set up. track < kMaxTracks.
@@ -72,11 +80,12 @@ class ServerSession {
     std::optional<Channel> channel(uint8_t number) const;
 
   private:
-    Outcome choose(size_t track, const Transport& offered, const Offer& offer);
+    Choice choose_one(size_t track, const Transport& offered, const Offer& offer) const;
     bool is_free(size_t track, uint8_t channel) const;
     std::optional<Channels> free_channels(size_t track) const;
 
     State state_ = State::kInit;
+    bool begun_ = false;
     Direction direction_ = Direction::kPlay;
     uint8_t tracks_ = 0;
     std::array<std::optional<Chosen>, kMaxTracks> chosen_;

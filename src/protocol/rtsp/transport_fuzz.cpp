@@ -15,8 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     rtsp::ServerSession session;
     CHECK(session.set_tracks(rtsp::ServerSession::Direction::kPlay, data[0] % (rtsp::ServerSession::kMaxTracks + 1)));
     for (size_t track = 0; track < 16; ++track) {
-        if (!session.setup(track, *list, {})) continue;
+        const auto [outcome, choice] = session.choose(track, *list, {});
+        if (!outcome) continue;
         CHECK(track < session.tracks());
+        session.set_up(track, choice);
         const rtsp::Transport chosen = session.transport(track);
         const auto again = rtsp::parse_transports(rtsp::write(chosen));
         if (chosen.tcp) {

@@ -51,8 +51,9 @@ TEST(RtspTransport, LimitsAlternatives) {
 
 // Status and reason, or the transport that was chosen.
 std::string set_up(ServerSession& session, size_t track, std::string_view list, ServerSession::Offer offer = {}) {
-    const auto outcome = session.setup(track, *parse_transports(list), offer);
+    const auto [outcome, chosen] = session.choose(track, *parse_transports(list), offer);
     if (!outcome) return std::to_string(outcome.status) + " " + std::string(outcome.why);
+    session.set_up(track, chosen);
     return write(session.transport(track));
 }
 
@@ -96,7 +97,7 @@ TEST(RtspServerSession, States) {
     EXPECT_EQ(session.set_tracks(ServerSession::Direction::kRecord, 1).status, 455);
     EXPECT_TRUE(session.play());
     EXPECT_EQ(set_up(session, 0, "RTP/AVP;client_port=6-7"),
-              "455 a transport cannot change while the session plays or records");
+              "455 a transport cannot change while the session plays or publishes");
     EXPECT_TRUE(session.play()) << "PLAY while it plays is a keep-alive";
     EXPECT_TRUE(session.pause());
     EXPECT_TRUE(session.play());
@@ -109,8 +110,46 @@ TEST(RtspServerSession, RecordsAfterAnnounce) {
     EXPECT_EQ(session.play().status, 455);
     EXPECT_TRUE(session.record());
     EXPECT_EQ(session.state(), ServerSession::State::kRecording);
-    session.undo_setup(0);
-    EXPECT_EQ(session.state(), ServerSession::State::kInit);
+    EXPECT_TRUE(session.pause());
+    EXPECT_EQ(set_up(session, 0, "RTP/AVP/TCP"), "455 a transport cannot change while the session plays or publishes");
+    EXPECT_TRUE(session.record());
+}
+
+TEST(RtspServerSession, ASetupThatFailsLeavesTheTrackAsItWas) {
+    ServerSession session;
+    ASSERT_TRUE(session.set_tracks(ServerSession::Direction::kPlay, 1));
+    EXPECT_EQ(set_up(session, 0, "RTP/AVP;client_port=6-7"), "RTP/AVP;unicast;client_port=6-7;server_port=0-0");
+    EXPECT_EQ(set_up(session, 0, "RTP/AVP;multicast"), "461 multicast is not offered");
+    EXPECT_EQ(session.chosen(0)->client_ports.rtp, 6);
+    EXPECT_TRUE(session.play());
+}
+
+// A row for each state that a session can be in, a column for each method.
+TEST(RtspServerSession, AllowsWhatTheStateDoes) {
+    using enum Method;
+    const auto allowed = [](const ServerSession& session) {
+        std::string text;
+        for (const Method method : {kOptions, kDescribe, kAnnounce, kSetup, kPlay, kRecord, kPause, kTeardown, kOther})
+            text += session.allows(method) ? '+' : '-';
+        return text;
+    };
+    ServerSession player, publisher;
+    EXPECT_EQ(allowed(player), "++++---++") << "nothing was asked for yet";
+    ASSERT_TRUE(publisher.set_tracks(ServerSession::Direction::kRecord, 1));
+    EXPECT_EQ(allowed(publisher), "++++---++") << "announced";
+    ASSERT_TRUE(player.set_tracks(ServerSession::Direction::kPlay, 1));
+    set_up(player, 0, "RTP/AVP/TCP");
+    EXPECT_EQ(allowed(player), "++-++-+++") << "set up";
+    set_up(publisher, 0, "RTP/AVP/TCP");
+    EXPECT_EQ(allowed(publisher), "+--+-++++") << "set up";
+    ASSERT_TRUE(player.play());
+    EXPECT_EQ(allowed(player), "+---+-+++") << "plays";
+    ASSERT_TRUE(publisher.record());
+    EXPECT_EQ(allowed(publisher), "+----++++") << "records";
+    ASSERT_TRUE(player.pause());
+    EXPECT_EQ(allowed(player), "+---+-+++") << "paused";
+    ASSERT_TRUE(publisher.pause());
+    EXPECT_EQ(allowed(publisher), "+----++++") << "paused";
 }
 
 TEST(RtspHeaders, Session) {

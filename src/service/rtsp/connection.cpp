@@ -112,10 +112,7 @@ Result<void> Connection::take_input() {
         const auto step = reader_.feed(rest, used);
         rest = rest.subspan(used);
         if (step == ::rtsp::Reader::Step::kNeedMore) return {};
-        if (step == ::rtsp::Reader::Step::kInterleaved) {
-            take_interleaved(runtime::now_us());
-            continue;
-        }
+        if (step == ::rtsp::Reader::Step::kInterleaved) continue;  // before RECORD
         if (step == ::rtsp::Reader::Step::kError) {
             Message refused;
             refused.is_request = false;
@@ -126,8 +123,9 @@ Result<void> Connection::take_input() {
         }
         const Message request = reader_.take_message();
         restart_timeout();
+        const bool is_first = std::exchange(work_->is_first, false);
         if (!request.is_request) continue;
-        if (request.is_http) return begin_tunnel(request, rest);
+        if (request.is_http && is_first) return begin_tunnel(request, rest);
         const Message response = respond(request);
         if (session_.state() == ::rtsp::ServerSession::State::kPlaying) {
             const std::vector<uint8_t> early(rest.begin(), rest.end());
@@ -136,6 +134,7 @@ Result<void> Connection::take_input() {
             return {};
         }
         TRY(send(::rtsp::write(response)), "writing");
+        if (publisher_) return take_recorded(rest);
     }
     if (work_->end_reason.empty()) return {};
     (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
@@ -149,7 +148,7 @@ Result<void> Connection::begin_tunnel(const Message& request, std::span<const ui
     response.is_request = false;
     response.is_http = true;
     response.status = 200;
-    if (cookie.empty() || cookie.size() > Tunnels::kMaxCookie || work_->tunnelled) {
+    if (cookie.empty() || cookie.size() > Tunnels::kMaxCookie) {
         response.status = 400;
     } else if (request.method == ::rtsp::Method::kPost) {
         Tunnels::Half half{nullptr, {rest.begin(), rest.end()}};

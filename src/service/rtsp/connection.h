@@ -81,6 +81,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         std::string end_reason;                                   // not empty: the connection is to end for it
         Newcomer newcomer;
         std::string nonce;
+        bool is_first = true;  // no request came yet
         bool authenticated = false;
         bool tunnelled = false;
         unsigned wrong_passwords = 0;
@@ -113,9 +114,8 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     void will_end(std::string_view why, base::CloseReason reason);
     void finish(std::string_view why, base::CloseReason reason);
 
-    // requests.cpp. Those with a coroutine may yield.
+    // requests.cpp.
     Message respond(const Message& request);
-    Message respond_active(const Message& request);
     Message response_to(const Message& request, int status = 200, std::string_view why = {}) const;
     std::optional<Message> refuse_early(const Message& request);
     std::optional<Message> authenticate(const Message& request);
@@ -133,8 +133,9 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     bool has_description_of(std::string_view url) const;
     PlayKey play_key() const;
     void add_rtp_info(Message& response);
-    std::string_view lack_of_channels(size_t track) const;
-    std::string_view claim_ports(size_t track);
+    std::string_view lack_of_channels(size_t track, const ::rtsp::Channels& channels) const;
+    std::string_view claim_ports(size_t track, ::rtsp::ServerSession::Chosen& chosen);
+    std::string_view reserve(size_t track, ::rtsp::ServerSession::Chosen& chosen);
     void release_ports(size_t track);
 
     // recording.cpp: it publishes.

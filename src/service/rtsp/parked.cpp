@@ -103,7 +103,7 @@ void Connection::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> 
 void Connection::on_request(const Message& request) {
     heard_ms_ = runtime::now_ms();
     const auto before = session_.state();
-    const Message response = respond_active(request);
+    const Message response = respond(request);
     // Nothing of the stream may follow the answer to PAUSE and TEARDOWN.
     if (before != session_.state() && session_.state() == ::rtsp::ServerSession::State::kReady)
         viewer_->set_paused(true);

@@ -150,22 +150,32 @@ Connection::Message Connection::describe(const Message& request) {
 }
 
 // Players share bytes by their channels, so there is a limit of choices of their own. Empty: the choice is granted.
-std::string_view Connection::lack_of_channels(size_t track) const {
-    const ::rtsp::Channels& channels = session_.chosen(track)->channels;
+std::string_view Connection::lack_of_channels(size_t track, const ::rtsp::Channels& channels) const {
     if (channels.rtcp != channels.rtp + 1) return "RTCP needs the channel after that of RTP";
     if (channels.rtp != 2 * track && uncommon_logs(*stream_) >= kMaxUncommonLogs)
         return "too many choices of channels: use 0-1 for the first track, 2-3 for the second";
     return {};
 }
 
-// Of a track by UDP. Empty: they are claimed.
-std::string_view Connection::claim_ports(size_t track) {
+// Of a track by UDP, in place of those that it has. Empty: they are claimed.
+std::string_view Connection::claim_ports(size_t track, ::rtsp::ServerSession::Chosen& chosen) {
     const auto address = base::IpAddress::parse(ip());
     if (!address) return "UDP to an address with a zone is not offered";
-    if (!service_.udp_ports()->claim(*this, track, *address, session_.chosen(track)->client_ports))
-        return "another session has these ports";
+    UdpPorts& ports = *service_.udp_ports();
+    if (!ports.is_free_for(*this, track, *address, chosen.client_ports)) return "another session has these ports";
+    release_ports(track);
+    ports.claim(*this, track, *address, chosen.client_ports);
     claimed_ |= static_cast<uint8_t>(1u << track);
-    session_.set_server_ports(track, service_.udp_ports()->ports());
+    chosen.server_ports = ports.ports();
+    return {};
+}
+
+// What a transport needs becomes the track's. Not empty: why not, and the track has what it had.
+std::string_view Connection::reserve(size_t track, ::rtsp::ServerSession::Chosen& chosen) {
+    if (!chosen.tcp) return claim_ports(track, chosen);
+    if (!is_publisher())
+        if (const std::string_view lack = lack_of_channels(track, chosen.channels); !lack.empty()) return lack;
+    release_ports(track);
     return {};
 }
 
@@ -194,21 +204,12 @@ Connection::Message Connection::setup(const Message& request) {
     const auto named = track_of(request.url);
     if (!named) return response_to(request, 459, "the URL of a track is needed, as the description has it");
     const size_t track = *named;
-    if (track >= session_.tracks()) return response_to(request, 404, "no such track");
-    if (claimed_ >> track & 1) {
-        release_ports(track);
-        session_.undo_setup(track);
-    }
     const bool offers_udp = service_.udp_ports() && !work_->socket->is_tls();
-    const auto outcome = session_.setup(track, *list, {.tcp = true, .udp = offers_udp});
-    if (!outcome) return response_to(request, outcome.status, outcome.why);
-    const std::string_view lack = !session_.chosen(track)->tcp ? claim_ports(track)
-                                  : is_publisher()             ? std::string_view()
-                                                               : lack_of_channels(track);
-    if (!lack.empty()) {
-        session_.undo_setup(track);
+    auto choice = session_.choose(track, *list, {.tcp = true, .udp = offers_udp});
+    if (!choice.outcome) return response_to(request, choice.outcome.status, choice.outcome.why);
+    if (const std::string_view lack = reserve(track, choice.chosen); !lack.empty())
         return response_to(request, 461, lack);
-    }
+    session_.set_up(track, choice.chosen);
     if (session_id_.empty()) session_id_ = random_hex(7);
     Message response = response_to(request);
     response.headers.add("Transport", ::rtsp::write(session_.transport(track)));
@@ -233,14 +234,17 @@ Connection::Message Connection::play(const Message& request) {
         const auto range = ::rtsp::parse_range(*field);
         if (!range) return response_to(request, 400, range.error().text());
     }
-    if (session_.state() == ::rtsp::ServerSession::State::kInit || !stream_)
-        return response_to(request, 455, "PLAY before SETUP");
+    if (session_.begun()) {
+        Message response = response_to(request);
+        (void)session_.play();
+        response.headers.add("Range", "npt=0.000-");
+        return response;
+    }
     const PlayKey key = play_key();
     if (!key.is_common() && uncommon_logs(*stream_) >= kMaxUncommonLogs && !has_log(*stream_, key.log_key()))
         return response_to(request, 503, "too many choices of channels");
-    const auto outcome = session_.play();
-    Message response = response_to(request, outcome.status, outcome.why);
-    if (!outcome) return response;
+    (void)session_.play();
+    Message response = response_to(request);
     response.headers.add("Range", "npt=0.000-");
     add_rtp_info(response);
     return response;

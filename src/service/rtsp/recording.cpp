@@ -54,8 +54,10 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
     params_ = place.params;
     url_ = url;
     stream_ = std::move(stream);
-    for (const std::string& warning : announced->warnings) base::log::info("RTSP publish: {}", warning);
-    for (const auto& skipped : announced->skipped) base::log::warn("RTSP publish: left out: {}", skipped.reason);
+    for (const std::string& warning : announced->warnings)
+        runtime::warn_some(service_.description_log(), "RTSP publish: {}", warning);
+    for (const auto& skipped : announced->skipped)
+        runtime::warn_some(service_.description_log(), "RTSP publish: left out: {}", skipped.reason);
     work_->watch.reset();  // of a stream that it asked for before
     work_->tracks.clear();
     work_->announced = *std::move(announced);
@@ -67,8 +69,6 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
 Connection::Message Connection::announce(const Message& request) {
     const std::string_view type = request.headers.get("Content-Type");
     if (!type.empty() && type.find("application/sdp") == std::string_view::npos) return response_to(request, 415);
-    if (session_.state() != ::rtsp::ServerSession::State::kInit)
-        return response_to(request, 455, "the session has begun");
     std::string path = path_of_via(request.headers.get("Via"));
     if (path.find(service_.registry().instance()) != std::string::npos) {
         runtime::warn_some(service_.refusal_log(), "RTSP publish refused: {}", kCameBack);
@@ -84,15 +84,15 @@ Connection::Message Connection::announce(const Message& request) {
 }
 
 Connection::Message Connection::record(const Message& request) {
-    const auto outcome = session_.record();
-    if (!outcome || publisher_) return response_to(request, outcome.status, outcome.why);
+    if (publisher_) {
+        (void)session_.record();
+        return response_to(request);
+    }
     PublisherOwner& owner = *this;
     auto publisher = std::make_unique<Publisher>(owner, work_->snapshot, *work_->vhost, work_->announced.tracks,
                                                  work_->announced.skipped.size(), claimed_ != 0, runtime::now_us());
-    if (auto acquired = publisher->acquire(*stream_); !acquired) {
-        (void)session_.pause();
-        return refusal(request, "publish", acquired.error());
-    }
+    if (auto acquired = publisher->acquire(*stream_); !acquired) return refusal(request, "publish", acquired.error());
+    (void)session_.record();
     publisher_ = std::move(publisher);
     counted_.begin(SessionKind::kPublish, carrier());
     work_->newcomer.leave_list();
@@ -119,9 +119,7 @@ Result<void> Connection::take_recorded(std::span<const uint8_t> bytes) {
         }
         const Message request = reader_.take_message();
         if (!request.is_request) continue;
-        answers += ::rtsp::write(respond_active(request));
-        if (request.method == ::rtsp::Method::kTeardown)
-            will_end("closed by the client (TEARDOWN)", CloseReason::kPeerClosed);
+        answers += ::rtsp::write(respond(request));
     }
     publisher_->was_read();
     if (answers.empty()) return {};

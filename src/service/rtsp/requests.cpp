@@ -48,7 +48,7 @@ Connection::Message Connection::response_to(const Message& request, int status, 
     return response;
 }
 
-// Requests that no method needs to look at. Nothing: it is a valid one.
+// Requests that no method needs to look at. Nothing: it is a valid one. Changes nothing.
 std::optional<Connection::Message> Connection::refuse_early(const Message& request) {
     if (request.is_http) return response_to(request, 405, "not within a session");
     if (!request.cseq()) return response_to(request, 400, "no CSeq");
@@ -99,10 +99,15 @@ std::optional<Connection::Message> Connection::authenticate(const Message& reque
     return response;
 }
 
+// Of every request, in every state: bytes that arrive together may hold several, and each may change the state. Only
+// DESCRIBE, SETUP and ANNOUNCE yield, which a session that plays or publishes does not allow.
 Connection::Message Connection::respond(const Message& request) {
     if (auto refused = refuse_early(request)) return *std::move(refused);
     if (request.method == Method::kOptions) return options(request);
-    if (auto refused = authenticate(request)) return *std::move(refused);
+    if (!session_.begun())
+        if (auto refused = authenticate(request)) return *std::move(refused);
+    if (const auto allowed = session_.allows(request.method); !allowed)
+        return response_to(request, allowed.status, allowed.why);
     switch (request.method) {
         case Method::kDescribe:
             return describe(request);
@@ -119,7 +124,7 @@ Connection::Message Connection::respond(const Message& request) {
             return response_to(request, outcome.status, outcome.why);
         }
         case Method::kTeardown:
-            will_end("closed by the client (TEARDOWN)", CloseReason::kPeerClosed);
+            if (work_) will_end("closed by the client (TEARDOWN)", CloseReason::kPeerClosed);
             return response_to(request);
         case Method::kGetParameter:
         case Method::kSetParameter:
@@ -133,38 +138,6 @@ Connection::Message Connection::refusal(const Message& request, std::string_view
     runtime::warn_some(service_.refusal_log(), "RTSP {} refused: {}", what, why.text());
     if (why.code() == Code::kCancelled) will_end(why.text(), why.close_reason());
     return response_to(request, status_of(why), why.text());
-}
-
-// While it plays or publishes. Nothing yields.
-Connection::Message Connection::respond_active(const Message& request) {
-    if (auto refused = refuse_early(request)) return *std::move(refused);
-    const auto answer = [&](const ::rtsp::ServerSession::Outcome& outcome) {
-        return response_to(request, outcome.status, outcome.why);
-    };
-    switch (request.method) {
-        case Method::kOptions:
-            return options(request);
-        case Method::kPlay: {
-            Message response = answer(session_.play());
-            if (response.status == 200) response.headers.add("Range", "npt=0.000-");
-            return response;
-        }
-        case Method::kRecord:
-            return answer(session_.record());
-        case Method::kPause:
-            return answer(session_.pause());
-        case Method::kTeardown:
-            return response_to(request);
-        case Method::kGetParameter:
-        case Method::kSetParameter:
-            return response_to(request, request.body.empty() ? 200 : 451);
-        case Method::kDescribe:
-        case Method::kSetup:
-        case Method::kAnnounce:
-            return response_to(request, 455, "not valid while the session plays or records");
-        default:
-            return response_to(request, 501);
-    }
 }
 
 }  // namespace service::rtsp

@@ -50,6 +50,7 @@ class Service {
     UdpPorts* udp_ports() { return udp_ports_.get(); }
     Tunnels& tunnels() { return tunnels_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
+    runtime::LogLimit& description_log() { return description_log_; }  // what is odd in what clients announce
     const Pulls& pulls() const { return pulls_; }
     void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
@@ -65,7 +66,7 @@ class Service {
     const std::string signature_;
     net::TlsPair tls_pair_{"rtsps"};
     net::Listeners listeners_;
-    runtime::LogLimit refusal_log_;
+    runtime::LogLimit refusal_log_, description_log_;
     Tunnels tunnels_;
     std::unique_ptr<UdpPorts> udp_ports_;
     Pulls pulls_;

@@ -64,11 +64,19 @@ UdpPorts::~UdpPorts() {
         if (side.receiver) side.receiver.cancel_and_join();
 }
 
-bool UdpPorts::claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports) {
-    if (sides_[0].claims.contains({ip, ports.rtp}) || sides_[1].claims.contains({ip, ports.rtcp})) return false;
+bool UdpPorts::is_free_for(const UdpReceiver& receiver, size_t track, const base::IpAddress& ip,
+                           const ::rtsp::Ports& ports) const {
+    const auto free = [&](const Side& side, uint16_t port) {
+        const auto found = side.claims.find({ip, port});
+        return found == side.claims.end() || (found->second.receiver == &receiver && found->second.track == track);
+    };
+    return free(sides_[0], ports.rtp) && free(sides_[1], ports.rtcp);
+}
+
+void UdpPorts::claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports) {
+    CHECK(is_free_for(receiver, track, ip, ports));
     sides_[0].claims[{ip, ports.rtp}] = {&receiver, track};
     sides_[1].claims[{ip, ports.rtcp}] = {&receiver, track};
-    return true;
 }
 
 void UdpPorts::release(const base::IpAddress& ip, const ::rtsp::Ports& ports) {

@@ -53,8 +53,11 @@ class UdpPorts {
 
     ::rtsp::Ports ports() const { return {sides_[0].socket->port(), sides_[1].socket->port()}; }
 
-    // False: another session has one of them.
-    bool claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports);
+    // False: another session, or another track, has one of them.
+    bool is_free_for(const UdpReceiver& receiver, size_t track, const base::IpAddress& ip,
+                     const ::rtsp::Ports& ports) const;
+    // Only of free ones.
+    void claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports);
     void release(const base::IpAddress& ip, const ::rtsp::Ports& ports);
 
     // Copies the datagram; it is sent by the end of the loop's iteration. Only to an address that was claimed.
@@ -76,8 +79,8 @@ class UdpPorts {
   private:
     using Address = std::pair<base::IpAddress, uint16_t>;
     struct Claim {
-        UdpReceiver* receiver;
-        size_t track;
+        UdpReceiver* receiver = nullptr;
+        size_t track = 0;
     };
     struct Side {
         std::unique_ptr<runtime::UdpSocket> socket;

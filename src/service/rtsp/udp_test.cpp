@@ -89,8 +89,10 @@ TEST_F(RtspUdp, DatagramsOfClaimedAddressesAloneAreHeard) {
         ASSERT_TRUE(runtime::sleep_ms(50));
     };
     send("early", rtp);
-    ASSERT_TRUE(ports_->claim(heard, 3, kHere, mine));
-    EXPECT_FALSE(ports_->claim(other, 0, kHere, mine)) << "another session must not take the address";
+    ports_->claim(heard, 3, kHere, mine);
+    EXPECT_FALSE(ports_->is_free_for(other, 3, kHere, mine)) << "another session must not take the address";
+    EXPECT_FALSE(ports_->is_free_for(heard, 0, kHere, mine)) << "nor another track";
+    EXPECT_TRUE(ports_->is_free_for(heard, 3, kHere, mine)) << "the track itself may, when it is set up again";
     send("media", rtp);
     send("report", rtcp);  // from RTP's port: nobody has claimed that for RTCP
     ports_->release(kHere, mine);
