@@ -478,6 +478,22 @@ def test_names_select_no_other_vhost_at_the_origin(servers):
         assert not asked and "RTMP play: private.com" not in first.log(), f"nothing should be asked for at the private vhost: {asked}"
 
 
+def test_encoded_names_select_no_other_vhost_at_the_origin(servers):
+    """By HTTP the origin decodes the names of parameters: a client's vhost is none, in whatever way it is written."""
+    inner = "vhost inner { http_remux { enabled on; } play { mw_latency 50; } }"
+    first = servers(top=API, vhosts=default_vhost(play=PLAY) + inner)
+    second = edge(servers, at(first, "http_port"), more="protocol flv;", remux="wait_publisher_timeout 1500;")
+    many = "&".join(["a"] * 80)
+    third = edge(servers, at(first, "http_port"), more="protocol flv; vhost inner;")
+    with publishing.Steady(rtmp.publisher(first, "live", "s?vhost=inner"), media.from_keyframe(media.plain())):
+        asked = [http.Live(second.http_port, f"/live/s.flv?{query}", wait=False) for query in ("%76host=inner", "d%6Fmain=inner", "%74racks=none")]
+        answers = [one.wait_head().status for one in asked]
+        assert answers == [404] * 3, f"a stream of another vhost: {answers}"
+        assert not clients(first, "flv-play"), "nothing should be asked for at the other vhost"
+        with http.Live(third.http_port, f"/live/s.flv?{many}") as player:
+            assert frames_of(player, 20), "the edge's own vhost counts, behind however many parameters of a client"
+
+
 # ---- API and metrics
 
 

@@ -157,6 +157,20 @@ std::optional<std::string_view> find_parameter(const Parameters& parameters, std
     return std::nullopt;
 }
 
+std::string without_parameters(std::string_view query, std::span<const std::string_view> names) {
+    std::string kept;
+    while (!query.empty()) {
+        const std::string_view part = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(part.size() + 1, query.size()));
+        const std::string name = decode_leniently(part.substr(0, part.find('=')), true);
+        if (part.empty() || std::ranges::any_of(name, is_control) || std::ranges::find(names, name) != names.end())
+            continue;
+        if (!kept.empty()) kept += '&';
+        kept += part;
+    }
+    return kept;
+}
+
 base::Result<Target> split_target(std::string_view text) {
     Target target;
     if (text == "*") {

@@ -3,6 +3,7 @@
 // parameters, paths without traversal. It does not resolve relative references.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,9 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 // "a=1&b=x%20y+z": '+' is a space. A malformed escape is taken literally; parameters after the first 64 are ignored.
 Parameters parse_query(std::string_view query);
 std::optional<std::string_view> find_parameter(const Parameters& parameters, std::string_view name);
+// The query "a=1&b", as sent, without the parameters of these names. Names are compared decoded, as the receiver reads
+// them; a name with a control character is left out, too: some receivers end it there.
+std::string without_parameters(std::string_view query, std::span<const std::string_view> names);
 
 // A request target: "/path?query", "http://host:port/path?query" or "*".
 struct Target {

@@ -103,9 +103,10 @@ Result<Source> source_of(const Origin& origin, Scheme scheme, const base::Stream
     source.url = fmt::format("{}://{}/{}", scheme_name(source.scheme), origin.authority,
                              rtmp ? path : http::percent_encode(path) + ".flv");
     source.shown = without_parameters(source.url);
-    source.url += params;
+    // Before those of a client, whose number has no effect on them then.
     if (vhost != config::kDefaultVhost) add_parameter(source.url, fmt::format("vhost={}", vhost));
     if (!rtmp) add_parameter(source.url, "tracks=all");
+    if (params.starts_with('?')) add_parameter(source.url, params.substr(1));
     TRY(check(source), "the stream's URL");
     if (rtmp) TRY(check_names(source, key, vhost), "the stream's URL");
     return source;

@@ -43,12 +43,17 @@ std::string url_of(const char* origin, Scheme scheme, const base::StreamKey& key
 TEST(Origin, HasTheStream) {
     EXPECT_EQ(url_of("a:1936", Scheme::kRtmp, kKey, "__defaultVhost__", ""), "rtmp://a:1936/live/s");
     EXPECT_EQ(url_of("a", Scheme::kRtmp, kKey, "b.com", ""), "rtmp://a/live/s?vhost=b.com");
-    EXPECT_EQ(url_of("a", Scheme::kRtmp, kKey, "b.com", "?k=v"), "rtmp://a/live/s?k=v&vhost=b.com");
+    EXPECT_EQ(url_of("a", Scheme::kRtmp, kKey, "b.com", "?k=v"), "rtmp://a/live/s?vhost=b.com&k=v");
     EXPECT_EQ(url_of("a", Scheme::kHttp, kKey, "__defaultVhost__", ""), "http://a/live/s.flv?tracks=all");
-    EXPECT_EQ(url_of("a", Scheme::kHttps, kKey, "b.com", "?k=v"), "https://a/live/s.flv?k=v&vhost=b.com&tracks=all");
+    EXPECT_EQ(url_of("a", Scheme::kHttps, kKey, "b.com", "?k=v"), "https://a/live/s.flv?vhost=b.com&tracks=all&k=v");
     EXPECT_EQ(url_of("http://a", Scheme::kRtmp, {"v", "a/b", "x y"}, "__defaultVhost__", ""),
               "http://a/a/b/x%20y.flv?tracks=all")
         << "the origin's own scheme wins";
+    std::string many = "?a";
+    for (int i = 0; i < 100; ++i) many += "&a";
+    const std::string url = url_of("http://a", Scheme::kRtmp, kKey, "b.com", many.c_str());
+    EXPECT_EQ(http::find_parameter(http::parse_query(url.substr(url.find('?') + 1)), "vhost"), "b.com")
+        << "a receiver that reads only some parameters reads ours";
     auto source = source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "?secret=1");
     ASSERT_TRUE(source);
     EXPECT_EQ(source->shown, "rtmp://a/live/s") << "parameters are not for the log";

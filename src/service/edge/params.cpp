@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/http/url.h"
 #include "protocol/rtmp/messages.h"
 
 namespace service::edge {
@@ -23,14 +24,8 @@ bool is_no_parameter(char c) { return static_cast<unsigned char>(c) <= ' ' || c 
 std::string params_for_origin(std::string_view params) {
     if (params.starts_with('?')) params.remove_prefix(1);
     if (params.size() > kMaxParams || std::ranges::any_of(params, is_no_parameter)) return {};
-    std::string kept;
-    while (!params.empty()) {
-        const std::string_view part = take_part(params, '&');
-        if (part.empty() || std::ranges::find(kOwn, part.substr(0, part.find('='))) != kOwn.end()) continue;
-        kept += kept.empty() ? '?' : '&';
-        kept += part;
-    }
-    return kept;
+    const std::string kept = http::without_parameters(params, kOwn);
+    return kept.empty() ? kept : "?" + kept;
 }
 
 bool has_name(std::string_view path, std::string_view name) {

@@ -12,6 +12,9 @@ TEST(Params, OfAClientForAnOrigin) {
     EXPECT_EQ(params_for_origin("?token=x&user=1"), "?token=x&user=1");
     EXPECT_EQ(params_for_origin("?vhost=a.com&token=x&domain=b&hls_ctx=1&tracks=all&&flag"), "?token=x&flag");
     EXPECT_EQ(params_for_origin("?vhost=a.com"), "");
+    EXPECT_EQ(params_for_origin("?%76host=inner&k=v&d%6Fmain=inner&%74racks=1&hls%5fctx=1&vhos%74"), "?k=v")
+        << "names are compared as the origin reads them";
+    EXPECT_EQ(params_for_origin("?vhost%00=inner&vhost%0a=inner&xvhost=a&%2576host=b"), "?xvhost=a&%2576host=b");
     EXPECT_EQ(params_for_origin("?a=b c"), "") << "no URL has a space";
     EXPECT_EQ(params_for_origin("?a=\r\nX"), "");
     EXPECT_EQ(params_for_origin("?" + std::string(kMaxParams + 1, 'a')), "");

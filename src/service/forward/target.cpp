@@ -1,7 +1,10 @@
 #include "service/forward/target.h"
 
+#include <array>
+
 #include "config/path_variables.h"
 #include "config/snapshot.h"
+#include "protocol/http/url.h"
 #include "protocol/rtsp/url.h"
 #include "service/forward/destination.h"
 
@@ -11,10 +14,15 @@ using base::Result;
 
 namespace {
 
+constexpr std::array<std::string_view, 2> kVhostParameters = {"vhost", "domain"};
+
+// A publisher's parameters select no other vhost there.
 std::string own_path(const live::StreamKey& key, std::string_view params) {
     std::string path = key.app + "/" + key.name;
-    path += params;
-    if (key.vhost != config::kDefaultVhost) path += (params.empty() ? "?vhost=" : "&vhost=") + key.vhost;
+    if (params.starts_with('?')) params.remove_prefix(1);
+    const std::string kept = http::without_parameters(params, kVhostParameters);
+    if (!kept.empty()) path += "?" + kept;
+    if (key.vhost != config::kDefaultVhost) path += (kept.empty() ? "?vhost=" : "&vhost=") + key.vhost;
     return path;
 }
 

@@ -21,6 +21,8 @@ TEST(ForwardTarget, Addresses) {
         {"h:1936", plain, "", "rtmp://h:1936/live", "s", "rtmp://h:1936/live/s"},
         {"h", plain, "?k=v&w=a/b", "rtmp://h/live", "s?k=v&w=a/b", "rtmp://h/live/s"},
         {"h", hosted, "", "rtmp://h/x/y", "s?vhost=a.com", "rtmp://h/x/y/s"},
+        {"h", plain, "?vhost=inner&k=v&%76host=inner&d%6Fmain=inner", "rtmp://h/live", "s?k=v", "rtmp://h/live/s"},
+        {"h", hosted, "?vhost=inner", "rtmp://h/x/y", "s?vhost=a.com", "rtmp://h/x/y/s"},
         {"rtmps://h", hosted, "?k=v", "rtmps://h/x/y", "s?k=v&vhost=a.com", "rtmps://h/x/y/s"},
         {"[::1]:1936", plain, "", "rtmp://[::1]:1936/live", "s", "rtmp://[::1]:1936/live/s"},
         {"rtmps://h:1443/in/[vhost]-[stream]?t=[app]", hosted, "?k=v", "rtmps://h:1443/in", "a.com-s?t=x/y",
