@@ -494,6 +494,21 @@ def test_encoded_names_select_no_other_vhost_at_the_origin(servers):
             assert frames_of(player, 20), "the edge's own vhost counts, behind however many parameters of a client"
 
 
+def test_a_forged_via_harms_nobody_else(servers):
+    """Edge, edge, origin: what a client says that its request has passed ends nobody's stream but its own."""
+    first = origin(servers)
+    middle = edge(servers, first)
+    last = edge(servers, middle, rejoin=500)
+    with steady(first, "s"):
+        with http.Live(middle.http_port, "/live/s.flv", **{"Via": "1.1 x"}) as asked:
+            name = asked.response.headers["via"].split()[-1]
+        forger = http.Live(last.http_port, "/live/s.flv", wait=False, **{"Via": f"1.1 {name}"})
+        with rtmp.player(last, "live", "s") as player:
+            assert frames_of(player, 40), "everybody gets the stream, though the forger was the first"
+        forger.close()
+        assert "has asked for the stream itself" not in middle.log()
+
+
 # ---- API and metrics
 
 

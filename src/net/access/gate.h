@@ -35,7 +35,8 @@ struct Visitor {
     std::string tc_url;
     std::string page_url;  // for HTTP: Referer
     std::string swf_url;
-    // Of a client that is another server: the servers that its request has passed (Registry::instance()), "a,b".
+    // Of a client that says that it is another server: the servers that its request has passed, "a,b", by names that
+    // none but their own origins know.
     std::string forward_path{};
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;

@@ -28,9 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const auto origin = parse_origin("a");
         check(source_of(*origin, Scheme::kHttp, key, "v", params_for_origin(text)));
     } else {
-        std::string path = "a";
+        static const std::string kOwn = new_request_name();
+        std::string path = kOwn;
         add_to_path(path, text);
-        CHECK(has_name(path, "a") && path.size() <= 1024);
+        CHECK(has_name(path, kOwn) && path.size() <= 1024);
     }
     return 0;
 }

@@ -1,8 +1,12 @@
 #include "service/edge/params.h"
 
+#include <fmt/ranges.h>
+#include <sys/random.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/result.h"
 #include "protocol/http/url.h"
 #include "protocol/rtmp/messages.h"
 
@@ -10,6 +14,7 @@ namespace service::edge {
 namespace {
 
 constexpr std::array<std::string_view, 4> kOwn = {"vhost", "domain", "hls_ctx", "tracks"};
+constexpr size_t kNameBytes = 16;
 
 std::string_view take_part(std::string_view& rest, char separator) {
     const std::string_view part = rest.substr(0, rest.find(separator));
@@ -19,7 +24,17 @@ std::string_view take_part(std::string_view& rest, char separator) {
 
 bool is_no_parameter(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f || c == '#'; }
 
+bool is_request_name(std::string_view name) {
+    return name.size() == 2 * kNameBytes && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
 }  // namespace
+
+std::string new_request_name() {
+    std::array<uint8_t, kNameBytes> random{};
+    CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));
+    return fmt::format("{:02x}", fmt::join(random, ""));
+}
 
 std::string params_for_origin(std::string_view params) {
     if (params.starts_with('?')) params.remove_prefix(1);
@@ -37,7 +52,8 @@ bool has_name(std::string_view path, std::string_view name) {
 void add_to_path(std::string& path, std::string_view more) {
     while (!more.empty()) {
         const std::string_view name = take_part(more, ',');
-        if (name.empty() || has_name(path, name) || path.size() + name.size() + 1 > ::rtmp::kMaxForwardPath) continue;
+        if (!is_request_name(name) || has_name(path, name) || path.size() + name.size() + 1 > ::rtmp::kMaxForwardPath)
+            continue;
         if (!path.empty()) path += ',';
         path += name;
     }

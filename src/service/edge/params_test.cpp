@@ -21,16 +21,27 @@ TEST(Params, OfAClientForAnOrigin) {
 }
 
 TEST(Params, PathsHaveEachNameOnce) {
+    const std::string a = new_request_name(), b = new_request_name(), c = new_request_name();
+    ASSERT_NE(a, b);
     std::string path;
-    add_to_path(path, "a,b");
-    add_to_path(path, "b,,c,a");
-    EXPECT_EQ(path, "a,b,c");
-    EXPECT_TRUE(has_name(path, "b"));
-    EXPECT_FALSE(has_name(path, "a,b"));
-    EXPECT_FALSE(has_name("ab", "a"));
-    EXPECT_FALSE(has_name("", "a"));
-    for (int i = 0; i < 1000; ++i) add_to_path(path, "name" + std::to_string(i));
+    add_to_path(path, a + "," + b);
+    add_to_path(path, b + ",," + c + "," + a);
+    EXPECT_EQ(path, a + "," + b + "," + c);
+    EXPECT_TRUE(has_name(path, b));
+    EXPECT_FALSE(has_name(path, a + "," + b));
+    EXPECT_FALSE(has_name(path, a.substr(1)));
+    EXPECT_FALSE(has_name("", a));
+    for (int i = 0; i < 100; ++i) add_to_path(path, new_request_name());
     EXPECT_LE(path.size(), ::rtmp::kMaxForwardPath);
+    EXPECT_TRUE(has_name(path, a));
+}
+
+TEST(Params, PathsHaveNoNamesThatAnybodyKnows) {
+    std::string path;
+    for (const char* name : {"k3f92a0x", "cdn.example.com", "a", "0123456789abcdef0123456789abcdeX",
+                             "0123456789ABCDEF0123456789ABCDEF", "0123456789abcdef0123456789abcdef0"})
+        add_to_path(path, name);
+    EXPECT_EQ(path, "");
 }
 
 }  // namespace

@@ -75,7 +75,11 @@ void Pull::reconfigure() {
 void Pull::want(const net::Visitor& visitor) {
     wanted_ms_ = runtime::now_ms();
     again_ = true;
-    add_to_path(path_, visitor.forward_path);
+    // What a client claims does not take the room of those that ask after it, and a server that waits asks often.
+    std::string path;
+    add_to_path(path, visitor.forward_path);
+    add_to_path(path, path_);
+    path_ = std::move(path);
     if (attempts_ == 0) by_flv_ = visitor.type == net::SessionType::kFlvPlay;
     if (attempts_ > 0 && !params_refused_) return;
     params_ = params_for_origin(visitor.param);
@@ -223,7 +227,7 @@ UpstreamOptions Pull::upstream_options(const VhostConfig& cluster) const {
     const Identity& identity = owner_.identity();
     UpstreamOptions options;
     // This server first: clients may send long lists, whose end is left out.
-    options.path = owner_.registry().instance();
+    options.path = owner_.request_name();
     add_to_path(options.path, path_);
     options.user_agent = identity.signature;
     if (!cluster.debug_srs_upnode) return options;

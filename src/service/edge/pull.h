@@ -34,6 +34,7 @@ class PullOwner {
     virtual Origins& origins() = 0;
     virtual ClientTls& tls() = 0;
     virtual const Identity& identity() const = 0;
+    virtual const std::string& request_name() const = 0;
     // The vhost of that name, if its streams are pulled; null: they are not.
     virtual const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const = 0;
     // The servers that have the stream now, as far as that is known beside the vhost's origins. Yields.
@@ -127,7 +128,7 @@ class Pull {
     int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not
     uint64_t attempts_ = 0;
     std::string origin_, problem_;
-    std::string path_;    // the servers that the requests of its players have passed
+    std::string path_;    // the servers that the requests of its players have passed, of the latest first
     std::string params_;  // "?k=v" of the first player, or of a later one after a refusal
     bool params_refused_ = false;
     PullConnection* connection_ = nullptr;

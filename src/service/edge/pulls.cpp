@@ -55,6 +55,7 @@ Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Re
       tls_(tls),
       identity_(identity),
       offers_(offers),
+      request_name_(new_request_name()),
       track_wait_(*this, registry) {}
 
 Pulls::~Pulls() { stop(); }
@@ -181,7 +182,7 @@ void Pulls::resume(const live::StreamKey& key) {
 
 Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
-    if (has_name(visitor.forward_path, registry_.instance())) {
+    if (has_name(visitor.forward_path, request_name_)) {
         ++loops_;
         return fail(CloseReason::kRefused, "this server has asked for the stream itself: that would be a loop");
     }

@@ -61,6 +61,8 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     // Whether a stream that is not published is pulled when a player asks for it. Not if it was looked up, is nowhere,
     // and the vhost is no edge.
     bool is_fetched(const live::StreamKey& key) const;
+    // What its requests to origins call this server (params.h).
+    const std::string& request_name() const override { return request_name_; }
     // Begins a pull for players who are there already: the publisher of this server left.
     void resume(const live::StreamKey& key);
 
@@ -93,6 +95,7 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     ClientTls& tls_;
     const Identity& identity_;
     const Offers& offers_;
+    const std::string request_name_;
     std::map<live::StreamKey, std::unique_ptr<Pull>> pulls_;
     std::map<Pull*, std::unique_ptr<Pull>> ending_;  // whose streams may have another pull already
     TrackWait track_wait_;

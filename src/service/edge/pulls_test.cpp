@@ -101,7 +101,7 @@ TEST_F(PullsTest, LeaveAPublisherOfThisServerAlone) {
 
 TEST_F(PullsTest, RefuseTheirOwnRequests) {
     ASSERT_TRUE(ok(ask("a", "x,y")));
-    auto own = ask("b", "x," + registry_.instance() + ",y");
+    auto own = ask("b", "x," + pulls_->request_name() + ",y");
     ASSERT_FALSE(own);
     EXPECT_EQ(own.error().close_reason(), base::CloseReason::kRefused);
     EXPECT_EQ(find("b"), nullptr);
