@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log_ring.h"
 #include "base/log_sink.h"
+#include "base/redaction.h"
 
 namespace base::log {
 
@@ -101,7 +102,11 @@ FormattedLine format_line(Level level, std::string_view text, int system_errno) 
     std::string_view name = (usual_names ? kUsualNames : kLevelNames)[static_cast<int>(level)];
     fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", name, getpid(), context_id(), system_errno);
     formatted.text_at = line.size();
-    append_escaped(line, text);
+    if (has_secrets(text)) {
+        append_escaped(line, redact(text));
+    } else {
+        append_escaped(line, text);
+    }
     line.push_back('\n');
     return formatted;
 }

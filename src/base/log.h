@@ -50,7 +50,8 @@ void set_context_provider(ContextIdProvider provider);
 
 extern Level level_in_force;
 inline bool enabled(Level level) { return level >= level_in_force; }
-// A peer's text cannot forge a line: control characters are written as \xNN, and text is cut after 8 KiB.
+// A peer's text cannot forge a line: control characters are written as \xNN, and text is cut after 8 KiB. Secrets in
+// URLs are hidden (base/redaction.h).
 void write(Level level, std::string_view text, int system_errno = 0);
 // The last line of a process that is about to abort: written at once to stderr, and to the log if it is open.
 void last_words(std::string_view text);

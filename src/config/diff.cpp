@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/redaction.h"
 #include "config/section.h"
 #include "config/value.h"
 
@@ -25,8 +26,8 @@ void compare(const ConstRoot& current, const Root& to, bool in_vhost, std::vecto
                       row.binding.get({to.snapshot, to.vhost})};
         if (change.before == change.after) continue;
         if (!change.live()) keep(row, current, to);
-        change.before = hide_credentials(change.before);
-        change.after = hide_credentials(change.after);
+        change.before = base::hide_credentials(change.before);
+        change.after = base::hide_credentials(change.after);
         changes.push_back(std::move(change));
     }
 }

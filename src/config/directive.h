@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/redaction.h"
 #include "base/result.h"
 #include "config/features.h"
 #include "config/snapshot.h"
@@ -49,12 +50,15 @@ struct Row {
     Apply apply = Apply::kRestart;
     bool repeatable = false;  // may occur several times in its block
     bool guards = false;      // a switch that denies access
+    bool secret = false;      // its value is one, whatever its name is
     std::string doc;          // one line
     Binding binding;
     const Feature* missing = nullptr;  // for a row without a binding: why it has no effect
 
     bool supported() const { return static_cast<bool>(binding.set); }
     bool in_vhost() const { return scope == "vhost" || scope.starts_with("vhost/"); }
+    // Its value appears neither in the log nor in the API.
+    bool is_secret() const { return secret || (type != "on|off" && base::names_secret(name)); }
     std::string path() const { return scope.empty() ? name : scope + "/" + name; }
 };
 

@@ -276,19 +276,4 @@ std::vector<std::string> split_words(std::string_view text) {
     return words;
 }
 
-std::string hide_credentials(std::string_view text) {
-    std::string out;
-    while (true) {
-        const size_t scheme = text.find("://");
-        if (scheme == text.npos) return out.append(text);
-        const size_t begin = scheme + 3;
-        // The last @ of the host's part: a password may have one that is not encoded.
-        const std::string_view authority = text.substr(begin, text.find_first_of("/? \t\"'", begin) - begin);
-        const size_t at = authority.rfind('@');
-        out.append(text.substr(0, begin));
-        if (at != authority.npos) out += "***";
-        text.remove_prefix(at == authority.npos ? begin : begin + at);
-    }
-}
-
 }  // namespace config

@@ -68,7 +68,5 @@ base::Result<ListenAddress> parse_listen_address(std::string_view text);
 std::string quote_if_needed(std::string_view word);
 // Splits an environment variable's text into words at spaces.
 std::vector<std::string> split_words(std::string_view text);
-// For logs and lists: user and password of the URLs in a text, "rtsp://user:secret@host/", are "***".
-std::string hide_credentials(std::string_view text);
 
 }  // namespace config

@@ -16,17 +16,11 @@ namespace server {
 
 namespace {
 
-// Values that must not appear in the log or the API.
-bool is_secret(const config::Row& row) {
-    return std::ranges::any_of(std::initializer_list<std::string_view>{"password", "token", "secret", "passphrase"},
-                               [&](std::string_view word) { return row.name.find(word) != std::string::npos; });
-}
-
 net::ReloadChange to_report(const config::Change& change) {
     net::ReloadChange out{change.vhost, "", change.before, change.after, change.live()};
     if (change.row == nullptr) return out;
     out.directive = change.row->path();
-    if (is_secret(*change.row)) out.before = out.after = "(hidden)";
+    if (change.row->is_secret()) out.before = out.after = "(hidden)";
     return out;
 }
 

@@ -155,6 +155,10 @@ Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpAp
     return why.empty() ? Verdict{} : Verdict{403, why};
 }
 
+bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api) {
+    return api.auth.enabled && judge(ApiAccess::kPrivileged, request, api).status == 0;
+}
+
 bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api) {
     if (rights_of(message.headers.get("Authorization"), api.auth) != Rights::kNone) return true;
     return (is_loopback(client_ip) || has(api.control.allow, client_ip)) && !came_by_proxy(message);

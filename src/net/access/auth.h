@@ -24,6 +24,9 @@ struct Verdict {
 };
 
 Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApi& api);
+// Whether the caller has proved, by credentials, that it may see what clients and the configuration put into URLs. A
+// caller on this machine has not: it may be a proxy, or any user.
+bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api);
 // Whether the request comes from an operator: from this machine or one of http_api.control's addresses, without a
 // proxy, or authenticated. judge() may still refuse such a request.
 bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api);

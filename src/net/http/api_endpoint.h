@@ -40,6 +40,8 @@ struct ApiEndpoint {
     ApiAccess access = ApiAccess::kRead;
     HttpHandler handler;
     bool debug = false;  // available only with http_api { debug on; }
+    // Its answers have no text but this program's and the request's own: no secrets are looked for in them.
+    bool own_words = false;
     size_t body_limit_bytes = 64 * 1024;
 
     std::vector<ApiParameter> parameters{};  // path parameters may be omitted here

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/redaction.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
 
@@ -17,6 +18,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
 // The comment keeps the caller from choosing the script's first bytes, which other formats would interpret.
 std::string script_begin(std::string_view function) { return fmt::format("/**/{}(", function); }
 constexpr std::string_view kScriptEnd = ");\n";
+constexpr std::string_view kJson = "application/json";
 // Written once in a second. Valid until the next call.
 const std::string& date_of_now() {
     static int64_t second = -1;
@@ -95,7 +97,7 @@ base::Result<void> HttpResponse::write_parts(std::string_view a, std::span<const
 }
 
 bool HttpResponse::make_script(int& status, std::string_view& content_type) {
-    if (function_.empty() || content_type != "application/json" || status == 401) return false;
+    if (function_.empty() || content_type != kJson || status == 401) return false;
     header("X-Content-Type-Options", "nosniff");
     content_type = "text/javascript; charset=utf-8";
     status = 200;
@@ -104,7 +106,8 @@ bool HttpResponse::make_script(int& status, std::string_view& content_type) {
 
 base::Result<void> HttpResponse::send(int status, std::string_view content_type, std::string_view body) {
     CHECK(!started_);
-    std::string script;
+    std::string script, redacted;
+    if (hides_secrets_ && content_type == kJson && base::has_secrets(body)) body = redacted = base::redact(body);
     if (make_script(status, content_type)) body = script = script_begin(function_).append(body).append(kScriptEnd);
     started_ = true;
     std::string head = make_head(status, content_type, body.size(), Body::kLength);
@@ -144,8 +147,7 @@ base::Result<void> HttpResponse::send_head(int status, std::string_view content_
 
 base::Result<void> HttpResponse::send_error(int status, std::string_view text) {
     if (options_.json_error)
-        return send(status, "application/json",
-                    options_.json_error(status, text.empty() ? http::reason_phrase(status) : text));
+        return send(status, kJson, options_.json_error(status, text.empty() ? http::reason_phrase(status) : text));
     std::string page = fmt::format("{} {}\n", status, http::reason_phrase(status));
     if (!text.empty()) page.append(text).append("\n");
     return send(status, "text/plain; charset=utf-8", page);

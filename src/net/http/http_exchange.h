@@ -70,6 +70,13 @@ class HttpResponse {
         crossdomain_ = false;
         return *this;
     }
+    // JSON that is sent from now on has no secrets of clients and of the configuration in it (base/redaction.h).
+    // begin() and write() leave that to the caller.
+    HttpResponse& without_secrets() {
+        hides_secrets_ = true;
+        return *this;
+    }
+    bool hides_secrets() const { return hides_secrets_; }
     // JSON is sent as a script that calls that function with it (JSONP). The status becomes 200, because browsers do
     // not run scripts of error responses, except 401, which asks for credentials. Only before anything was sent.
     void as_script(std::string_view function) { function_ = function; }
@@ -135,6 +142,7 @@ class HttpResponse {
     const HttpResponseOptions& options_;
     bool keep_alive_;
     bool crossdomain_ = true;
+    bool hides_secrets_ = false;
     bool started_ = false;
     bool complete_ = false;
     bool detached_ = false;

@@ -91,6 +91,14 @@ std::span<const std::string_view> ProcessStat::names() {
     return kNames;
 }
 
+namespace {
+// Where code and stack lie would tell an attacker what address space layout randomization hides.
+bool is_address(std::string_view name) {
+    constexpr std::string_view kAddresses[] = {"startcode", "endcode", "startstack", "kstkesp", "kstkeip", "wchan"};
+    return std::ranges::find(kAddresses, name) != std::end(kAddresses);
+}
+}  // namespace
+
 // The name in parentheses may contain anything, also parentheses.
 ProcessStat parse_process_stat(std::string_view stat) {
     ProcessStat process;
@@ -99,11 +107,11 @@ ProcessStat parse_process_stat(std::string_view stat) {
     process.comm = stat.substr(open, close + 1 - open);
     std::string_view rest = stat.substr(close + 1);
     if (std::string_view state = take_word(rest); !state.empty()) process.state = state[0];
-    while (process.numbers.size() < ProcessStat::names().size())
-    // Addresses and limits may be above 2^63.
-    {
+    for (const std::string_view name : ProcessStat::names()) {
         std::string_view word = take_word(rest);
         if (word.empty()) break;
+        if (is_address(name)) word = "0";
+        // Limits may be above 2^63.
         process.numbers.push_back(word.starts_with('-')
                                       ? number<int64_t>(word)
                                       : static_cast<int64_t>(std::min(number(word), uint64_t{INT64_MAX})));

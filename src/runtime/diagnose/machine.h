@@ -19,7 +19,7 @@ struct CpuTimes {
 };
 CpuTimes parse_cpu_times(std::string_view stat);
 
-// The numbers of /proc/self/stat, by their names in proc(5).
+// The numbers of /proc/self/stat, by their names in proc(5). Those that are addresses are 0.
 struct ProcessStat {
     std::string comm;
     char state = '?';

@@ -30,6 +30,17 @@ TEST(Machine, ProcessStatWithAnOddName) {
     EXPECT_EQ(parse_process_stat("nothing").at("ppid"), 0);
 }
 
+TEST(Machine, ProcessStatHasNoAddresses) {
+    const ProcessStat p = parse_process_stat(
+        "42 (srs) S 1 42 42 0 -1 4194304 100 0 2 0 7 3 0 0 20 0 5 0 900 1000 250 18446744073709551615 "
+        "94530132037632 94530132541117 140735232184384 140735232180000 94530132100000 5 6 7 8 94530132100001 9 10 17");
+    for (const char* name : {"startcode", "endcode", "startstack", "kstkesp", "kstkeip", "wchan"})
+        EXPECT_EQ(p.at(name), 0) << name;
+    EXPECT_EQ(p.at("signal"), 5);
+    EXPECT_EQ(p.at("nswap"), 9);
+    EXPECT_EQ(p.at("exit_signal"), 17);
+}
+
 TEST(Machine, Memory) {
     const auto memory = parse_meminfo("MemTotal:       100 kB\nMemFree:  40 kB\nnonsense\n");
     EXPECT_EQ(memory.at("MemTotal"), 100u);

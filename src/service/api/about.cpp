@@ -54,8 +54,8 @@ std::vector<Endpoint> About::endpoints() {
         text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
         text_parameter("coworker", "how the caller reaches this server")};
     add("tests/requests", "the request as the server sees it",
-        "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}",
-        &About::test_request);
+        "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}", &About::test_request)
+        .own_words = true;
     add("tests/errors", "a response with an error code: 100", "", &About::test_error);
     add("tests/redirects", "a redirection to tests/errors", "", &About::test_redirect).other_statuses = {302};
     return all;

@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/redaction.h"
 #include "config/listing.h"
-#include "config/value.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/api/listing.h"
 
@@ -19,7 +19,6 @@ using base::Result;
 namespace {
 
 constexpr int64_t kMaxDurationS = 86'400;
-constexpr std::string_view kHidden = "***";
 
 int status_of(Code code) {
     switch (code) {
@@ -35,17 +34,12 @@ int status_of(Code code) {
     }
 }
 
-bool is_secret(const config::Row& row) {
-    return std::ranges::any_of(std::initializer_list<std::string_view>{"password", "token", "secret", "passphrase"},
-                               [&](std::string_view word) { return row.name.find(word) != std::string::npos; });
-}
-
 Json directive_json(const config::Listed& listed) {
     const config::Row& row = *listed.row;
-    const bool hidden = is_secret(row) && !listed.value.empty();
+    const bool hidden = row.is_secret() && !listed.value.empty();
     return {{"vhost", listed.vhost},
             {"name", row.path()},
-            {"value", hidden ? std::string(kHidden) : config::hide_credentials(listed.value)},
+            {"value", hidden ? std::string(base::kHidden) : base::hide_credentials(listed.value)},
             {"initial", row.initial},
             {"origin", listed.origin},
             {"apply", row.apply == config::Apply::kLive ? "live" : "restart"}};

@@ -46,12 +46,13 @@ Check published(const StreamFacts& p) {
         return {"publisher", V::kOk, seconds(p.now_ms - p.health.started_ms()), "s",
                 "the time since its publication began"};
     const bool ever = p.unpublished_since_ms > 0;
-    return {"publisher",
-            V::kBad,
-            ever ? std::optional(seconds(p.now_ms - p.unpublished_since_ms)) : std::nullopt,
-            "s",
-            ever ? "its publisher has left" : "it has not been published yet",
-            "start the encoder again; the reason of its end is in /api/v1/clients?closed=true"};
+    return {
+        "publisher",
+        V::kBad,
+        ever ? std::optional(seconds(p.now_ms - p.unpublished_since_ms)) : std::nullopt,
+        "s",
+        ever ? "its publisher has left" : "it has not been published yet",
+        "start the encoder again; the reason of its end is among the closed sessions (/api/v1/clients, closed=true)"};
 }
 
 // "video", "audio 1": the first of a kind has no number, as players that know one track get it.

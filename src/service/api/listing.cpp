@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/redaction.h"
 
 namespace service::api {
 
@@ -36,7 +37,12 @@ base::Result<void> ListWriter::send(net::HttpResponse& response, size_t total, s
     if (pieces_.empty()) return response.send(200, "application/json", text_);
     pieces_.push_back(std::move(text_));
     uint64_t bytes = 0;
-    for (const std::string& piece : pieces_) bytes += piece.size();
+    for (std::string& piece : pieces_) {
+        // No text goes from one piece to the next.
+        if (response.hides_secrets() && base::has_secrets(piece)) piece = base::redact(piece);
+        bytes += piece.size();
+        TRY(slice_.step());
+    }
     TRY(response.begin(200, "application/json", bytes));
     for (const std::string& piece : pieces_) {
         TRY(response.write(std::string_view(piece)));

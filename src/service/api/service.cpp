@@ -186,6 +186,7 @@ void Service::add_listings() {
         row.pattern = path;
         row.summary = std::move(summary);
         row.shape = "urls:any";
+        row.own_words = true;
         row.handler = [this, path](net::HttpRequest&, net::HttpResponse& r) { return list_below(path, r); };
         rows_.push_back(std::move(row));
     };
@@ -196,6 +197,7 @@ void Service::add_listings() {
     row.methods = {http::Method::kGet};
     row.pattern = "/api/v1/openapi.json";
     row.summary = "this API as an OpenAPI 3.1 document";
+    row.own_words = true;
     row.shape = "=openapi:str info:any paths:any components:any";
     row.handler = [this](net::HttpRequest&, net::HttpResponse& response) -> base::Result<void> {
         runtime::CpuSlice slice(1);
@@ -233,6 +235,9 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     if (verdict.status) return send_failure(response, identity_, verdict.status, verdict.why);
     if (meant->debug && !snapshot->http_api.debug)
         return send_failure(response, identity_, 404, "debugging is off: http_api { debug on; }");
+    // Open endpoints are for clients, about themselves.
+    const bool has_others_texts = meant->access != Access::kOpen && !meant->own_words;
+    if (has_others_texts && !net::may_see_secrets(request, snapshot->http_api)) response.without_secrets();
     return meant->handler(request, response);
 }
 

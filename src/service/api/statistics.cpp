@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/redaction.h"
 #include "media/track.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/api/search.h"
@@ -141,12 +142,17 @@ void put_standbys(JsonText& out, const std::vector<StandbyView>& standbys) {
     out.close_list();
 }
 
-void put_stream(JsonText& out, const StreamView& stream) {
+// A reader without credentials gets what is before the query. Passwords of cameras are for nobody.
+std::string shown_url(std::string_view url, bool hides_secrets) {
+    return hides_secrets ? base::bare_url(url) : base::hide_credentials(url);
+}
+
+void put_stream(JsonText& out, const StreamView& stream, bool hides_secrets) {
     out.field("id", stream.id);
     out.field("name", stream.key.name);
     out.field("vhost", stream.vhost_id);
     out.field("app", stream.key.app);
-    out.field("tcUrl", stream.tc_url);
+    out.field("tcUrl", shown_url(stream.tc_url, hides_secrets));
     out.field("url", net::stream_url(stream.key));
     out.field("live_ms", base::wall_ms());
     out.field("clients", stream.clients);
@@ -168,14 +174,14 @@ void put_stream(JsonText& out, const StreamView& stream) {
 
 }  // namespace
 
-void put_session(JsonText& out, const net::SessionView& session) {
+void put_session(JsonText& out, const net::SessionView& session, bool hides_secrets) {
     out.field("id", session.id);
     out.field("vhost", session.vhost_id);
     out.field("stream", session.stream_id);
     out.field("ip", session.ip);
-    out.field("pageUrl", session.details.page_url);
-    out.field("swfUrl", session.details.swf_url);
-    out.field("tcUrl", session.details.tc_url);
+    out.field("pageUrl", shown_url(session.details.page_url, hides_secrets));
+    out.field("swfUrl", shown_url(session.details.swf_url, hides_secrets));
+    out.field("tcUrl", shown_url(session.details.tc_url, hides_secrets));
     out.field("url", session.url);
     out.field("name", session.name);
     out.field("type", net::session_type_name(session.type));
@@ -337,7 +343,7 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
     ListWriter list(identity_, "streams");
     for (size_t i = page->start; i < all.size() && page->has(i); ++i) {
         list.text().open();
-        put_stream(list.text(), view_of(all[i], registry_, sessions_));
+        put_stream(list.text(), view_of(all[i], registry_, sessions_), response.hides_secrets());
         list.text().close();
         TRY(list.next());
     }
@@ -373,7 +379,7 @@ base::Result<void> Statistics::selected_streams(Request& request, Response& resp
     ListWriter list(identity_, "streams");
     for (const uint32_t index : found) {
         list.text().open();
-        put_stream(list.text(), view_of((*rows)[index].key, registry_, sessions_));
+        put_stream(list.text(), view_of((*rows)[index].key, registry_, sessions_), response.hides_secrets());
         list.text().close();
         TRY(list.next());
     }
@@ -384,8 +390,9 @@ base::Result<void> Statistics::stream(Request& request, Response& response) {
     TRY(sessions_.count(kListFreshMs));
     live::StreamKey key;
     if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
-    return send_one(response, identity_, "stream",
-                    [&](JsonText& out) { put_stream(out, view_of(key, registry_, sessions_)); });
+    return send_one(response, identity_, "stream", [&](JsonText& out) {
+        put_stream(out, view_of(key, registry_, sessions_), response.hides_secrets());
+    });
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
@@ -406,7 +413,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
         const net::Session& session = sessions_.at(index);
         if (session.stream_account() && page->has(seen++)) {
             list.text().open();
-            put_session(list.text(), view_of_client(session));
+            put_session(list.text(), view_of_client(session), response.hides_secrets());
             list.text().close();
             TRY(list.next());
         } else {
@@ -457,7 +464,7 @@ base::Result<void> Statistics::selected_clients(Request& request, Response& resp
         const net::Session* session = sessions_.find(rows->clients[index].id);
         if (!session || !session->stream_account()) continue;
         list.text().open();
-        put_session(list.text(), view_of_client(*session));
+        put_session(list.text(), view_of_client(*session), response.hides_secrets());
         list.text().close();
         TRY(list.next());
     }
@@ -467,7 +474,8 @@ base::Result<void> Statistics::selected_clients(Request& request, Response& resp
 base::Result<void> Statistics::client(Request& request, Response& response) {
     const net::Session* session = sessions_.find(request.capture("id"));
     if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
-    return send_one(response, identity_, "client", [&](JsonText& out) { put_session(out, view_of_client(*session)); });
+    return send_one(response, identity_, "client",
+                    [&](JsonText& out) { put_session(out, view_of_client(*session), response.hides_secrets()); });
 }
 
 }  // namespace service::api

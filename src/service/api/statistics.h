@@ -19,8 +19,8 @@
 
 namespace service::api {
 
-// Writes the fields of a client.
-void put_session(JsonText& out, const net::SessionView& session);
+// Writes the fields of a client. hides_secrets: without the queries of its URLs.
+void put_session(JsonText& out, const net::SessionView& session, bool hides_secrets);
 
 class Statistics {
   public:

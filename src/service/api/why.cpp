@@ -30,7 +30,7 @@ net::SessionView closed_view(const net::ClosedSession& closed) {
 
 // Writes all fields of a current client, and more.
 void put_closed(JsonText& out, const net::ClosedSession& closed) {
-    put_session(out, closed_view(closed));
+    put_session(out, closed_view(closed), true);
     out.field("started_ms", closed.started_ms);
     out.field("ended_ms", closed.ended_ms);
     out.field("reason", base::close_reason_name(closed.reason));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/redaction.h"
 #include "config/value.h"
 #include "protocol/rtsp/url.h"
 
@@ -19,7 +20,7 @@ Result<void> check_authority(std::string_view text, std::string_view authority) 
     auto bad = [&](std::string_view why) {
         return fail(Code::kConfig, fmt::format("'{}' {}: write HOST, HOST:PORT, rtmp://HOST:PORT or "
                                                "rtmps://HOST:PORT/APP/STREAM",
-                                               config::hide_credentials(text), why));
+                                               base::hide_credentials(text), why));
     };
     if (authority.empty() || authority.starts_with(':')) return bad("names no host");
     if (authority.find_first_of("@?#[]") != authority.npos && !authority.starts_with('[')) return bad("is no address");
@@ -35,7 +36,7 @@ Result<void> check_authority(std::string_view text, std::string_view authority) 
 
 // The URL of an RTSP server, whose paths have any form.
 Result<Destination> parse_rtsp(std::string_view text) {
-    const ::rtsp::Url url = TRY(::rtsp::parse_url(text), config::hide_credentials(text));
+    const ::rtsp::Url url = TRY(::rtsp::parse_url(text), base::hide_credentials(text));
     Destination destination;
     destination.scheme = url.tls ? "rtsps" : "rtsp";
     std::string_view rest = text.substr(text.find("://") + 3);
@@ -45,7 +46,7 @@ Result<Destination> parse_rtsp(std::string_view text) {
     destination.credentials = authority.substr(0, host);
     destination.authority = authority.substr(host);
     rest.remove_prefix(end);
-    if (rest.starts_with('?')) return fail(Code::kConfig, config::hide_credentials(text) + " has no path before its ?");
+    if (rest.starts_with('?')) return fail(Code::kConfig, base::hide_credentials(text) + " has no path before its ?");
     if (!rest.empty()) destination.path = rest.substr(1);
     return destination;
 }
@@ -60,7 +61,7 @@ Result<Destination> parse_destination(std::string_view text) {
         std::string_view name = rest.substr(0, scheme);
         if (name != "rtmp" && name != "rtmps")
             return fail(Code::kConfig, fmt::format("'{}' is none of rtmp://, rtmps://, rtsp:// and rtsps://",
-                                                   config::hide_credentials(text)));
+                                                   base::hide_credentials(text)));
         destination.scheme = name;
         rest.remove_prefix(scheme + 3);
     }

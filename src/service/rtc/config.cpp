@@ -53,6 +53,7 @@ void add_candidates(std::vector<config::Row>& rows) {
                             "STUN and TURN servers that clients get in Link header fields: stun:HOST[:PORT], or "
                             "turn:HOST[:PORT] USERNAME CREDENTIAL. This server needs none.",
                             "stun:stun.example.org turn:turn.example.org:3478 user secret"));
+    rows.back().secret = true;
 }
 
 void add_media(std::vector<config::Row>& rows) {

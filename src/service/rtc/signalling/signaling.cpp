@@ -222,6 +222,7 @@ void Signaling::add_loss_row(net::ApiTable& table) {
     row.summary = "loses RTP packets of a session of WebRTC, to see what is asked for again";
     row.access = net::ApiAccess::kPrivileged;
     row.debug = true;
+    row.own_words = true;
     row.shape = "query{username:str drop:str help:str}";
     net::ApiParameter user = query("username", "the session's id, or its ICE user name", true);
     net::ApiParameter count = query("drop", "how many of the next packets", true);
