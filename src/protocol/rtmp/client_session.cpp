@@ -54,6 +54,7 @@ void ClientSession::start() {
     if (!options_.page_url.empty()) object.set("pageUrl", options_.page_url);
     if (!options_.swf_url.empty()) object.set("swfUrl", options_.swf_url);
     if (!options_.forward_path.empty()) object.set("forwardPath", options_.forward_path);
+    if (options_.connect_only) object.set("connectOnly", true);
     amf::Value codecs = amf::Value::strict_array();
     for (const char* name : {"av01", "vp09", "hvc1", "Opus"}) codecs.append_element(name);
     object.set("fourCcList", std::move(codecs));

@@ -181,6 +181,7 @@ Result<void> ServerSession::connect(const Message&, Command& c) {
     request.forward_path = object.get("forwardPath").string_or("").substr(0, kMaxForwardPath);
     request.enhanced = object.has("fourCcList") || object.has("videoFourCcInfoMap") || object.has("capsEx");
     request.multitrack = says_multitrack(object);
+    request.connect_only = object.get("connectOnly").bool_or(false);
     object_encoding_3_ = request.object_encoding == 3;
     enhanced_ = request.enhanced;
     connect_transaction_ = c.transaction_id;

@@ -29,6 +29,8 @@ struct ConnectRequest {
     double object_encoding = 0;  // 0 or 3
     bool enhanced = false;       // supports Enhanced RTMP
     bool multitrack = false;     // and says that it takes streams with several tracks of a kind
+    // From another server of this kind: it asks about a client, and will neither publish nor play.
+    bool connect_only = false;
     // From another server of this kind: the servers that the stream, or the request for it, came through, "a,b".
     std::string forward_path;
 };

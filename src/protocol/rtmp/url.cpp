@@ -221,4 +221,10 @@ Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view a
     return address;
 }
 
+std::string tc_url_of(std::string_view vhost, std::string_view app, std::string_view params) {
+    std::string rest(params.substr(params.starts_with('?') ? 1 : 0));
+    (void)take_vhost(rest);
+    return fmt::format("rtmp://{}/{}{}{}", vhost, app, rest.empty() ? "" : "?", rest);
+}
+
 }  // namespace rtmp

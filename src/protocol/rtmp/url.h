@@ -47,4 +47,8 @@ struct StreamAddress {
 base::Result<StreamAddress> resolve_stream(std::string_view tc_url, std::string_view app, std::string_view stream,
                                            std::string_view default_host = "__defaultVhost__");
 
+// A tcUrl for this vhost and app. params: "?k=v&...", or empty; a vhost in them is left out. The names are not checked:
+// only resolve_stream() says what a tcUrl names.
+std::string tc_url_of(std::string_view vhost, std::string_view app, std::string_view params);
+
 }  // namespace rtmp

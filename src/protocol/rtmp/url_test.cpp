@@ -88,6 +88,16 @@ TEST(RtmpUrl, Resolve) {
     }
 }
 
+TEST(RtmpUrl, ATcUrlOfAKeyNamesItWhateverItsParametersSay) {
+    for (const char* params : {"", "?vhost=other", "?domain=other&k=1", "?k=1&vhost=a&vhost=b", "?k=1"}) {
+        const auto address = resolve_stream(tc_url_of("v.example", "a/b", params), "", "s");
+        ASSERT_TRUE(address) << params;
+        EXPECT_EQ(address->vhost, "v.example") << params;
+        EXPECT_EQ(address->app, "a/b") << params;
+        EXPECT_EQ(address->params, std::string_view(params).find("k=1") == std::string_view::npos ? "" : "?k=1");
+    }
+}
+
 TEST(RtmpUrl, ResolveRefuses) {
     struct Row {
         std::string app;

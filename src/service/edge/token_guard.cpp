@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/ip.h"
 #include "base/log.h"
+#include "config/path_variables.h"
 #include "runtime/loop/clock.h"
 #include "service/edge/config.h"
 #include "service/edge/origin.h"
@@ -25,7 +27,7 @@ class NoHandler final : public ::rtmp::ClientHandler {
     void on_status(std::string_view, std::string_view) override {}
 };
 
-// Clients of RTMP are asked about when they connect.
+// Clients of RTMP are asked about when they connect, and before they publish or play where they are not connected to.
 bool comes_by_rtmp(SessionType type) {
     return type == SessionType::kRtmp || type == SessionType::kRtmpPlay || type == SessionType::kFmlePublish ||
            type == SessionType::kFlashPublish || type == SessionType::kHaivisionPublish;
@@ -38,7 +40,23 @@ std::string app_of(const std::string& tc_url, const std::string& app) {
     return slash == tc_url.npos || slash + 1 == tc_url.size() ? app : tc_url.substr(slash + 1);
 }
 
+// Whether an origin takes the tcUrl for this vhost and app. A host that is no address may be another vhost there.
+bool stands_for(std::string_view tc_url, std::string_view vhost, std::string_view app) {
+    const auto named = ::rtmp::resolve_stream(tc_url, {}, "-", std::string(config::kDefaultVhost));
+    if (!named || named->app != app) return false;
+    return named->vhost == vhost || (vhost == config::kDefaultVhost && base::IpAddress::parse(named->vhost));
+}
+
 }  // namespace
+
+Result<std::string> shown_tc_url(const net::Visitor& visitor, std::string_view origin_vhost) {
+    std::string tc_url = visitor.tc_url;
+    if (!comes_by_rtmp(visitor.type) && tc_url.find('?') == std::string::npos) tc_url += visitor.param;
+    if (stands_for(tc_url, origin_vhost, visitor.app)) return tc_url;
+    tc_url = ::rtmp::tc_url_of(origin_vhost, visitor.app, visitor.param);
+    if (stands_for(tc_url, origin_vhost, visitor.app)) return tc_url;
+    return fail(CloseReason::kRefusedAuth, "no origin can be asked about this name (token_traverse)");
+}
 
 bool TokenGuard::may_yield(net::Action, const config::Vhost& vhost) const {
     const auto& cluster = vhost.get<VhostConfig>();
@@ -50,13 +68,16 @@ bool TokenGuard::guards_parts(const config::Vhost& vhost) const { return may_yie
 Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (!may_yield(visitor.action, vhost)) return {};
     if (visitor.action != net::Action::kConnect && comes_by_rtmp(visitor.type)) return {};
-    const std::vector<std::string> all = vhost.get<VhostConfig>().origin;
+    const VhostConfig& cluster = vhost.get<VhostConfig>();
+    const std::string origin_vhost = config::PathVariables().set("vhost", vhost.name).expand(cluster.vhost);
+    const std::string tc_url = TRY(shown_tc_url(visitor, origin_vhost));
+    const std::vector<std::string> all = cluster.origin;
     std::string problem = "no origin takes RTMP";
     for (const std::string& origin : origins_.order(vhost.name + " tokens", all, runtime::now_ms())) {
         const auto parsed = parse_origin(origin);
         if (!parsed || !parsed->takes_rtmp()) continue;
         bool was_reached = false;
-        auto asked = ask(origin, visitor, was_reached);
+        auto asked = ask(origin, visitor, tc_url, was_reached);
         if (asked) {
             ++accepted_;
             return {};
@@ -74,16 +95,15 @@ Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost&
     return fail(CloseReason::kRefusedAuth, "no origin can be asked (token_traverse)");
 }
 
-Result<void> TokenGuard::ask(const std::string& origin, const net::Visitor& visitor, bool& was_reached) {
+Result<void> TokenGuard::ask(const std::string& origin, const net::Visitor& visitor, const std::string& tc_url,
+                             bool& was_reached) {
     const auto limit = Deadline::in_ms(kConnectMs);
     const Origin where = TRY(parse_origin(origin));
     const std::string scheme(scheme_name(where.scheme.value_or(Scheme::kRtmp)));
     ::rtmp::Url url = TRY(::rtmp::parse_url(fmt::format("{}://{}/a/s", scheme, where.authority)));
-    const bool by_rtmp = comes_by_rtmp(visitor.type);
     ::rtmp::ClientOptions options;
     options.connect_only = true;
-    options.tc_url = visitor.tc_url;
-    if (!by_rtmp && visitor.tc_url.find('?') == std::string::npos) options.tc_url += visitor.param;
+    options.tc_url = tc_url;
     options.page_url = visitor.page_url;
     options.swf_url = visitor.swf_url;
     url.app = app_of(options.tc_url, visitor.app);

@@ -77,7 +77,7 @@ Result<OfferRequest> read_whip(const net::HttpRequest& request) {
     offer.app = std::move(address.app);
     offer.stream = std::move(address.stream);
     if (!message.raw_query.empty()) offer.param = "?" + message.raw_query;
-    offer.tc_url = fmt::format("rtmp://{}/{}", net::vhost_name(message), offer.app);
+    offer.tc_url = fmt::format("rtmp://{}/{}", offer.vhost, offer.app);
     offer.sdp = message.body;
     TRY(read_wishes(offer, message.parameters));
     add_token(offer, message);
