@@ -25,10 +25,15 @@ Grant& Grant::operator=(Grant&& other) noexcept {
 }
 
 void Grant::end(const Traffic& traffic) {
-    std::unique_ptr<Kept> kept = std::move(kept_);
-    if (!kept) return;
-    for (Guard* guard : kept->followers)
-        if (kept->gate->has(guard)) guard->left(kept->visitor, traffic);
+    for (std::unique_ptr<Kept> kept = std::move(kept_); kept; kept = std::move(kept->held))
+        for (Guard* guard : kept->followers)
+            if (kept->gate->has(guard)) guard->left(kept->visitor, traffic);
+}
+
+void Grant::hold(Grant other) {
+    std::unique_ptr<Kept>* last = &kept_;
+    while (*last) last = &(*last)->held;
+    *last = std::move(other.kept_);
 }
 
 // A guard may have been removed while another was asked: the server stops.

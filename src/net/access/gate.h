@@ -74,6 +74,8 @@ class Grant {
     ~Grant() { end({}); }
     // traffic: of the whole session, if known.
     void end(const Traffic& traffic);
+    // That admission ends right after this one.
+    void hold(Grant other);
     // Whether a guard will be notified of its end.
     explicit operator bool() const { return kept_ != nullptr; }
 
@@ -83,6 +85,7 @@ class Grant {
         const Gate* gate;
         Visitor visitor;
         std::vector<Guard*> followers;
+        std::unique_ptr<Kept> held{};
     };
     explicit Grant(std::unique_ptr<Kept> kept) : kept_(std::move(kept)) {}
     std::unique_ptr<Kept> kept_;

@@ -44,6 +44,28 @@ class GateTest : public ::testing::Test {
     TestGuard a_{"a", notes_}, b_{"b", notes_};
 };
 
+// For a stream whose vhost needs a connect of its own.
+TEST_F(GateTest, AHeldGrantEndsAfterTheOneThatHoldsIt) {
+    gate_.add(a_);
+    gate_.add(b_);
+    a_.followed = Action::kConnect;
+    auto connect = ask(Action::kConnect), play = ask(Action::kPlay);
+    ASSERT_TRUE(connect && play && *connect && *play);
+    notes_.clear();
+    play->hold(*std::move(connect));
+    EXPECT_EQ(notes_, Notes{});
+    play->end({.sent_bytes = 7});
+    EXPECT_EQ(notes_, (Notes{"b notified of id, 7", "a notified of id, 7"}));
+    auto alone = ask(Action::kConnect);
+    notes_.clear();
+    {
+        Grant nobody;
+        nobody.hold(*std::move(alone));
+        EXPECT_TRUE(nobody);
+    }
+    EXPECT_EQ(notes_, Notes{"a notified of id, 0"});
+}
+
 TEST_F(GateTest, WithoutGuardsEverybodyIsIn) {
     auto stay = ask();
     ASSERT_TRUE(stay);

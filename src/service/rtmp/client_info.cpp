@@ -14,7 +14,8 @@ constexpr size_t kRemembered = 64;
 constexpr size_t kMaxRememberedBytes = 512;  // per entry: longer ones are not shared
 
 size_t size_of(const ConnectFields& f) {
-    return f.app.size() + f.tc_url.size() + f.page_url.size() + f.swf_url.size() + f.forward_path.size();
+    return f.app.size() + f.tc_url.size() + f.page_url.size() + f.swf_url.size() + f.forward_path.size() +
+           f.key_vhost.size() + f.key_app.size();
 }
 
 std::shared_ptr<const ConnectFields> find_or_make(ConnectFields fields) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/stream_key.h"
+
 namespace service::rtmp {
 
 // The fields of connect.
@@ -16,6 +18,9 @@ struct ConnectFields {
     std::string swf_url{};
     std::string forward_path{};
     bool multitrack = false;
+    // What these name: the vhost as configured, and the app. Empty: a vhost that is not there. The guards were asked
+    // about this key at connect, and about no other.
+    std::string key_vhost{}, key_app{};
     bool operator==(const ConnectFields&) const = default;
 };
 
@@ -29,6 +34,10 @@ class ClientInfo {
     const std::string& page_url() const { return fields().page_url; }
     const std::string& swf_url() const { return fields().swf_url; }
     const std::string& forward_path() const { return fields().forward_path; }
+    // Whether connect named the stream's vhost and app.
+    bool connected_to(const base::StreamKey& key) const {
+        return fields().key_vhost == key.vhost && fields().key_app == key.app;
+    }
     // Whether it gets all tracks: its player says in connect that it knows them, or the URL of the stream asks for them
     // ("tracks=all").
     bool wants_all_tracks() const;

@@ -122,16 +122,31 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void decide_connect(::rtmp::ConnectRequest& request);
     void decide_publish(const ::rtmp::PublishRequest& request);
     void decide_play(const ::rtmp::PlayRequest& request);
-    base::Result<live::StreamKey> resolve(std::string_view name, const config::Snapshot& snapshot,
-                                          const config::Vhost*& vhost);
-    bool must_wait();
-    base::Result<net::Grant> admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost);
-    std::string redirection(const live::StreamKey& key, const config::Vhost& vhost);
-    void not_counting(int64_t waited_us);
     bool gave_up(const base::Error& error);
     bool came_from_here() const;
     std::string path_for_peer() const;
     void refuse(std::string_view what, const base::Error& why);
+
+    // admission.cpp: the keys of streams, and the guards.
+    // What a name stands for. The vhost lives as long as the snapshot.
+    struct Place {
+        const config::Vhost* vhost;  // null: it is not there or disabled
+        live::StreamKey key;
+        std::string named_vhost;  // by the client
+        std::string params;
+    };
+    static base::Result<Place> resolve(std::string_view tc_url, std::string_view app, std::string_view name,
+                                       const config::Snapshot& snapshot);
+    static std::unexpected<base::Error> no_vhost(const Place& place);
+    base::Result<Place> resolve_stream(std::string_view name, const config::Snapshot& snapshot);
+    bool must_wait();
+    base::Result<net::Grant> ask_gate(net::Visitor visitor, const config::Vhost& vhost);
+    base::Result<net::Grant> admit(net::Action action, const Place& place);
+    base::Result<net::Grant> admit_connect(const Place& place);
+    base::Result<net::Grant> admit_key(const Place& place);
+    std::string redirection(const Place& place);
+    void not_counting(int64_t waited_us);
+    void apply(const config::Vhost& vhost);
 
     // ServerHandler
     void on_connect(::rtmp::ConnectRequest request) override;

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "net/access/access_rules.h"
 #include "runtime/loop/clock.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
@@ -81,69 +80,6 @@ void Connection::refuse(std::string_view what, const base::Error& why) {
     will_end(text, why.close_reason());
 }
 
-// The vhost lives as long as the snapshot.
-Result<live::StreamKey> Connection::resolve(std::string_view name, const config::Snapshot& snapshot,
-                                            const config::Vhost*& vhost) {
-    auto address =
-        TRY(::rtmp::resolve_stream(client_.tc_url(), client_.app(), name, std::string(config::kDefaultVhost)));
-    vhost = snapshot.vhost(address.vhost);
-    if (!vhost)
-        return base::fail(CloseReason::kNotFound,
-                          fmt::format("vhost {} is not there or disabled", base::for_log(address.vhost)));
-    client_.set_params(address.params);
-    return live::StreamKey{vhost->name, std::move(address.app), std::move(address.stream)};
-}
-
-// Whether the request has to wait for a guard.
-bool Connection::must_wait() {
-    if (request_->what == Request::kConnect) return false;  // already done if there are players
-    bool publish = request_->what == Request::kPublish;
-    const config::SnapshotPtr snapshot = service_.snapshot();
-    const config::Vhost* vhost = nullptr;
-    if (!resolve(publish ? request_->publish.name : request_->play.name, *snapshot, vhost)) return false;
-    if (!publish && service_.locator() && service_.locator()->redirects(*vhost, false)) return true;
-    return service_.gate().may_yield(publish ? net::Action::kPublish : net::Action::kPlay, *vhost);
-}
-
-// The time that guards and look-ups take is not counted against the client.
-void Connection::not_counting(int64_t waited_us) {
-    if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
-    for (const auto& publisher : publishers_) publisher->postpone(waited_us);
-}
-
-// The URL of the stream at another server, to which its players are sent; empty: it is played here. The hooks of this
-// server are not asked about such a player, those of the other one are. Yields if there is a look-up.
-std::string Connection::redirection(const live::StreamKey& key, const config::Vhost& vhost) {
-    Locator* locator = service_.locator();
-    if (!locator || !locator->redirects(vhost, false) || !net::check_play(vhost, ip(), client_.page_url())) return {};
-    const int64_t began_us = runtime::now_us();
-    const std::string server = locator->redirect(key, false);
-    not_counting(runtime::now_us() - began_us);
-    return server.empty() ? std::string() : rtmp_redirect(server, key, client_.params());
-}
-
-// Yields if a guard does.
-Result<net::Grant> Connection::admit(net::Action action, const live::StreamKey& key, const config::Vhost& vhost) {
-    net::Visitor visitor;
-    visitor.action = action;
-    visitor.type = action == net::Action::kPlay ? net::SessionType::kRtmpPlay : type();
-    visitor.id = id();
-    visitor.ip = ip();
-    visitor.vhost = key.vhost;
-    visitor.app = key.app;
-    visitor.stream = key.name;
-    visitor.param = client_.params();
-    visitor.tc_url = client_.tc_url();
-    visitor.page_url = client_.page_url();
-    visitor.swf_url = client_.swf_url();
-    visitor.forward_path = client_.forward_path();
-    const int64_t began_us = runtime::now_us();
-    auto grant = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
-    not_counting(runtime::now_us() - began_us);
-    if (grant && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
-    return grant;
-}
-
 // True: the connection ends, and there is no peer to notify of a refusal.
 bool Connection::gave_up(const base::Error& error) {
     if (error.code() != Code::kCancelled) return false;
@@ -157,28 +93,33 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", without_parameters(request.app),
                      without_parameters(request.tc_url), work_->socket->peer_address(),
                      base::for_log(request.flash_version), work_->socket->is_tls() ? ", TLS" : "");
-    client_ = ClientInfo(
-        {request.app, request.tc_url, request.page_url, request.swf_url, request.forward_path, request.multitrack});
     const config::SnapshotPtr snapshot = service_.snapshot();
-    const config::Vhost* vhost = nullptr;
-    auto key = resolve("-", *snapshot, vhost);  // the stream is not known yet; app and vhost are
-    if (!key) {
-        session_.refuse_connect("NetConnection.Connect.Rejected", key.error().text());
-        return refuse("connect", key.error());
+    ConnectFields fields{request.app,     request.tc_url,       request.page_url,
+                         request.swf_url, request.forward_path, request.multitrack};
+    auto named = resolve(fields.tc_url, fields.app, "-", *snapshot);  // the stream is not known yet
+    const config::Vhost* vhost = named ? named->vhost : nullptr;
+    if (vhost) fields.key_vhost = named->key.vhost;
+    if (vhost) fields.key_app = named->key.app;
+    client_ = ClientInfo(std::move(fields));
+    const auto admitted_if_named = [&]() -> Result<net::Grant> {
+        const Place place = TRY(std::move(named));
+        if (vhost) return admit_connect(place);
+        // A stream may name another vhost, and is decided about when it does. Who will ask for none is told now.
+        if (request.connect_only) return no_vhost(place);
+        return net::Grant();
+    };
+    auto admitted = admitted_if_named();
+    if (!admitted) {
+        if (gave_up(admitted.error())) return;
+        session_.refuse_connect("NetConnection.Connect.Rejected", admitted.error().text());
+        return refuse("connect", admitted.error());
     }
-    key->name.clear();
-    auto grant = admit(net::Action::kConnect, *key, *vhost);
-    if (!grant) {
-        if (gave_up(grant.error())) return;
-        session_.refuse_connect("NetConnection.Connect.Rejected", grant.error().text());
-        return refuse("connect", grant.error());
-    }
-    grant_ = *std::move(grant);
-    if (vhost->tcp_nodelay || vhost->min_latency) work_->socket->set_no_delay(true);
+    grant_ = *std::move(admitted);
+    if (vhost) apply(*vhost);
     ::rtmp::ConnectOptions options;
-    options.chunk_size = static_cast<uint32_t>(vhost->chunk_size);
-    options.out_ack_size = static_cast<uint32_t>(vhost->out_ack_size);
-    options.in_ack_size = static_cast<uint32_t>(vhost->in_ack_size);
+    options.chunk_size = static_cast<uint32_t>(vhost ? vhost->chunk_size : snapshot->rtmp.chunk_size);
+    if (vhost) options.out_ack_size = static_cast<uint32_t>(vhost->out_ack_size);
+    if (vhost) options.in_ack_size = static_cast<uint32_t>(vhost->in_ack_size);
     options.id = id();
     session_.accept_connect(options);
 }
@@ -199,29 +140,33 @@ std::string Connection::path_for_peer() const {
 
 void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     const config::SnapshotPtr snapshot = service_.snapshot();
-    const config::Vhost* vhost = nullptr;
     auto refused = [&](const base::Error& error, std::string_view code = "NetStream.Publish.BadName") {
         session_.refuse_publish(request.stream_id, code, error.text());
         return refuse("publish", error);
     };
-    auto key = resolve(request.name, *snapshot, vhost);
-    if (!key) return refused(key.error());
+    auto place = resolve_stream(request.name, *snapshot);
+    if (!place) return refused(place.error());
+    const live::StreamKey& key = place->key;
+    const config::Vhost* vhost = place->vhost;
     if (came_from_here())
         return refused(base::Error(Code::kRefused,
-                                   fmt::format("{} was forwarded by this server and has come back to it", key->text())),
+                                   fmt::format("{} was forwarded by this server and has come back to it", key.text())),
                        ::rtmp::kForwardLoop);
     set_type(session_type(request.style));
-    stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
+    auto connected = admit_key(*place);
+    if (!connected) return gave_up(connected.error()) ? void() : refused(connected.error());
+    stream_ = service_.registry().find_or_create(key, live::live_options(*vhost));
     // No guard is asked if the name is in use anyway.
     if (auto free = stream_->check_free(vhost->publish.takeover, live::standby_options(*vhost)); !free)
         return refused(free.error());
-    auto grant = admit(net::Action::kPublish, *key, *vhost);
+    auto grant = admit(net::Action::kPublish, *place);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
+    grant->hold(*std::move(connected));
     auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, runtime::now_us());
     publisher->keep(*std::move(grant));
     if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
     publishers_.push_back(std::move(publisher));
-    enter_stream(*key, true);
+    enter_stream(key, true);
     if (!serving()) {
         share_socket(nullptr);  // the end of its plays must not end the publishing
         publishers_.back()->watch();
@@ -233,27 +178,30 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
 
 void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     const config::SnapshotPtr snapshot = service_.snapshot();
-    const config::Vhost* vhost = nullptr;
     auto refused = [&](const base::Error& why) {
         session_.refuse_play(request.stream_id, "NetStream.Play.Failed", why.text());
         return refuse("play", why);
     };
-    auto key = resolve(request.name, *snapshot, vhost);
-    if (!key) return refused(key.error());
+    auto place = resolve_stream(request.name, *snapshot);
+    if (!place) return refused(place.error());
+    const live::StreamKey& key = place->key;
     if (players_.size() >= kMaxPlayers)
         return refused(base::Error(
             Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
-    if (const std::string url = redirection(*key, *vhost); !url.empty()) {
+    if (const std::string url = redirection(*place); !url.empty()) {
         session_.redirect_play(request.stream_id, url);
         return refuse("play", base::Error(Code::kRefused, "the stream is at " + without_parameters(url)));
     }
-    auto grant = admit(net::Action::kPlay, *key, *vhost);
+    auto connected = admit_key(*place);
+    if (!connected) return gave_up(connected.error()) ? void() : refused(connected.error());
+    auto grant = admit(net::Action::kPlay, *place);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
+    grant->hold(*std::move(connected));
     if (publishers_.empty()) {
         set_type(net::SessionType::kRtmpPlay);
-        enter_stream(*key, false);
+        enter_stream(key, false);
     }
-    stream_ = service_.registry().find_or_create(*key, live::live_options(*vhost));
+    stream_ = service_.registry().find_or_create(key, live::live_options(*place->vhost));
     session_.accept_play(request.stream_id, request.reset, path_for_peer());
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");

@@ -45,6 +45,23 @@ class SlowGuard final : public net::Guard {
     runtime::Event word;
 };
 
+// Notes the keys that it is asked about, and the tcUrl of each connect.
+class KeyGuard final : public net::Guard {
+  public:
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost&) override {
+        const bool connect = visitor.action == Action::kConnect;
+        notes += fmt::format("{} {}/{}{} {};", net::action_name(visitor.action), visitor.vhost, visitor.app,
+                             visitor.param, connect ? visitor.tc_url : visitor.stream);
+        if (connect && visitor.vhost == refused_vhost) return base::fail(base::Code::kRefused, "not to tok");
+        inside += connect ? 1 : 0;
+        return {};
+    }
+    bool follows(Action action, const config::Vhost&) const override { return action == Action::kConnect; }
+    void left(const net::Visitor&, const net::Traffic&) override { --inside; }
+    std::string notes, refused_vhost;
+    int inside = 0;
+};
+
 class RtmpGuardTest : public runtime::testing::RuntimeTest {
   protected:
     void SetUp() override {
@@ -77,6 +94,10 @@ class RtmpGuardTest : public runtime::testing::RuntimeTest {
         c->send(::rtmp::kVideo, 0, kKeyframe);
         return c;
     }
+    void until_gone() {
+        for (int i = 0; i < 500 && sessions_.size() > 0; ++i) (void)runtime::sleep_ms(10).has_value();
+        EXPECT_EQ(sessions_.size(), 0u);
+    }
     // Waits until the guard has been asked this.
     bool asked(std::string_view what) {
         for (int i = 0; i < 500 && guard_.notes.find(what) == std::string::npos; ++i)
@@ -102,6 +123,68 @@ TEST_F(RtmpGuardTest, ARefusalIsToldWithItsReason) {
     }
     EXPECT_TRUE(asked("-connect ;connect ;play no?k=v;-connect ;")) << guard_.notes;
     EXPECT_TRUE(guard_.notes.starts_with("connect ;publish no?k=v;")) << guard_.notes;
+}
+
+// What was admitted at connect holds for that vhost and app alone.
+TEST_F(RtmpGuardTest, AnotherKeyIsAskedAboutLikeAConnectOfItsOwn) {
+    KeyGuard keys;
+    gate_.remove(guard_);
+    gate_.add(keys);
+    snapshot_->vhosts.push_back(snapshot_->vhosts.front());
+    snapshot_->vhosts.back().name = "tok";
+    struct Row {
+        const char* path;
+        const char* asked;
+    };
+    for (const Row& row : {Row{"live/s", ""}, Row{"live?vhost=tok/s", ""}, Row{"live/s?vhost=__defaultVhost__", ""},
+                           Row{"live/s?vhost=tok&k=v", "connect tok/live?k=v rtmp://tok/live?k=v;"},
+                           Row{"live/s?domain=tok", "connect tok/live rtmp://tok/live;"},
+                           Row{"live/s...vhost...tok", "connect tok/live rtmp://tok/live;"},
+                           Row{"live?vhost=tok/s?vhost=__defaultVhost__",
+                               "connect __defaultVhost__/live rtmp://__defaultVhost__/live;"}}) {
+        for (bool publish : {true, false}) {
+            keys.notes.clear();
+            auto c = client(publish, row.path);
+            ASSERT_TRUE(ok(c->open())) << row.path;
+            const size_t first = keys.notes.find(';') + 1;  // behind the connect
+            EXPECT_TRUE(keys.notes.starts_with("connect ")) << keys.notes;
+            EXPECT_EQ(keys.notes.substr(first, keys.notes.rfind(publish ? "publish " : "play ") - first), row.asked)
+                << row.path;
+            c.reset();
+            until_gone();
+            EXPECT_EQ(keys.inside, 0) << row.path << ": each connect has its end";
+        }
+    }
+    gate_.remove(keys);
+}
+
+TEST_F(RtmpGuardTest, AnotherKeyMayBeRefused) {
+    KeyGuard keys;
+    keys.refused_vhost = "tok";
+    gate_.remove(guard_);
+    gate_.add(keys);
+    snapshot_->vhosts.push_back(snapshot_->vhosts.front());
+    snapshot_->vhosts.back().name = "tok";
+    auto owner = running("live/s");
+    for (bool publish : {true, false}) {
+        auto c = client(publish, "live/s?vhost=tok");
+        auto opened = c->open();
+        ASSERT_FALSE(opened);
+        EXPECT_NE(opened.error().text().find("not to tok"), std::string::npos) << opened.error().text();
+        EXPECT_EQ(keys.notes.find(publish ? "publish tok" : "play tok"), std::string::npos) << keys.notes;
+    }
+    // A second stream of a connection that plays already.
+    auto v = client(false, "live/s");
+    ASSERT_TRUE(ok(v->open()));
+    EXPECT_EQ(v->media(2), kVideoStart);
+    v->call_on(2, "play", {{}, "s?vhost=tok"});
+    EXPECT_FALSE(v->hears("NetStream.Play.Start;NetStream.Play.Start"));
+    EXPECT_EQ(keys.notes.find("play tok"), std::string::npos) << keys.notes;
+    EXPECT_EQ(registry_.find({"tok", "live", "s"}), nullptr);
+    v.reset();
+    owner.reset();
+    until_gone();
+    gate_.remove(keys);
 }
 
 TEST_F(RtmpGuardTest, WhoWaitsHoldsUpNobody) {

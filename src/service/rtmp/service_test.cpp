@@ -135,6 +135,31 @@ TEST_F(RtmpServiceTest, VhostsAreSeparate) {
     EXPECT_TRUE(registry_.find({"__defaultVhost__", "live", "t"}));
 }
 
+// rtmp://HOST/live/s?vhost=V where HOST is no vhost: publish and play decide, as the parameter says.
+TEST_F(RtmpServiceTest, AVhostMayBeNamedByTheStreamAlone) {
+    vhost().name = "v.example";
+    start();
+    auto p = running("live/s?vhost=v.example");
+    EXPECT_TRUE(registry_.find({"v.example", "live", "s"})->published());
+    auto v = player("live/s?vhost=v.example");
+    EXPECT_EQ(v->media(4), kStart);
+    for (bool publish : {false, true}) {
+        auto c = client(publish, "live/s");
+        auto opened = c->open();
+        ASSERT_FALSE(opened);
+        EXPECT_NE(opened.error().text().find(publish ? "publish was refused" : "play was refused"), std::string::npos);
+        EXPECT_NE(opened.error().text().find("vhost 127.0.0.1 is not there"), std::string::npos)
+            << opened.error().text();
+    }
+    // Who asks about clients, and for no stream, is told at connect.
+    TestClient asks(port(), false, "live/s", nullptr, true);
+    auto opened = asks.open();
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().text().find("connect was refused"), std::string::npos) << opened.error().text();
+    TestClient knows(port(), false, "live?vhost=v.example/s", nullptr, true);
+    EXPECT_TRUE(ok(knows.open()));
+}
+
 TEST_F(RtmpServiceTest, SilentConnectionsAreClosed) {
     start();
     auto silent = client(true, "live/s");

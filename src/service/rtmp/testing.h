@@ -34,8 +34,10 @@ inline const std::vector<uint8_t> kAudioFrame{0xaf, 1, 0x21, 0x10};
 
 class TestClient final : private ::rtmp::ClientHandler {
   public:
-    TestClient(uint16_t port, bool publish, const std::string& path, std::shared_ptr<runtime::TlsContext> tls = nullptr)
-        : session_(*this, *::rtmp::parse_url("rtmp://127.0.0.1/" + path), {.publish = publish}, 3073) {
+    TestClient(uint16_t port, bool publish, const std::string& path, std::shared_ptr<runtime::TlsContext> tls = nullptr,
+               bool connect_only = false)
+        : session_(*this, *::rtmp::parse_url("rtmp://127.0.0.1/" + path),
+                   {.publish = publish, .connect_only = connect_only}, 3073) {
         auto plain = runtime::connect_tcp("127.0.0.1", port, limit());
         if (!plain) return;
         socket_ = *std::move(plain);
