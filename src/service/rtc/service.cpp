@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "protocol/srtp/crypto_kernel.h"
 #include "protocol/stun/demux.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/rtc/config.h"
 #include "service/rtc/media/bridges.h"
@@ -143,7 +143,7 @@ Result<Answer> Service::create(SessionRequest request) {
     }
     if (half_open_ >= max_offers) replace_oldest();
 
-    const int64_t now_ms = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
     SessionSetup setup;
     setup.id = request.visitor.id;
     setup.ip = request.visitor.ip;
@@ -357,14 +357,14 @@ void Service::run_housekeeping() {
     while (true) {
         const bool has_work = !sessions_.empty() || !tcp_ports_.empty();
         const int64_t sleep_ms = until_due();
-        due_ms_ = has_work ? base::monotonic_ms() + sleep_ms : INT64_MAX;
+        due_ms_ = has_work ? runtime::now_ms() + sleep_ms : INT64_MAX;
         const auto woken =
             work_.wait(has_work ? runtime::Deadline::in_ms(sleep_ms + kLateMs) : runtime::Deadline::never());
         due_ms_ = INT64_MAX;
         if (!woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
         if (!reap() || !run_timers()) return;
-        const int64_t now_ms = base::monotonic_ms();
+        const int64_t now_ms = runtime::now_ms();
         if (now_ms - tcp_ms < kTcpTickMs) continue;
         tcp_ms = now_ms;
         for (auto& port : tcp_ports_) port->tick(now_ms);
@@ -375,12 +375,12 @@ void Service::run_housekeeping() {
 int64_t Service::until_due() const {
     int64_t due_ms = INT64_MAX;
     for (const Entry& entry : sessions_) due_ms = std::min(due_ms, entry.due_ms);
-    return std::clamp(due_ms - base::monotonic_ms(), kTickMs, kMaxTickMs);
+    return std::clamp(due_ms - runtime::now_ms(), kTickMs, kMaxTickMs);
 }
 
 bool Service::run_timers() {
     runtime::CpuSlice slice;
-    const int64_t now_ms = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
     // A session that ends meanwhile is swapped with the last one, which may then be handled in the next pass.
     for (size_t i = 0; i < sessions_.size(); ++i) {
         if (sessions_[i].due_ms > now_ms) continue;

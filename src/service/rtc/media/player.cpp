@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/prefetch.h"
+#include "runtime/loop/clock.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
@@ -71,7 +71,7 @@ void Player::match_tracks() {
 void Player::on_tracks() {
     match_tracks();
     reports_ = 0;  // audio and video may be synchronized differently now
-    if (video_ >= 0) lane_.request_keyframe(base::monotonic_ms());
+    if (video_ >= 0) lane_.request_keyframe(runtime::now_ms());
 }
 
 void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }

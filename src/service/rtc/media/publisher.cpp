@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "protocol/rtp/extensions.h"
 #include "protocol/rtp/payload/keyframe.h"
 #include "protocol/rtp/rtx.h"
 #include "protocol/sdp/sprop.h"
+#include "runtime/loop/clock.h"
 #include "service/rtc/media/video_info.h"
 
 namespace service::rtc {
@@ -63,7 +63,7 @@ base::Result<void> Publisher::acquire() {
 }
 
 void Publisher::enter_lane() {
-    lane_.set_tracks(lane_tracks(), base::monotonic_us());
+    lane_.set_tracks(lane_tracks(), runtime::now_us());
     lane_.set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))

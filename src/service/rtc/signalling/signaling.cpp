@@ -6,10 +6,10 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "net/http/http_visitor.h"
 #include "protocol/sdp/description.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/dns.h"
 #include "service/api_answer.h"
@@ -363,7 +363,7 @@ Result<std::vector<CandidateAddress>> Signaling::candidates(const OfferRequest& 
 }
 
 std::vector<std::string> Signaling::resolve(const std::string& name) {
-    const int64_t now_ms = base::monotonic_ms();
+    const int64_t now_ms = runtime::now_ms();
     if (auto found = resolved_.find(name); found != resolved_.end() && found->second.until_ms > now_ms)
         return found->second.addresses;
     auto addresses = runtime::resolve(name, runtime::Deadline::in_ms(kResolveMs));

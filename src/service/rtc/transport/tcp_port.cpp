@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/clock.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 
 namespace service::rtc {
@@ -104,7 +104,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
     }
 
     bool take(std::span<uint8_t> bytes) {
-        const int64_t now_us = base::monotonic_us();
+        const int64_t now_us = runtime::now_us();
         while (bytes.size() >= kLength) {
             const size_t length = static_cast<size_t>(bytes[0] << 8 | bytes[1]);
             if (length > kMaxFrameBytes) return false;
@@ -179,7 +179,7 @@ void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
         oldest.make_room();
     }
     ++counters_.accepted;
-    connections_.add(std::make_unique<Connection>(*this, std::move(stream), base::monotonic_ms()));
+    connections_.add(std::make_unique<Connection>(*this, std::move(stream), runtime::now_ms()));
 }
 
 void TcpPort::close_soon(Connection& connection) {

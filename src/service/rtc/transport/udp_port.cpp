@@ -1,6 +1,6 @@
 #include "service/rtc/transport/udp_port.h"
 
-#include "base/clock.h"
+#include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
 
 namespace service::rtc {
@@ -42,7 +42,7 @@ void UdpPort::receive_loop() {
             continue;
         }
         runtime::note_success(failing, "WebRTC receiving");
-        const int64_t now_us = base::monotonic_us();
+        const int64_t now_us = runtime::now_us();
         for (const runtime::UdpPacket& packet : *packets) {
             came_to_ = packet.destination;
             user_.on_datagram(packet.bytes, {packet.from.ip, packet.from.port}, *this, now_us);
