@@ -1,16 +1,12 @@
 #include "media/b_frame.h"
 
-#include <algorithm>
-
-#include "base/bits.h"
+#include "media/access_unit.h"
 #include "media/h264.h"
 #include "media/nalu.h"
 
 namespace media {
 namespace {
 
-// Both numbers are within the first bytes, even with emulation prevention.
-constexpr size_t kSliceFront = 16;
 // A larger jump back is the start of another publisher, not a reordered frame.
 constexpr Time kMaxReorder = std::chrono::milliseconds(2'000);
 
@@ -25,15 +21,7 @@ bool begins_with_b_slice(std::span<const uint8_t> payload, int length_size) {
 
 }  // namespace
 
-bool is_h264_b_slice(std::span<const uint8_t> slice) {
-    uint8_t type = h264::nalu_type(slice);
-    if (type != h264::kSlice && type != 2) return false;
-    auto front = remove_emulation_prevention(slice.subspan(1, std::min(slice.size() - 1, kSliceFront)));
-    base::BitReader b(front);
-    b.ue();  // first_mb_in_slice
-    uint32_t slice_type = b.ue();
-    return b.ok() && slice_type % 5 == 1;
-}
+bool is_h264_b_slice(std::span<const uint8_t> slice) { return h264_slice_type(slice) == 1; }
 
 bool BFrameDetector::is_b_frame(const Frame& frame, int length_size) {
     if (frame.keyframe) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "media/aac.h"
+#include "media/access_unit.h"
 #include "media/audio_headers.h"
 #include "media/av1.h"
 #include "media/h264.h"
@@ -39,7 +40,7 @@ void annex_b(std::span<const uint8_t> bytes) {
         media::append_length_prefixed(out, *unit);
     }
     CHECK(total <= bytes.size());
-    if (total) CHECK(media::check_length_prefixes(out.bytes(), 4));
+    if (total) CHECK(media::read_access_unit(media::Codec::kH264, out.bytes(), 4, true));
 }
 
 void adts(std::span<const uint8_t> bytes) {
@@ -64,7 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     frame.payload = base::Slice::copy(bytes);
     use(media::video_info(frame));
     use(media::audio_info(frame));
-    use(media::check_length_prefixes(bytes, data[0] % 4 + 1));
+    const bool hevc = data[0] & 0x40;
+    use(media::read_access_unit(hevc ? media::Codec::kHevc : media::Codec::kH264, bytes, data[0] % 4 + 1, hevc));
     use(media::parse_h264_sps(bytes));
     use(media::parse_hevc_sps(bytes));
     use(media::parse_adts(bytes));

@@ -6,9 +6,6 @@
 #include <optional>
 
 #include "base/bits.h"
-#include "media/h264.h"
-#include "media/h265.h"
-#include "media/nalu.h"
 
 namespace media {
 
@@ -18,7 +15,6 @@ constexpr uint8_t kRecoveryPoint = 6;  // payloadType
 // Pictures until the correct one. x264 needs one for each column of macroblocks: 240 at 3840 pixels.
 constexpr int64_t kMaxUntilCorrect = 300;
 constexpr size_t kMaxSeiBytes = 4096;  // of the unit, that are read
-constexpr uint8_t kHevcPrefixSei = 39;
 
 // The bytes of a unit without emulation prevention bytes.
 class SeiBytes {
@@ -78,17 +74,6 @@ bool is_recovery_point(Codec codec, std::span<const uint8_t> sei) {
         }
         if (*type == kRecoveryPoint) return is_soon(codec, message);
     }
-}
-
-bool has_recovery_point(Codec codec, std::span<const uint8_t> payload, int nalu_length_size) {
-    NaluReader reader(payload, nalu_length_size);
-    while (const auto nalu = reader.next()) {
-        const uint8_t type = codec == Codec::kH264 ? h264::nalu_type(*nalu) : h265::nalu_type(*nalu);
-        if (codec == Codec::kH264 ? type >= h264::kSlice && type <= h264::kIdr : type < 32) return false;
-        if (type == (codec == Codec::kH264 ? +h264::kSei : kHevcPrefixSei) && is_recovery_point(codec, *nalu))
-            return true;
-    }
-    return false;
 }
 
 }  // namespace media

@@ -12,8 +12,6 @@ namespace media {
 // Whether the SEI unit of H.264 or HEVC, with its header, has the message, and the picture is correct soon. Only the
 // beginning of a long unit is read.
 bool is_recovery_point(Codec codec, std::span<const uint8_t> sei);
-// The same of any unit before the first slice. payload: length-prefixed NAL units.
-bool has_recovery_point(Codec codec, std::span<const uint8_t> payload, int nalu_length_size);
 
 // Where a track's players may begin. Recovery points that follow a keyframe too soon are ignored: there are encoders
 // that mark each frame.

@@ -13,15 +13,6 @@ using Unit = std::vector<uint8_t>;
 const Unit kAtOnce{0x06, 0x06, 0x01, 0xc4, 0x80};               // recovery_frame_cnt 0
 const Unit kAfter39{0x06, 0x06, 0x03, 0x05, 0x02, 0x20, 0x80};  // ue(39)
 
-Unit joined(std::initializer_list<Unit> units) {
-    Unit out;
-    for (const Unit& unit : units) {
-        out.insert(out.end(), {0, 0, 0, static_cast<uint8_t>(unit.size())});
-        out.insert(out.end(), unit.begin(), unit.end());
-    }
-    return out;
-}
-
 TEST(RecoveryPoint, IsFoundInSei) {
     EXPECT_TRUE(is_recovery_point(Codec::kH264, kAtOnce));
     EXPECT_TRUE(is_recovery_point(Codec::kH264, kAfter39));
@@ -40,14 +31,6 @@ TEST(RecoveryPoint, IsNotFoundInOtherUnits) {
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit{0x06, 0x06, 0x04, 0x00, 0x01, 0x00, 0x00, 0x80}))
         << "after 32,767 pictures";
     EXPECT_FALSE(is_recovery_point(Codec::kH264, Unit(100'000, 0xff)));
-}
-
-TEST(RecoveryPoint, IsBeforeTheFirstSlice) {
-    const Unit delimiter{9, 0xf0}, slice{0x41, 0x9a, 1};
-    EXPECT_TRUE(has_recovery_point(Codec::kH264, joined({delimiter, kAtOnce, slice}), 4));
-    EXPECT_FALSE(has_recovery_point(Codec::kH264, joined({slice, kAtOnce}), 4));
-    EXPECT_FALSE(has_recovery_point(Codec::kH264, joined({delimiter, slice}), 4));
-    EXPECT_FALSE(has_recovery_point(Codec::kH264, Unit{0, 0, 1}, 4)) << "a broken prefix";
 }
 
 TEST(RecoveryPoints, CountAtADistance) {

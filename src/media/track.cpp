@@ -7,7 +7,6 @@
 #include "media/av1.h"
 #include "media/h264.h"
 #include "media/h265.h"
-#include "media/nalu.h"
 #include "media/vpx.h"
 
 namespace media {
@@ -161,22 +160,6 @@ Result<AudioInfo> audio_info(const Frame& frame) {
     AudioInfo info = TRY(any_audio_info(frame), codec_info(frame.codec).name);
     info.codec = frame.codec;
     return info;
-}
-
-Result<void> check_length_prefixes(std::span<const uint8_t> payload, int nalu_length_size) {
-    CHECK(nalu_length_size >= 1 && nalu_length_size <= 4);
-    NaluReader units(payload, nalu_length_size);
-    bool any = false;
-    while (units.next()) any = true;
-    if (!units.ok()) {
-        return fail(Code::kProtocol,
-                    fmt::format("a NAL unit's length prefix of {} bytes runs past the end of an access "
-                                "unit of {}",
-                                nalu_length_size, payload.size()));
-    }
-    if (!any)
-        return fail(Code::kProtocol, fmt::format("an access unit of {} bytes without a NAL unit", payload.size()));
-    return {};
 }
 
 }  // namespace media

@@ -31,8 +31,4 @@ struct AudioInfo {
 base::Result<VideoInfo> video_info(const Frame& frame);
 base::Result<AudioInfo> audio_info(const Frame& frame);
 
-// Whether an H.264 or HEVC payload is a whole number of length-prefixed NAL units, with at least one that is not empty
-// (some encoders put empty ones between). The error describes the defect.
-base::Result<void> check_length_prefixes(std::span<const uint8_t> payload, int nalu_length_size);
-
 }  // namespace media

@@ -89,18 +89,4 @@ TEST(Track, AMalformedHeaderNamesTheCodec) {
     EXPECT_EQ(audio.error().text(), "AAC: AAC configuration of 1 bytes");
 }
 
-TEST(Track, LengthPrefixes) {
-    EXPECT_TRUE(check_length_prefixes(hex("00000001 65 00000002 4101"), 4));
-    EXPECT_TRUE(check_length_prefixes(hex("00000000 00000001 65"), 4));
-    EXPECT_TRUE(check_length_prefixes(hex("0001 65"), 2));
-    EXPECT_TRUE(check_length_prefixes(hex("01 65"), 1));
-    for (const char* bad : {"00000002 65", "00000001 65 0000", "00000001 65 ffffffff 41", "00000000", "", "6588"}) {
-        auto result = check_length_prefixes(hex(bad), 4);
-        ASSERT_FALSE(result) << bad;
-        EXPECT_NE(result.error().text().find("access unit"), std::string::npos);
-    }
-    // Annex B instead of lengths: the first start code looks like a unit of one byte.
-    EXPECT_FALSE(check_length_prefixes(hex("00000001 67640020 00000001 68ebecb2"), 4));
-}
-
 }  // namespace media

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "media/aac.h"
+#include "media/access_unit.h"
 #include "media/audio_headers.h"
 #include "media/track.h"
 #include "protocol/amf/amf0.h"
@@ -207,10 +208,11 @@ Result<Parsed> BodyParser::coded_video(Cursor& c, Frame& frame) {
     if (frame.codec == Codec::kH264 || frame.codec == Codec::kHevc) {
         Track& track = track_of(frame);
         if (frame.codec != track.codec) return nothing("a video frame before its sequence header");
-        TRY(media::check_length_prefixes(frame.payload, track.nalu_length_size), media::codec_info(frame.codec).name);
-        frame.keyframe = track.recovery_points.note(
-            frame.keyframe,
-            !frame.keyframe && media::has_recovery_point(frame.codec, frame.payload, track.nalu_length_size));
+        const media::AccessUnit unit =
+            TRY(media::read_access_unit(frame.codec, frame.payload, track.nalu_length_size, frame.keyframe),
+                media::codec_info(frame.codec).name);
+        frame.keyframe = track.recovery_points.note(unit.keyframe, unit.recovery_point);
+        frame.disposable &= !frame.keyframe;
     }
     return published(std::move(frame));
 }

@@ -2,8 +2,8 @@
 // Parses the bodies of FLV tags, which are RTMP message payloads too, into frames: VIDEODATA and AUDIODATA (Adobe Flash
 // Video File Format 10.1, E.4.2 and E.4.3), HEVC by the unofficial codec id 12, Enhanced RTMP v1 and v2 (Veovera:
 // ExVideoTagHeader, ExAudioTagHeader, ModEx, multitrack), and data messages in AMF0. Payloads are sub-slices: nothing
-// is copied. Access units are parsed no further than their length prefixes and the SEI before their slices: a recovery
-// point is a keyframe.
+// is copied. Access units of H.264 and HEVC are parsed no further than media/access_unit.h does: their NAL units decide
+// what is a keyframe, a recovery point is one.
 
 #include <array>
 #include <bitset>

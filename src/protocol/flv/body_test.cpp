@@ -62,16 +62,16 @@ void expect_frame(base::Result<Parsed> result, const Case& c) {
 }  // namespace
 
 TEST(Body, VideoOfEveryForm) {
-    const std::string unit = "00000002 6588";
-    const std::string hevc_unit = "00000003 280188";
+    const std::string unit = "00000002 6588", inter = "00000002 419a";
+    const std::string hevc_unit = "00000003 280188", hevc_inter = "00000003 020188";
     const Case avc[] = {
         {"AVC sequence header", "17 00 000000" + kAvcConfig, Codec::kH264, false, true, 0, kAvcConfig},
         {"AVC key", "17 01 000050" + unit, Codec::kH264, true, false, 80, unit},
         {"AVC generated key", "47 01 000000" + unit, Codec::kH264, true, false, 0, unit},
-        {"AVC inter, negative cts", "27 01 ffffd8" + unit, Codec::kH264, false, false, -40, unit},
+        {"AVC inter, negative cts", "27 01 ffffd8" + inter, Codec::kH264, false, false, -40, inter},
         {"AVC enhanced sequence header", "90 61766331" + kAvcConfig, Codec::kH264, false, true, 0, kAvcConfig},
         {"AVC enhanced", "91 61766331 000050" + unit, Codec::kH264, true, false, 80, unit},
-        {"AVC enhanced X", "a3 61766331" + unit, Codec::kH264, false, false, 0, unit},
+        {"AVC enhanced X", "a3 61766331" + inter, Codec::kH264, false, false, 0, inter},
     };
     for (const Case& c : avc) expect_frame(after("1700000000" + kAvcConfig).video(body(c.bytes), 1234), c);
     const Case hevc[] = {
@@ -79,10 +79,10 @@ TEST(Body, VideoOfEveryForm) {
         {"HEVC key by id 12", "1c 01 000028" + hevc_unit, Codec::kHevc, true, false, 40, hevc_unit},
         {"HEVC enhanced", "90 68766331" + kHevcConfig, Codec::kHevc, false, true, 0, kHevcConfig},
         {"HEVC frames", "91 68766331 000028" + hevc_unit, Codec::kHevc, true, false, 40, hevc_unit},
-        {"HEVC frames X", "a3 68766331" + hevc_unit, Codec::kHevc, false, false, 0, hevc_unit},
-        {"HEVC with ModEx", "a7 03 00112233 03 68766331" + hevc_unit, Codec::kHevc, false, false, 0, hevc_unit},
-        {"HEVC with two ModEx", "a7 00 aa 07 01 bbcc 01 68766331 000001" + hevc_unit, Codec::kHevc, false, false, 1,
-         hevc_unit},
+        {"HEVC frames X", "a3 68766331" + hevc_inter, Codec::kHevc, false, false, 0, hevc_inter},
+        {"HEVC with ModEx", "a7 03 00112233 03 68766331" + hevc_inter, Codec::kHevc, false, false, 0, hevc_inter},
+        {"HEVC with two ModEx", "a7 00 aa 07 01 bbcc 01 68766331 000001" + hevc_inter, Codec::kHevc, false, false, 1,
+         hevc_inter},
     };
     for (const Case& c : hevc) expect_frame(after("9068766331" + kHevcConfig).video(body(c.bytes), 1234), c);
     const Case others[] = {
@@ -143,6 +143,21 @@ TEST(Body, AudioOfEveryForm) {
         EXPECT_EQ(result->frame->payload, body(c.payload)) << c.name;
         EXPECT_EQ(media::to_ms(result->frame->dts), 77);
         EXPECT_FALSE(result->frame->keyframe);
+    }
+}
+
+TEST(Body, TheNalUnitsDecideAboutKeyframesWhateverTheFlagsSay) {
+    BodyParser avc = after("17 00 000000 " + kAvcConfig), hevc = after("90 68766331" + kHevcConfig);
+    for (const char* flag : {"17", "27", "37", "47"}) {
+        const std::string legacy = std::string(flag) + "01 000000";
+        const media::Frame idr = *avc.video(body(legacy + "00000002 6588"), 0)->frame;
+        EXPECT_TRUE(idr.keyframe && !idr.disposable) << flag;
+        EXPECT_FALSE(avc.video(body(legacy + "00000002 419a"), 0)->frame->keyframe) << flag;
+    }
+    for (const char* flag : {"93", "a3", "b3"}) {
+        const std::string enhanced = std::string(flag) + " 68766331";
+        EXPECT_TRUE(hevc.video(body(enhanced + "00000003 2a0188"), 0)->frame->keyframe) << flag << ", CRA";
+        EXPECT_FALSE(hevc.video(body(enhanced + "00000003 020188"), 0)->frame->keyframe) << flag;
     }
 }
 

@@ -133,7 +133,7 @@ TEST(Writer, RoundTripOfEveryCodec) {
         }
         for (int cts : {0, 40, -40}) {
             for (bool key : {false, true}) {
-                Frame frame = frame_of(codec, "00000002 2801");
+                Frame frame = frame_of(codec, key ? "00000002 2801" : "00000002 0201");
                 bool video = frame.kind == Kind::kVideo;
                 frame.keyframe = video && key;
                 frame.disposable = video && !key && cts == 0;
