@@ -98,6 +98,40 @@ TEST_F(ViewerTest, AWaitingViewerGetsThePublishersFirstAudioToo) {
     EXPECT_EQ(late.take(), "HEAD <FIRST 40 VH|->[40 v][80 v]");
 }
 
+// A publisher that was joined in the middle of a GOP, or whose keyframes cannot be recognized.
+TEST_F(ViewerTest, AudioIsSentWhileTheFirstKeyframeIsAwaited) {
+    stream = registry.find_or_create({"v", "live", "s"}, options);
+    Client early(stream), late(stream), video_only(stream);
+    early.join();
+    video_only.join(testing::kVideoText);
+    publish_with(options);
+    publication.publish(video(0));
+    publication.publish(audio(10));
+    publication.publish(video(40));
+    publication.publish(audio(50));
+    settle();
+    EXPECT_EQ(early.take(), "HEAD <FIRST 10 VH|->[10 a][50 a]");
+    late.join();
+    settle();
+    EXPECT_EQ(late.take(), "HEAD <FIRST 50 VH|->[50 a]");
+    publication.publish(video(80, true));
+    publication.publish(video(120));
+    settle();
+    EXPECT_EQ(early.take(), "[80 v][120 v]");
+    EXPECT_EQ(late.take(), "[80 v][120 v]");
+    EXPECT_EQ(video_only.take(), "HEAD <FIRST 80 VH|->[80 v][120 v]");
+    // The next publication.
+    publication.end();
+    publish_with(options);
+    publication.publish(video(0));
+    publication.publish(audio(10));
+    publication.publish(video(40, true));
+    settle();
+    const std::string again = early.take();
+    EXPECT_EQ(again.find(" v]"), again.rfind(" v]")) << again;
+    EXPECT_NE(again.find(" a]"), std::string::npos) << again;
+}
+
 TEST_F(ViewerTest, AWaitingViewerGetsAStreamThatEndsAtOnce) {
     options.merge_ms = 50;
     options.rejoin_timeout_ms = 20;

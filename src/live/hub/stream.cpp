@@ -159,7 +159,7 @@ void Stream::unpublish() {
     owner_ = nullptr;
     unpublished_since_ms_ = now_ms;
     ask_for_housekeeping();
-    video_flows_ = any_video_ = false;
+    video_flows_ = any_video_ = any_keyframe_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
     if (rtp_) rtp_->notify_unpublished();
@@ -226,7 +226,7 @@ void Stream::deliver(const media::Frame& frame, const media::SourcePackets* sour
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
     if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
-    if (logs_.empty()) return;
+    if (logs_.empty() || awaits_keyframe(frame)) return;
     for (const auto& log : logs_) log->append(frame, tracks_, runtime::event_us(), source);
 }
 
@@ -264,6 +264,7 @@ void Stream::note_flow(const media::Frame& frame) {
     if (!frame.sequence_header) {
         ++(video ? counters_.video_frames : counters_.audio_frames);
         any_video_ |= video;
+        any_keyframe_ |= frame.keyframe;
         if (health_.note(frame)) [[unlikely]]
             health_.note_window_end(runtime::event_ms());
     }

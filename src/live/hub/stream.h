@@ -190,8 +190,8 @@ class Stream : public base::RefCounted<Stream> {
     // Whether video frames arrived recently.
     bool video_flows() const { return video_flows_; }
     // Where a viewer may begin: at keyframes, or at any audio frame of a stream without video. The latter also before a
-    // publication's first video frame, so that waiting viewers get the first audio too.
-    bool begins_at_keyframes() const { return video_flows_ && any_video_; }
+    // publication's first keyframe, so that waiting viewers get the audio until then; video before it is for no viewer.
+    bool begins_at_keyframes() const { return video_flows_ && any_keyframe_; }
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
     const base::FlatQueue<media::Frame>& gop() const { return gop_; }
     const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
@@ -271,6 +271,9 @@ class Stream : public base::RefCounted<Stream> {
     void notify_tracks();
     void for_each_sink(auto&& call);
     void note_flow(const media::Frame& frame);
+    bool awaits_keyframe(const media::Frame& frame) const {
+        return !any_keyframe_ && frame.kind == media::Kind::kVideo && !frame.sequence_header;
+    }
     void note_flow_of(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
     void forget_gop();  // viewers cannot begin before the next keyframe
@@ -312,7 +315,8 @@ class Stream : public base::RefCounted<Stream> {
     Timeline timeline_;
     MixQueue mix_;
     bool video_flows_ = false;
-    bool any_video_ = false;  // a video frame arrived in this publication
+    bool any_video_ = false;     // a video frame arrived in this publication
+    bool any_keyframe_ = false;  // one of the first video track
     media::Time last_video_dts_{};
     bool gop_too_long_ = false;  // not kept until the next keyframe
     base::FlatQueue<media::Frame> gop_;

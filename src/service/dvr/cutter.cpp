@@ -7,7 +7,7 @@ using media::Kind;
 bool Cutter::may_begin(const media::Frame& frame, bool at_keyframes) const {
     if (frame.track != 0) return false;
     if (!options_.wait_keyframe) return true;
-    // Audio before a publication's first video frame is recorded, so that nothing is lost.
+    // Audio before a publication's first keyframe is recorded, so that nothing is lost.
     return frame.kind == Kind::kVideo ? frame.keyframe : !at_keyframes;
 }
 
