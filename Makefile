@@ -402,7 +402,8 @@ fuzz: fuzz-build
 	@test -n "$(fuzz_programs)" || { echo "no fuzz target $(TARGET)" >&2; exit 1; }
 	@set -e; mkdir -p $(OBJS)/found; $(foreach f,$(fuzz_chosen),mkdir -p $(OBJS)/found/$(call fuzz_name,$(f)); \
 	    $(call fuzz_program,$(f)) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	    -artifact_prefix=$(OBJS)/found/ $(OBJS)/found/$(call fuzz_name,$(f)) $(wildcard $(call fuzz_corpus,$(f)));) :
+	    -artifact_prefix=$(OBJS)/found/ $(addprefix -dict=,$(wildcard $(call fuzz_corpus,$(f)).dict)) \
+	    $(OBJS)/found/$(call fuzz_name,$(f)) $(wildcard $(call fuzz_corpus,$(f)));) :
 else ifneq ($(TARGET),)
 fuzz:
 	@command -v $(FUZZ_CXX) >/dev/null || { echo "libFuzzer needs $(FUZZ_CXX): apt install clang-19 libclang-rt-19-dev" >&2; exit 1; }

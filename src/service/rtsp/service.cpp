@@ -18,9 +18,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       gate_(gate),
       signature_(std::move(signature)),
       listeners_(sessions, "RTSP connection", "rtsp-accept",
-                 [this](auto socket, auto tls) {
-                     connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
-                 }),
+                 [this](auto socket, auto tls) { accept(std::move(socket), std::move(tls)); }),
       pulls_(sessions, registry, gate) {}
 
 Service::~Service() { stop(); }
@@ -55,6 +53,10 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
         tls_pair_.adopt(context);
         pulls_.reload(next);
     };
+}
+
+void Service::accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
+    connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
 }
 
 void Service::housekeeping() {

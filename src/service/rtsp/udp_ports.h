@@ -59,6 +59,8 @@ class UdpPorts {
     // Only of free ones.
     void claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports);
     void release(const base::IpAddress& ip, const ::rtsp::Ports& ports);
+    // Of RTP and of RTCP: two of each track.
+    size_t claims() const { return sides_[0].claims.size() + sides_[1].claims.size(); }
 
     // Copies the datagram; it is sent by the end of the loop's iteration. Only to an address that was claimed.
     void send(bool rtcp, const runtime::UdpAddress& to, std::span<const uint8_t> bytes);
