@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <span>
 
 #include "protocol/http/response_head.h"
@@ -27,6 +28,12 @@ bool is_key(std::string_view key) {
     return key.substr(0, 22).find_first_not_of(kAlphabet) == std::string_view::npos;
 }
 
+// RFC 9110, 5.6.2.
+bool is_token_char(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
+}
+
 }  // namespace
 
 bool is_upgrade(const http::Request& request) {
@@ -49,14 +56,24 @@ Refusal check_upgrade(const http::Request& request) {
     return {};
 }
 
+std::string_view offered_subprotocol(const http::Request& request) {
+    std::string_view offered = request.headers.get("Sec-WebSocket-Protocol");
+    offered = offered.substr(0, offered.find(','));
+    while (offered.starts_with(' ') || offered.starts_with('\t')) offered.remove_prefix(1);
+    while (offered.ends_with(' ') || offered.ends_with('\t')) offered.remove_suffix(1);
+    return std::ranges::all_of(offered, is_token_char) ? offered : std::string_view();
+}
+
 std::string upgrade_response(const http::Request& request, std::string_view date, std::string_view server) {
-    return http::HeadWriter(101)
-        .field("Date", date)
+    http::HeadWriter head(101);
+    head.field("Date", date)
         .field("Server", server)
         .field("Upgrade", "websocket")
         .field("Connection", "Upgrade")
-        .field("Sec-WebSocket-Accept", accept_key(request.headers.get("Sec-WebSocket-Key")))
-        .finish();
+        .field("Sec-WebSocket-Accept", accept_key(request.headers.get("Sec-WebSocket-Key")));
+    if (const auto subprotocol = offered_subprotocol(request); !subprotocol.empty())
+        head.field("Sec-WebSocket-Protocol", subprotocol);
+    return head.finish();
 }
 
 }  // namespace websocket

@@ -115,6 +115,30 @@ http::Request upgrade() {
     return request;
 }
 
+// Browsers close a connection whose answer names no subprotocol, or one that they have not offered.
+TEST(WebSocket, TheFirstSubprotocolThatIsOfferedIsTaken) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"flv", "flv"},    {"flv, binary", "flv"}, {" v1.flv ,x", "v1.flv"},
+        {"", ""},          {",flv", ""},           {"a b", ""},
+        {"a\tb, flv", ""}, {"a\"b", ""},           {"\xff", ""},
+    };
+    EXPECT_EQ(upgrade_response(upgrade(), "d", "s").find("Sec-WebSocket-Protocol"), std::string::npos);
+    for (const auto& [offered, taken] : cases) {
+        http::Request request = upgrade();
+        request.headers.add("Sec-WebSocket-Protocol", offered);
+        EXPECT_EQ(offered_subprotocol(request), taken) << offered;
+        const std::string response = upgrade_response(request, "d", "s");
+        const std::string line = std::string("Sec-WebSocket-Protocol: ") + taken + "\r\n";
+        EXPECT_EQ(response.find(line) != std::string::npos, *taken != '\0') << offered;
+        EXPECT_EQ(response.find("Sec-WebSocket-Protocol") != std::string::npos, *taken != '\0') << offered;
+    }
+    // Two fields are one list.
+    http::Request two = upgrade();
+    two.headers.add("Sec-WebSocket-Protocol", "a");
+    two.headers.add("Sec-WebSocket-Protocol", "b");
+    EXPECT_EQ(offered_subprotocol(two), "a");
+}
+
 TEST(WebSocket, Handshake) {
     EXPECT_EQ(accept_key("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");  // RFC 6455, section 1.3
     http::Request good = upgrade();
