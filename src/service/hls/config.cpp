@@ -48,7 +48,8 @@ void add_files(std::vector<config::Row>& rows) {
     rows.push_back(row(kScope, "hls_init_file", &H::init_file, none(), kLive,
                        "Path of the MP4 initialisation segment below hls_path; a changed one gets a number."));
     rows.push_back(row(kScope, "hls_entry_prefix", &H::entry_prefix, none(), kLive,
-                       "Put before the segments' paths in the playlist.", "http://your-server"));
+                       "Put before the segments' paths in the playlist; a query in it comes behind them.",
+                       "http://your-server"));
     rows.push_back(row(kScope, "hls_cleanup", &H::cleanup, none(), kLive,
                        "Segments that left the playlist are deleted, a playlist's length later."));
     rows.push_back(row(kScope, "hls_dispose", &H::dispose, seconds(0, 31'536'000), kLive,
@@ -82,9 +83,10 @@ void add_keys(std::vector<config::Row>& rows) {
                        "[app]/[stream]-[seq].key"));
     rows.push_back(row(kScope, "hls_key_file_path", &H::key_file_path, none(), kLive,
                        "Directory of the keys; hls_path unless given.", "./objs/nginx/html"));
-    rows.push_back(row(kScope, "hls_key_url", &H::key_url, none(), kLive,
-                       "Put before the keys' paths in the playlist; relative to the playlist unless given.",
-                       "http://localhost:8080/"));
+    rows.push_back(row(
+        kScope, "hls_key_url", &H::key_url, none(), kLive,
+        "Put before the keys' paths in the playlist, a query in it behind them; relative to the playlist unless given.",
+        "http://localhost:8080/"));
 }
 
 void add_rows(std::vector<config::Row>& rows) {

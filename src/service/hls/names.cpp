@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <utility>
 
 #include "base/ascii.h"
 #include "config/path_variables.h"
@@ -62,6 +63,12 @@ std::string with_suffix(std::string_view path, std::string_view suffix) {
     size_t dot = path.rfind('.');
     if (dot == path.npos || dot <= folder_of(path).size()) dot = path.size();
     return fmt::format("{}{}{}", path.substr(0, dot), suffix, path.substr(dot));
+}
+
+// The URL that paths are put behind, and the query behind them: "?key=1", or empty.
+std::pair<std::string_view, std::string_view> split_query(std::string_view prefix) {
+    const size_t query = std::min(prefix.find('?'), prefix.size());
+    return {prefix.substr(0, query), prefix.substr(query)};
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -207,7 +214,8 @@ std::string relative_uri(std::string_view from, std::string_view path) {
 
 std::string Names::uri(const std::string& prefix, std::string_view path) const {
     if (prefix.empty()) return relative_uri(playlist_, path);
-    return fmt::format("{}{}{}", prefix, prefix.ends_with('/') ? "" : "/", http::percent_encode(path));
+    const auto [before, query] = split_query(prefix);
+    return fmt::format("{}{}{}{}", before, before.ends_with('/') ? "" : "/", http::percent_encode(path), query);
 }
 
 std::optional<std::string> Names::path(const std::string& prefix, std::string_view uri) const {
@@ -219,8 +227,10 @@ std::optional<std::string> Names::path(const std::string& prefix, std::string_vi
             folder = folder_of(std::string_view(folder).substr(0, folder.size() - 1));
         }
     } else {
-        if (!uri.starts_with(prefix)) return std::nullopt;
-        uri.remove_prefix(prefix.size());
+        const auto [before, query] = split_query(prefix);
+        if (!uri.starts_with(before) || !uri.substr(before.size()).ends_with(query)) return std::nullopt;
+        uri.remove_prefix(before.size());
+        uri.remove_suffix(query.size());
         if (uri.starts_with('/')) uri.remove_prefix(1);
     }
     auto decoded = http::percent_decode(uri);

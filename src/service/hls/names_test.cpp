@@ -116,6 +116,20 @@ TEST(Names, OfAFurtherAudioTrack) {
         EXPECT_EQ(without_suffix(path), plain);
 }
 
+TEST(Names, PathsArePutBeforeTheQueryOfAPrefix) {
+    VhostConfig hls = defaults();
+    hls.key_url = "https://keys.example.com/k?token=a/b&x=%2F";
+    hls.entry_prefix = "http://cdn/?v=1";
+    const Names names = names_of(hls);
+    const std::string key = "https://keys.example.com/k/live/a%20b-0.key?token=a/b&x=%2F";
+    EXPECT_EQ(names.key_uri("live/a b-0.key"), key);
+    EXPECT_EQ(names.key_path(key), "live/a b-0.key");
+    EXPECT_EQ(names.segment_uri("live/a-0.ts"), "http://cdn/live/a-0.ts?v=1");
+    EXPECT_EQ(names.segment_path("http://cdn/live/a-0.ts?v=1"), "live/a-0.ts");
+    for (const char* other : {"http://cdn/live/a-0.ts", "http://cdn/live/a-0.ts?v=2", "http://cdn/?v=1", "?v=1"})
+        EXPECT_EQ(names.segment_path(other), std::nullopt) << other;
+}
+
 TEST(Names, WhatLooksLikeAnotherStreamsTrackIsRefused) {
     for (const char* name : {"livestream~audio2", "a~Audio", "x~masters", "~video"}) {
         auto names = Names::make(defaults(), {"v", "live", name}, true);
