@@ -138,6 +138,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:1: error: vhost a is an edge (mode remote) without an origin\n"},
         ProblemCase{"vhost a { cluster { mode remote; origin http://a; token_traverse on; } }",
                     "t.conf:1: error: token_traverse needs an origin that takes RTMP\n"},
+        // Without the context segments cannot be told from those of players that were refused.
+        ProblemCase{"vhost a { cluster { mode remote; origin b; token_traverse on; } hls { enabled on; } }", ""},
+        ProblemCase{
+            "vhost a { cluster { mode remote; origin b; token_traverse on; } hls { enabled on; hls_ctx off; } }",
+            "t.conf:1: warning: with token_traverse players get no segment of HLS unless hls_ctx and "
+            "hls_ts_ctx are on in hls\n"},
+        ProblemCase{
+            "vhost a { cluster { mode remote; origin b; token_traverse on; } hls { enabled on; hls_ts_ctx off; } }",
+            "t.conf:1: warning: with token_traverse players get no segment of HLS unless hls_ctx and hls_ts_ctx are on "
+            "in hls\n"},
+        ProblemCase{"vhost a { cluster { origin b; token_traverse on; } hls { enabled on; hls_ctx off; } }", ""},
+        ProblemCase{"vhost a { cluster { mode remote; origin b; token_traverse on; } hls { hls_ctx off; } }", ""},
         ProblemCase{"vhost a { enabled off; cluster { mode remote; } }", ""},
         ProblemCase{"vhost a { cluster { origin_cluster on; coworkers 127.0.0.1:9091; } }", ""},
         ProblemCase{"vhost a { cluster { coworkers a/b; } }",

@@ -152,11 +152,27 @@ void check_signed_urls(config::Checks& checks, const config::Vhost& vhost, const
         if (other.http_static.enabled) served(other.http_static.dir, "http_static of " + other.name);
 }
 
+// The value of a directive of another service, in the form of the file; empty: this server has no such directive.
+std::string value_of(config::Checks& checks, const config::Vhost& vhost, std::string_view path) {
+    const config::Row* row = config::find_row(path);
+    return row && row->supported() ? row->binding.get({&checks.snapshot(), &vhost}) : std::string();
+}
+
+// The same at an edge whose origin decides about players.
+void check_token_traverse(config::Checks& checks, const config::Vhost& vhost, const VhostConfig& hls) {
+    if (hls.ctx && hls.ts_ctx) return;
+    constexpr const char* kPath = "vhost/cluster/token_traverse";
+    if (value_of(checks, vhost, kPath) != "on" || value_of(checks, vhost, "vhost/cluster/mode") != "remote") return;
+    checks.warning(vhost, kPath,
+                   "with token_traverse players get no segment of HLS unless hls_ctx and hls_ts_ctx are on in hls");
+}
+
 void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     const auto& hls = vhost.get<VhostConfig>();
     if (!hls.enabled) return;
     check_files(checks, vhost, hls);
     check_signed_urls(checks, vhost, hls);
+    check_token_traverse(checks, vhost, hls);
 }
 
 }  // namespace
