@@ -90,11 +90,6 @@ class AppendFile {
 // directories.
 // owner: the stream that the file belongs to, see file_owner.h.
 void write_file(std::string path, std::string bytes, Done done, std::string owner = {});
-// The same for a file that is rewritten repeatedly. Where the file system can exchange two names, the previous file
-// stays as path.tmp and the next version is written into it: no file is created or removed, which takes a seventh of
-// the time on ext4. A reader that opened the file two versions ago sees its bytes change. write_file leaves no
-// path.tmp.
-void rewrite_file(std::string path, std::string bytes, Done done, std::string owner = {});
 // A missing file is no error. With `empty_directory` the file's directory is removed too when it is empty.
 void remove(std::string path, Done done = nullptr, bool empty_directory = false);
 void rename(std::string from, std::string to, Done done);

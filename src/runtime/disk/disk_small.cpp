@@ -53,28 +53,11 @@ void run_in_order(Step step, std::vector<std::string> paths, std::string what, s
     disk.paths.enter(operation);
 }
 
-// What happens to the file that is replaced.
-enum class Former : uint8_t { kGoes, kStaysAsTemporary };
-
-// ENOENT when the file or its directory does not exist.
-int open_existing(const std::string& path, int& fd) {
-    fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    return fd < 0 ? errno : 0;
-}
-
-// Exchanges the two names.
-bool exchange(const std::string& one, const std::string& other) {
-    return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
-}
-
-int write_whole(const std::string& path, const std::string& bytes, const std::string& owner, Former former) {
+int write_whole(const std::string& path, const std::string& bytes, const std::string& owner) {
     const std::string temporary = path + ".tmp";
-    const bool stays = former == Former::kStaysAsTemporary;
     int fd = -1;
     bool direct = false;
-    int error = stays ? open_existing(temporary, fd) : ENOENT;
-    const bool reused = !error;
-    if (!reused) error = open_empty(temporary, direct, fd);
+    int error = open_empty(temporary, direct, fd);
     if (error) return error;
     set_file_owner(fd, owner);
     for (size_t done = 0; done < bytes.size() && !error;) {
@@ -84,35 +67,20 @@ int write_whole(const std::string& path, const std::string& bytes, const std::st
         else if (n == 0 || errno != EINTR)
             error = n == 0 ? ENOSPC : errno;
     }
-    // Cut at the end and not at the beginning: ext4 writes a file that was truncated to 0 to the disk when it is
-    // closed.
-    if (!error && reused && ftruncate(fd, static_cast<off_t>(bytes.size())) != 0) error = errno;
     if (close(fd) != 0 && !error) error = errno;
-    // The first time there is no file to exchange with, and not every file system supports it.
-    const bool exchanged = !error && stays && exchange(temporary, path);
-    if (!error && !exchanged && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+    if (!error && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
     if (error) unlink(temporary.c_str());
     return error;
-}
-
-void write_file(std::string path, std::string bytes, std::string owner, Former former, Done done) {
-    auto work = [path, former, bytes = std::move(bytes), owner = std::move(owner)] {
-        return write_whole(path, bytes, owner, former);
-    };
-    auto what = "writing " + path;
-    auto temporary = path + ".tmp";
-    run_in_order(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work),
-                 std::move(done));
 }
 
 }  // namespace
 
 void write_file(std::string path, std::string bytes, Done done, std::string owner) {
-    write_file(std::move(path), std::move(bytes), std::move(owner), Former::kGoes, std::move(done));
-}
-
-void rewrite_file(std::string path, std::string bytes, Done done, std::string owner) {
-    write_file(std::move(path), std::move(bytes), std::move(owner), Former::kStaysAsTemporary, std::move(done));
+    auto work = [path, bytes = std::move(bytes), owner = std::move(owner)] { return write_whole(path, bytes, owner); };
+    auto what = "writing " + path;
+    auto temporary = path + ".tmp";
+    run_in_order(Step::kWrite, {std::move(path), std::move(temporary)}, std::move(what), std::move(work),
+                 std::move(done));
 }
 
 void remove(std::string path, Done done, bool empty_directory) {

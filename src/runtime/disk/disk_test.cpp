@@ -247,31 +247,6 @@ TEST_P(DiskTest, SmallFilesAreReplacedWhole) {
     EXPECT_TRUE(ok(second.wait()));
 }
 
-TEST_P(DiskTest, AFileThatIsRewrittenChangesPlacesWithItsFormer) {
-    const auto inode = [&](const char* name) {
-        struct stat found {};
-        return stat(at(name).c_str(), &found) == 0 ? found.st_ino : 0;
-    };
-    const std::vector<std::string> texts = {"the first", "2", "", "the fourth, longer", "5"};
-    std::set<ino_t> inodes;
-    for (size_t i = 0; i < texts.size(); ++i) {
-        Outcome outcome;
-        rewrite_file(at("dir/list"), texts[i], outcome.done());
-        ASSERT_TRUE(ok(outcome.wait()));
-        EXPECT_EQ(read_file(at("dir/list")), Bytes(texts[i].begin(), texts[i].end()));
-        ASSERT_EQ(std::filesystem::exists(at("dir/list.tmp")), i > 0);
-        inodes.insert(inode("dir/list"));
-        if (i == 0) continue;
-        EXPECT_EQ(read_file(at("dir/list.tmp")), Bytes(texts[i - 1].begin(), texts[i - 1].end()));
-    }
-    EXPECT_EQ(inodes.size(), 2u);
-    Outcome last;
-    write_file(at("dir/list"), "last", last.done());
-    ASSERT_TRUE(ok(last.wait()));
-    EXPECT_EQ(read_file(at("dir/list")).size(), 4u);
-    EXPECT_FALSE(std::filesystem::exists(at("dir/list.tmp")));
-}
-
 TEST(BufferPoolTest, SpareBuffersOfASizeThatFilesHaveGrownOutOfMakeRoom) {
     constexpr size_t kAtOnce = 16 * 1024 * 1024;
     constexpr size_t kSmall = 32 * 1024;

@@ -154,9 +154,7 @@ void DiskSegmentStore::add_named(const SegmentInfo& info) {
 
 void DiskSegmentStore::write_playlist(std::function<void(base::Result<void>)> then) {
     rewrite_ = false;
-    // An ended playlist is not rewritten for a while.
-    const auto write = window_.ended() ? &disk::write_file : &disk::rewrite_file;
-    write(
+    disk::write_file(
         path_of(names_.playlist()), m3u8::write(window_.playlist()).text,
         [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
             self->playlist_good_ = result.has_value();

@@ -152,7 +152,7 @@ TEST_F(SegmentStoreTest, DiskTellsOfASegmentWhenItsPlaylistIsThere) {
     segment(*store, "second");
     wait(*store);
     EXPECT_EQ(done_, (Strings{"0 s-0.ts live/s-0.ts", "1 s-1.ts live/s-1.ts"}));
-    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
+    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
     EXPECT_EQ(file("live/s-1.ts"), "second");
     EXPECT_EQ(file("live/s.m3u8"), m3u8::write(store->window().playlist()).text);
     store->end_list();
@@ -176,7 +176,7 @@ TEST_F(SegmentStoreTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     segment(*store, "c", {.discontinuity = true, .key = key, .iv = iv, .init = other});
     wait(*store);
     EXPECT_EQ(files(), (Strings{"live/s-0.key", "live/s-0.m4s", "live/s-1.m4s", "live/s-2.m4s", "live/s.m3u8",
-                                "live/s.m3u8.tmp", "live/s/init-2.mp4", "live/s/init.mp4"}));
+                                "live/s/init-2.mp4", "live/s/init.mp4"}));
     EXPECT_EQ(file("live/s/init-2.mp4"), "another");
     EXPECT_EQ(file("live/s-0.key"), std::string(16, 'k'));
     EXPECT_EQ(store->window().entries()[1].item.map_uri, "s/init.mp4");
@@ -206,7 +206,7 @@ TEST_F(SegmentStoreTest, ASegmentThatCannotBeWrittenLeavesAGapAndNoNumber) {
     EXPECT_EQ(file("live/s-1.ts"), "third");
     EXPECT_TRUE(store->window().entries()[1].item.discontinuity);
     ASSERT_TRUE(disk::drain(runtime::Deadline::in_ms(30'000)));
-    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8", "live/s.m3u8.tmp"}));
+    EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
 }
 
 TEST_F(SegmentStoreTest, AnotherRunGoesOnWithWhatIsWhole) {
