@@ -2,6 +2,7 @@
 and by FFmpeg; as HTTP has it."""
 
 import gzip
+import re
 import time
 
 import pytest
@@ -19,6 +20,101 @@ SOURCES = {
     "mp3-only": lambda: media.audio_only("mp3"),
     "video-only": media.video_only,
 }
+
+
+GOOD = """#EXTM3U
+#EXT-X-VERSION:6
+#EXT-X-TARGETDURATION:2
+#EXT-X-MEDIA-SEQUENCE:7
+#EXT-X-INDEPENDENT-SEGMENTS
+#EXT-X-MAP:URI="init.mp4"
+#EXT-X-KEY:METHOD=AES-128,URI="k?a=b",IV=0x00000000000000000000000000000001
+#EXTINF:2.000,
+7.m4s
+#EXT-X-DISCONTINUITY
+#EXT-X-KEY:METHOD=NONE
+#EXTINF:0.040,
+8.m4s?x=1
+#EXT-X-ENDLIST
+"""
+GOOD_VARIANT = """#EXTM3U
+#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="a, b",DEFAULT=YES,AUTOSELECT=YES
+#EXT-X-STREAM-INF:BANDWIDTH=9,CODECS="avc1.64001f,mp4a.40.2",FRAME-RATE=25.000,AUDIO="audio"
+a.m3u8?x
+"""
+
+
+def test_the_reader_accepts_what_is_right():
+    playlist = hls.Playlist(GOOD)
+    assert [segment.uri for segment in playlist.segments] == ["7.m4s", "8.m4s?x=1"]
+    assert playlist.ended and playlist.segments[0].key.uri == "k?a=b" and not playlist.segments[1].key
+    master = hls.Multivariant(GOOD_VARIANT)
+    assert master.variant["CODECS"] == "avc1.64001f,mp4a.40.2" and master.audio[0]["NAME"] == "a, b"
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("DURATION:2", "DURATION: 2"),
+        ("DURATION:2", "DURATION:2 "),
+        ("DURATION:2", "DURATION:2.0"),
+        ("DURATION:2", "DURATION:+2"),
+        ("DURATION:2", "DURATION:1"),
+        ("SEQUENCE:7", "SEQUENCE:-7"),
+        ("SEQUENCE:7", "SEQUENCE:0x7"),
+        ("SEQUENCE:7\n", "SEQUENCE:7\n#EXT-X-MEDIA-SEQUENCE:7\n"),
+        ("VERSION:6", "VERSION:2"),
+        ("VERSION:6", "VERSION:5"),
+        ("#EXT-X-VERSION:6\n", ""),
+        ("#EXTM3U\n", "#EXTM3U \n"),
+        ("#EXTM3U\n", "\ufeff#EXTM3U\n"),
+        ("#EXTM3U\n", "#EXTM3U\r\n"),
+        ("#EXTINF:2.000,", "#EXTINF: 2.000,"),
+        ("#EXTINF:2.000,", "#EXTINF:2.000"),
+        ("#EXTINF:2.000,", "#EXTINF:2,000,"),
+        ("#EXTINF:2.000,", "#EXTINF:nan,"),
+        ("#EXTINF:2.000,\n", ""),
+        ("#EXTINF:2.000,\n", "#EXTINF:2.000,\n\n"),
+        ("7.m4s", "7 .m4s"),
+        ("7.m4s", "7.m4s "),
+        ("SEGMENTS", "SEGMENTS:YES"),
+        ("DISCONTINUITY\n", "DISCONTINUITY:\n"),
+        ("8.m4s?x=1\n#EXT-X-ENDLIST", "8.m4s\n#EXT-X-ENDLIST\n#EXTINF:1.000,\n9.m4s"),
+        ("8.m4s?x=1\n", ""),
+        ('URI="k?a=b",', 'URI="k?a=b", '),
+        ('URI="k?a=b"', "URI=k?a=b"),
+        ("METHOD=NONE", 'METHOD=NONE,URI="k"'),
+        ("#EXT-X-MAP:", "#EXT-X-MAPS:"),
+        ("1\n#EXT-X-ENDLIST\n", "1\n#EXT-X-ENDLIST"),
+    ],
+)
+def test_the_reader_refuses_what_players_refuse(right, wrong):
+    assert GOOD.count(right) >= 1
+    with pytest.raises(AssertionError):
+        hls.Playlist(GOOD.replace(right, wrong, 1))
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("BANDWIDTH=9", "BANDWIDTH= 9"),
+        ("BANDWIDTH=9,", "BANDWIDTH=9, "),
+        ("BANDWIDTH=9,", "BANDWIDTH=9,BANDWIDTH=9,"),
+        ("BANDWIDTH=9,", "BANDWIDTH=9,,"),
+        ("BANDWIDTH=9,", ""),
+        ("=25.000", "=25"),
+        ('"avc1.64001f,mp4a.40.2"', "avc1.64001f"),
+        ('"avc1.64001f,mp4a.40.2"', '""'),
+        (',AUDIO="audio"', ""),
+        (',AUDIO="audio"', ',AUDIO="audio",'),
+        ("a.m3u8?x\n", "a.m3u8?x\n#EXT-X-ENDLIST\n"),
+        ("TYPE=AUDIO", "TYPE=audio"),
+    ],
+)
+def test_the_reader_refuses_variants_that_players_refuse(right, wrong):
+    assert GOOD_VARIANT.count(right) >= 1
+    with pytest.raises(AssertionError):
+        hls.Multivariant(GOOD_VARIANT.replace(right, wrong, 1))
 
 
 def publish(server, tags, name="one", speed=40, app="live"):
@@ -160,7 +256,10 @@ def test_viewers_are_counted(servers, relative, in_segments):
     publish(server, media.tags(media.with_b_frames()))
     wait_until(lambda: http.get_status(server.http_port, PATH) == 200, 10, "the playlist")
     master = http.get(server.http_port, PATH + "?token=a%20b").body.decode().splitlines()
-    assert master[1].startswith("#EXT-X-STREAM-INF:BANDWIDTH="), master
+    variant = hls.Multivariant("\n".join(master) + "\n").variant
+    assert sorted(variant) == ["AVERAGE-BANDWIDTH", "BANDWIDTH", "CODECS", "FRAME-RATE", "RESOLUTION"], master
+    assert re.fullmatch(r"avc1\.[0-9a-f]{6},mp4a\.40\.2", variant["CODECS"]), master
+    assert variant["FRAME-RATE"] == "25.000" and variant["RESOLUTION"] == "768x320", master
     start = "one.m3u8?hls_ctx=" if relative == "on" else "/live/one.m3u8?hls_ctx="
     assert master[2].startswith(start) and master[2].endswith("&token=a%20b"), master
     context = master[2].split("hls_ctx=")[1].split("&")[0]

@@ -24,47 +24,140 @@ class Segment(NamedTuple):
     sequence: int
 
 
+def lines_of(text):
+    """The lines of a playlist, without the first. It is as strict as the strictest players: what is not in RFC 8216, a
+    space too many included, is an error."""
+    assert text.startswith("#EXTM3U\n") and text.endswith("\n"), f"a playlist begins with #EXTM3U, and ends a line:\n{text}"
+    lines = text.split("\n")[1:-1]
+    for line in lines:
+        assert line and not re.search(r"[\x00-\x1f\x7f]", line), f"an empty line, or a control character in {line!r}:\n{text}"
+        assert line == line.strip(), f"spaces around {line!r}:\n{text}"
+        if not line.startswith("#"):
+            assert re.fullmatch(r"[!-~]+", line) and not re.search(r'["<>\\^`{|}]', line), f"{line!r} is no URI:\n{text}"
+    return lines
+
+
+def number(value, form=r"\d{1,20}"):
+    assert re.fullmatch(form, value, re.ASCII), f"{value!r} is no number"
+    return float(value) if "." in value else int(value)
+
+
+def attributes(value, **forms):
+    """An attribute list: those named by forms, whose values match them (4.2); no attribute twice, no other one."""
+    found = {}
+    rest = value
+    while rest:
+        match = re.match(r'([A-Z0-9-]+)=("[^"\r\n]*"|[^",\s]+)(?:,(?=.)|$)', rest, re.ASCII)
+        assert match, f"no attribute: {rest!r} of {value!r}"
+        name, text = match[1], match[2]
+        assert name not in found, f"{name} is there twice: {value!r}"
+        form = forms.get(name.replace("-", "_"))
+        assert form and re.fullmatch(form, text, re.ASCII), f"what is {name}={text}: {value!r}"
+        found[name] = text.strip('"')
+        rest = rest[match.end() :]
+    return found
+
+
 class Playlist:
+    """A media playlist."""
+
     def __init__(self, text):
         self.text = text
         self.target = self.sequence = None
         self.discontinuities = 0
         self.segments = []
         self.ended = False
-        lines = text.split("\n")
-        assert lines[0] == "#EXTM3U" and lines[-1] == "", f"a playlist begins with #EXTM3U and ends with a line:\n{text}"
         duration, discontinuity, key, map_uri = None, False, None, None
-        for line in lines[1:-1]:
-            tag, _, value = line.partition(":")
-            if tag == "#EXT-X-TARGETDURATION":
-                self.target = int(value)
+        once = set()
+        lines = lines_of(text)
+        for line in lines:
+            assert not self.ended, f"{line} is behind the end:\n{text}"
+            tag, colon, value = line.partition(":")
+            if tag in ("#EXT-X-VERSION", "#EXT-X-TARGETDURATION", "#EXT-X-MEDIA-SEQUENCE") or tag in (
+                "#EXT-X-DISCONTINUITY-SEQUENCE",
+                "#EXT-X-INDEPENDENT-SEGMENTS",
+            ):
+                assert tag not in once, f"{tag} is there twice:\n{text}"
+                assert not self.segments and not discontinuity, f"{tag} is behind a segment:\n{text}"
+                once.add(tag)
+            if tag == "#EXT-X-VERSION":
+                self.version = number(value, "[1-9]")
+            elif tag == "#EXT-X-TARGETDURATION":
+                self.target = number(value)
             elif tag == "#EXT-X-MEDIA-SEQUENCE":
-                self.sequence = int(value)
+                self.sequence = number(value)
             elif tag == "#EXT-X-DISCONTINUITY-SEQUENCE":
-                self.discontinuities = int(value)
-            elif tag == "#EXT-X-DISCONTINUITY":
-                discontinuity = True
-            elif tag == "#EXT-X-ENDLIST":
-                self.ended = True
+                self.discontinuities = number(value)
+            elif tag in ("#EXT-X-INDEPENDENT-SEGMENTS", "#EXT-X-DISCONTINUITY", "#EXT-X-ENDLIST"):
+                assert not colon, f"{line} has a value"
+                discontinuity |= tag == "#EXT-X-DISCONTINUITY"
+                self.ended = tag == "#EXT-X-ENDLIST"
             elif tag == "#EXTINF":
-                duration = float(value.split(",")[0])
+                assert duration is None, f"two EXTINF for a segment:\n{text}"
+                duration = number(value.removesuffix(","), r"\d{1,10}\.\d{1,6}")
+                assert value.endswith(","), f"{line} has no comma"
             elif tag == "#EXT-X-MAP":
-                map_uri = re.fullmatch(r'URI="([^"]+)"', value)[1]
+                map_uri = attributes(value, URI=r'"[!-~]+"')["URI"]
             elif tag == "#EXT-X-KEY":
-                found = re.fullmatch(r'METHOD=AES-128,URI="([^"]+)",IV=0x([0-9a-f]{32})', value)
-                assert found or value == "METHOD=NONE", f"what key is this: {line}"
-                key = Key(found[1], found[2]) if found else None
-            elif not line.startswith("#"):
+                found = attributes(value, METHOD="AES-128|NONE", URI=r'"[!-~]+"', IV="0x[0-9a-f]{32}")
+                assert (found["METHOD"] == "NONE") == (len(found) == 1), f"what key is this: {line}"
+                key = Key(found["URI"], found["IV"][2:]) if len(found) > 1 else None
+            else:
+                assert not line.startswith("#"), f"no tag of ours: {line}"
                 assert duration is not None, f"{line} has no EXTINF:\n{text}"
-                number = self.sequence + len(self.segments)
-                self.segments.append(Segment(line, duration, discontinuity, key, map_uri, number))
+                count = self.sequence + len(self.segments)
+                self.segments.append(Segment(line, duration, discontinuity, key, map_uri, count))
                 duration, discontinuity = None, False
         assert self.target is not None and self.sequence is not None, f"target and sequence are missing:\n{text}"
+        assert "#EXT-X-VERSION" in once and self.version >= 3, f"parts of seconds need version 3:\n{text}"
+        assert self.version >= 6 or not any(segment.map for segment in self.segments), f"maps need version 6:\n{text}"
+        assert duration is None and not discontinuity, f"no segment is behind the last tag:\n{text}"
         for segment in self.segments:
             assert segment.duration <= self.target, f"{segment} is longer than the target:\n{text}"
 
     def span(self):
         return sum(segment.duration for segment in self.segments)
+
+
+class Multivariant:
+    """A multivariant playlist with one variant: its attributes, its URI, and the attributes of its audio renditions."""
+
+    def __init__(self, text):
+        self.text = text
+        lines = lines_of(text)
+        assert len(lines) >= 2, f"a variant has two lines:\n{text}"
+        self.uri = lines[-1]
+        assert not self.uri.startswith("#"), f"the last line is no URI:\n{text}"
+        tag, _, value = lines[-2].partition(":")
+        assert tag == "#EXT-X-STREAM-INF", f"no variant: {lines[-2]}"
+        self.variant = attributes(
+            value,
+            BANDWIDTH=r"[1-9]\d*",
+            AVERAGE_BANDWIDTH=r"[1-9]\d*",
+            CODECS=r'"[\w.-]+(,[\w.-]+)*"',
+            RESOLUTION=r"[1-9]\d*x[1-9]\d*",
+            FRAME_RATE=r"\d+\.\d{3}",
+            AUDIO='"audio"',
+        )
+        assert "BANDWIDTH" in self.variant, f"BANDWIDTH is required: {value}"
+        self.audio = []
+        for line in lines[:-2]:
+            tag, _, value = line.partition(":")
+            assert tag == "#EXT-X-MEDIA", f"no tag of ours: {line}"
+            self.audio.append(
+                attributes(
+                    value,
+                    TYPE="AUDIO",
+                    GROUP_ID='"audio"',
+                    NAME='"[^"]+"',
+                    LANGUAGE='"[A-Za-z0-9-]+"',
+                    DEFAULT="YES",
+                    AUTOSELECT="YES",
+                    CHANNELS=r'"\d+"',
+                    URI='"[!-~]+"',
+                )
+            )
+        assert bool(self.audio) == ("AUDIO" in self.variant), f"the variant names the group that is there:\n{text}"
 
 
 def vhost(rejoin=300, play="", publish="", more="", **directives):

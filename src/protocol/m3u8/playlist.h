@@ -46,6 +46,8 @@ struct Variant {
     uint64_t average_bandwidth = 0;  // bit/s; 0: unknown
     int width = 0;                   // pixels; 0: unknown
     int height = 0;
+    std::string codecs{};   // of all tracks, by RFC 6381, "avc1.64001f,mp4a.40.2"; empty: not all are known
+    double frame_rate = 0;  // the highest, per second; 0: unknown, or no video
 };
 
 // EXT-X-MEDIA with TYPE=AUDIO (4.3.4.1).

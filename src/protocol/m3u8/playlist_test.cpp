@@ -46,6 +46,9 @@ TEST(Playlist, AMasterPlaylistNamesOneVariant) {
     EXPECT_EQ(write_master({"/live/a.m3u8?hls_ctx=1", 800'000, 500'000, 640, 360}),
               "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=800000,AVERAGE-BANDWIDTH=500000,RESOLUTION=640x360\n"
               "/live/a.m3u8?hls_ctx=1\n");
+    EXPECT_EQ(write_master({"a.m3u8", 9, 5, 640, 360, "avc1.64001f,mp4a.40.2", 30'000.0 / 1001}),
+              "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=9,AVERAGE-BANDWIDTH=5,CODECS=\"avc1.64001f,mp4a.40.2\","
+              "RESOLUTION=640x360,FRAME-RATE=29.970\na.m3u8\n");
     EXPECT_EQ(write_master({"a.m3u8", 1, 0, 0, 0}), "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n");
 }
 

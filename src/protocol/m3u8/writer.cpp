@@ -144,8 +144,10 @@ std::string write_master(const Variant& variant, std::span<const AudioRendition>
     for (const AudioRendition& rendition : audio) append_audio(out, rendition);
     base::append_format(out, "#EXT-X-STREAM-INF:BANDWIDTH={}", variant.bandwidth);
     if (variant.average_bandwidth > 0) base::append_format(out, ",AVERAGE-BANDWIDTH={}", variant.average_bandwidth);
+    if (!variant.codecs.empty()) base::append_format(out, ",CODECS=\"{}\"", quotable(variant.codecs));
     if (variant.width > 0 && variant.height > 0)
         base::append_format(out, ",RESOLUTION={}x{}", variant.width, variant.height);
+    if (variant.frame_rate > 0) base::append_format(out, ",FRAME-RATE={:.3f}", variant.frame_rate);
     if (!audio.empty()) base::append_format(out, ",AUDIO=\"{}\"", kAudioGroup);
     base::append_format(out, "\n{}\n", variant.uri);
     return out;

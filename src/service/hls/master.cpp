@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "media/codec_parameter.h"
 #include "media/language.h"
 #include "media/track.h"
 
@@ -48,6 +49,16 @@ int channels_of(const media::Track& track) {
 }
 
 }  // namespace
+
+std::string codecs_of(const std::vector<const media::Track*>& tracks) {
+    std::string all;
+    for (const media::Track* track : tracks) {
+        const std::string one = track ? media::codec_parameter(*track) : std::string();
+        if (one.empty()) return {};
+        if (("," + all + ",").find("," + one + ",") == std::string::npos) all += (all.empty() ? "" : ",") + one;
+    }
+    return all;
+}
 
 std::string language_tag(std::string_view written) {
     std::string language(written);

@@ -173,6 +173,7 @@ void Output::note_size(const Opening& opening) {
     auto info = media::video_info(*video->header);
     // VP9's sequence header does not contain the size.
     if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
+    frame_rate_ = 0;
     width_ = info ? info->width : 0;
     height_ = info ? info->height : 0;
 }
@@ -195,6 +196,7 @@ void Output::report_left_out(const media::Track& track, const base::Error& why) 
 
 void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
+    video_frames_ = 0;
     note_size(opening);
     SegmentInfo info;
     info.number = ++segment_number_;
@@ -214,6 +216,7 @@ void Output::open_segment(const Opening& opening) {
 void Output::write_frame(const media::Frame& frame) {
     base::Result<void> added;
     if (frame.track == 0) added = main_.add(frame);
+    if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
     if (!added) {
         lose_segment();
         return failed(names().playlist(), added.error().text(), false);
@@ -230,6 +233,9 @@ void Output::lose_segment() {
 }
 
 void Output::close_segment(const Closing& closing) {
+    // That of a shorter segment would not be exact.
+    if (closing.duration_ms >= kMinRateMs)
+        frame_rate_ = std::max(frame_rate_, 1e3 * video_frames_ / static_cast<double>(closing.duration_ms));
     auto closed = main_.close(closing);
     audio_.close(closing);
     if (!closed) failed(names().playlist(), closed.error().text(), false);
@@ -243,7 +249,14 @@ Master Output::master() const {
     const Rendition& variant = video ? *video : main_;
     const auto view = variant.view();
     Master out;
-    out.variant = {variant.names().playlist(), view->bandwidth, view->average_bandwidth, width_, height_};
+    out.variant = {variant.names().playlist(), view->bandwidth, view->average_bandwidth, width_, height_, {}, 0};
+    std::vector<const media::Track*> carried;
+    if (main_.has(media::Kind::kVideo)) {
+        carried.push_back(tracks_->video());
+        out.variant.frame_rate = frame_rate_;
+    }
+    if (main_.has(media::Kind::kAudio)) carried.push_back(tracks_->audio());
+    out.variant.codecs = codecs_of(carried);
     if (tracks.empty()) return out;
     std::vector<AudioMember> members;
     if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
@@ -255,7 +268,9 @@ Master Output::master() const {
         bandwidth = std::max(bandwidth, rendition.view()->bandwidth);
         average = std::max(average, rendition.view()->average_bandwidth);
         members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.names().playlist()});
+        carried.push_back(members.back().track);
     }
+    out.variant.codecs = codecs_of(carried);
     // A player of such a track fetches the variant too.
     out.variant.bandwidth += bandwidth;
     out.variant.average_bandwidth += average;

@@ -95,6 +95,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     static constexpr size_t kFramesAtOnce = 48, kAudioFramesAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
     static constexpr int64_t kMaxWaitingMs = 2'000;
+    static constexpr int64_t kMinRateMs = 500;
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
@@ -144,6 +145,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as LeadAudio gives them
     int width_ = 0;                                                          // pixels, 0: not known
     int height_ = 0;
+    int video_frames_ = 0;   // of the first track, in the open segment
+    double frame_rate_ = 0;  // the highest of a segment since the video's configuration changed, per second; 0: unknown
     uint64_t highest_bandwidth_ = 0;  // in master_file_
     uint64_t segment_number_ = 0;     // SegmentInfo::number
     uint64_t segments_ = 0;

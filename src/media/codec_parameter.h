@@ -1,0 +1,14 @@
+#pragma once
+// The codecs parameter of RFC 6381 of a track: "avc1.64001f", "mp4a.40.2". Players decide by it whether they can play a
+// stream before they fetch it. Pure.
+
+#include <string>
+
+#include "media/track_set.h"
+
+namespace media {
+
+// Empty: the codec has none, or the track's configuration has not arrived or is malformed.
+std::string codec_parameter(const Track& track);
+
+}  // namespace media
