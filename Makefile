@@ -378,6 +378,8 @@ unit: unit-build
 fuzz_name = $(call flat,$(patsubst %_fuzz.cpp,%,$(1)))
 fuzz_program = $(OBJS)/fuzz/$(call fuzz_name,$(1))
 fuzz_corpus = $(patsubst %/,%,$(dir $(1)))/corpus/$(notdir $(patsubst %_fuzz.cpp,%,$(1)))
+# Words that inputs are made of: the target's own, or those of all targets of its folder. Where there are none: nothing.
+fuzz_words = $(addprefix -dict=,$(firstword $(wildcard $(call fuzz_corpus,$(1)).dict $(dir $(call fuzz_corpus,$(1)))all.dict)))
 fuzz_chosen := $(if $(TARGET),$(foreach f,$(fuzzers),$(if $(filter $(TARGET),$(call fuzz_name,$(f)) $(notdir $(patsubst %_fuzz.cpp,%,$(f)))),$(f))),$(fuzzers))
 fuzz_programs := $(foreach f,$(fuzz_chosen),$(call fuzz_program,$(f)))
 RUNS ?= 20000
@@ -393,17 +395,16 @@ $(foreach f,$(fuzzers),$(eval $(call fuzz_rule,$(f))))
 
 fuzz-build: $(fuzz_programs)
 
-# Prints NAME CORPUS of each chosen target, for scripts/test.
+# Prints NAME CORPUS [-dict=WORDS] of each chosen target, for scripts/test.
 fuzz-list:
-	@$(foreach f,$(fuzz_chosen),echo "$(call fuzz_program,$(f)) $(call fuzz_corpus,$(f))";) :
+	@$(foreach f,$(fuzz_chosen),echo "$(call fuzz_program,$(f)) $(call fuzz_corpus,$(f)) $(call fuzz_words,$(f))";) :
 
 ifdef LIBFUZZER
 fuzz: fuzz-build
 	@test -n "$(fuzz_programs)" || { echo "no fuzz target $(TARGET)" >&2; exit 1; }
 	@set -e; mkdir -p $(OBJS)/found; $(foreach f,$(fuzz_chosen),mkdir -p $(OBJS)/found/$(call fuzz_name,$(f)); \
-	    $(call fuzz_program,$(f)) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	    -artifact_prefix=$(OBJS)/found/ $(addprefix -dict=,$(wildcard $(call fuzz_corpus,$(f)).dict)) \
-	    $(OBJS)/found/$(call fuzz_name,$(f)) $(wildcard $(call fuzz_corpus,$(f)));) :
+	    $(call fuzz_program,$(f)) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 $(call fuzz_words,$(f)) \
+	    -artifact_prefix=$(OBJS)/found/ $(OBJS)/found/$(call fuzz_name,$(f)) $(wildcard $(call fuzz_corpus,$(f)));) :
 else ifneq ($(TARGET),)
 fuzz:
 	@command -v $(FUZZ_CXX) >/dev/null || { echo "libFuzzer needs $(FUZZ_CXX): apt install clang-19 libclang-rt-19-dev" >&2; exit 1; }
@@ -411,7 +412,7 @@ fuzz:
 	    CONFIG_SPEED_FLAGS= TARGET='$(TARGET)' SECONDS=$(SECONDS)
 else
 fuzz: fuzz-build
-	@failed=; $(foreach f,$(fuzz_chosen),$(call fuzz_program,$(f)) -runs=$(RUNS) $(wildcard $(call fuzz_corpus,$(f))) || \
+	@failed=; $(foreach f,$(fuzz_chosen),$(call fuzz_program,$(f)) -runs=$(RUNS) $(call fuzz_words,$(f)) $(wildcard $(call fuzz_corpus,$(f))) || \
 	    failed="$$failed $(call fuzz_name,$(f))";) \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 endif

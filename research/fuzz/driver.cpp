@@ -1,6 +1,7 @@
 // Runs a fuzz target without libFuzzer: every file of its corpus as it is, then mutations of them from a fixed seed, so
 // that each run of the tests sees the same inputs. It does not look for coverage: `make fuzz TARGET=name` does.
-//     driver [-runs=20000] [-seconds=20] [-seed=1] [file or folder]...
+//     driver [-runs=20000] [-seconds=20] [-seed=1] [-dict=file] [file or folder]...
+// dict: words to splice in, in libFuzzer's form: "WORD" or name="WORD" in each line, with \\, \" and \xNN.
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -17,6 +18,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/shrink.h"
@@ -66,7 +68,8 @@ void catch_crashes() {
 
 class Mutator {
   public:
-    Mutator(uint64_t seed, const std::vector<Bytes>& corpus) : random_(seed), corpus_(corpus) {}
+    Mutator(uint64_t seed, const std::vector<Bytes>& corpus, const std::vector<Bytes>& words)
+        : random_(seed), corpus_(corpus), words_(words) {}
 
     Bytes next() {
         Bytes bytes = any_input();
@@ -82,7 +85,7 @@ class Mutator {
     void mutate(Bytes& bytes) {
         static constexpr uint8_t kEdges[] = {0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff};
         size_t at = below(bytes.size());
-        switch (bytes.empty() ? 5 : below(9)) {
+        switch (bytes.empty() ? 5 : below(words_.empty() ? 9 : 12)) {
             case 0:
                 bytes[at] ^= static_cast<uint8_t>(1u << below(8));
                 break;
@@ -110,6 +113,8 @@ class Mutator {
             case 8:
                 splice(bytes, at, Bytes(bytes));
                 break;
+            default:
+                put_word(bytes, at, words_[below(words_.size())]);
         }
     }
 
@@ -126,8 +131,16 @@ class Mutator {
         bytes.insert(bytes.begin() + at, other.begin() + from, other.begin() + from + count);
     }
 
+    // Instead of as many bytes, or between them.
+    void put_word(Bytes& bytes, size_t at, const Bytes& word) {
+        const size_t instead = below(2) == 0 ? std::min(word.size(), bytes.size() - at) : 0;
+        bytes.erase(bytes.begin() + at, bytes.begin() + at + instead);
+        bytes.insert(bytes.begin() + at, word.begin(), word.end());
+    }
+
     std::mt19937_64 random_;
     const std::vector<Bytes>& corpus_;
+    const std::vector<Bytes>& words_;
 };
 
 Bytes read_file(const std::filesystem::path& path) {
@@ -152,6 +165,31 @@ std::vector<Bytes> read_corpus(const std::vector<std::string>& places) {
     return corpus;
 }
 
+Bytes read_word(std::string_view line) {
+    Bytes word;
+    const size_t begin = line.find('"'), end = line.rfind('"');
+    if (line.starts_with('#') || begin == end) return word;
+    line = line.substr(begin + 1, end - begin - 1);
+    for (size_t i = 0; i < line.size(); ++i) {
+        if (line[i] == '\\' && i + 3 < line.size() && line[i + 1] == 'x') {
+            word.push_back(static_cast<uint8_t>(std::strtoul(std::string(line.substr(i + 2, 2)).c_str(), nullptr, 16)));
+            i += 3;
+            continue;
+        }
+        if (line[i] == '\\' && i + 1 < line.size()) ++i;
+        word.push_back(static_cast<uint8_t>(line[i]));
+    }
+    return word;
+}
+
+std::vector<Bytes> read_words(const std::string& path) {
+    std::vector<Bytes> words;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);)
+        if (Bytes word = read_word(line); !word.empty()) words.push_back(std::move(word));
+    return words;
+}
+
 void run(const Bytes& bytes) {
     // A copy of exactly this size: the sanitizer then sees a read just past its end.
     Bytes exact(bytes.begin(), bytes.end());
@@ -172,6 +210,7 @@ uint64_t number_of(const std::string& argument) {
 int main(int argc, char** argv) {
     uint64_t runs = 20000, seconds = 20, seed = 1;
     std::vector<std::string> places;
+    std::vector<Bytes> words;
     if (LLVMFuzzerInitialize) LLVMFuzzerInitialize(&argc, &argv);
     for (int i = 1; i < argc; ++i) {
         std::string argument = argv[i];
@@ -181,6 +220,8 @@ int main(int argc, char** argv) {
             seconds = number_of(argument);
         else if (argument.starts_with("-seed="))
             seed = number_of(argument);
+        else if (argument.starts_with("-dict="))
+            words = read_words(argument.substr(argument.find('=') + 1));
         else if (argument.starts_with("-") || !std::filesystem::exists(argument)) {
             fmt::print(stderr, "fuzz: no such option, file or folder: {}\n", argument);
             return 2;
@@ -193,7 +234,7 @@ int main(int argc, char** argv) {
     auto begin = std::chrono::steady_clock::now();
     std::vector<Bytes> corpus = read_corpus(places);
     for (const Bytes& bytes : corpus) run(bytes);
-    Mutator mutator(seed, corpus);
+    Mutator mutator(seed, corpus, words);
     uint64_t done = 0;
     while (done < runs && std::chrono::steady_clock::now() - begin < std::chrono::seconds(seconds)) {
         run(mutator.next());
