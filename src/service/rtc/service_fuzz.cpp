@@ -17,10 +17,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/log.h"
 #include "net/http/http_server.h"
 #include "protocol/stun/writer.h"
-#include "runtime/loop/simulated_time_testing.h"
+#include "runtime/loop/fuzz_testing.h"
 #include "service/rtc/config.h"
 #include "service/rtc/service.h"
 
@@ -66,7 +65,7 @@ std::shared_ptr<config::Snapshot> make_snapshot(bool enabled) {
 
 // Kept from input to input: whatever one of them left would be seen in the next.
 struct World {
-    runtime::testing::SimulatedTime time;
+    runtime::testing::SimulatedTime& time = runtime::testing::fuzz_time();
     config::SnapshotPtr snapshot = make_snapshot(true), disabled = make_snapshot(false);
     net::SessionTable table;
     live::Registry registry;
@@ -85,12 +84,9 @@ struct World {
 };
 
 World& world() {
-    static World* const kWorld = [] {
-        base::log::level_in_force = base::log::Level::kOff;
-        CHECK(runtime::init());
-        return std::make_unique<World>().release();
-    }();
-    return *kWorld;
+    (void)runtime::testing::fuzz_time();  // starts the loop
+    static runtime::detail::Immortal<World> made;
+    return made.value;
 }
 
 // A socket of the client: reset when it is closed, so that the system keeps nothing of it.

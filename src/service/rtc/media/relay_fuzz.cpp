@@ -10,9 +10,8 @@
 #include <memory>
 
 #include "base/bytes.h"
-#include "base/log.h"
 #include "protocol/rtcp/writer.h"
-#include "runtime/loop/simulated_time_testing.h"
+#include "runtime/loop/fuzz_testing.h"
 #include "service/rtc/config.h"
 #include "service/rtc/media/media_testing.h"
 #include "service/rtc/media/player.h"
@@ -26,15 +25,6 @@ using service::rtc::testing::FakeSession;
 constexpr size_t kMaxSteps = 300;
 constexpr uint8_t kVideoType = 102, kRtxType = 103, kAudioType = 111, kVp8Type = 96;
 constexpr uint32_t kFirstSsrc = 0x1000;
-
-runtime::testing::SimulatedTime& simulated_time() {
-    static runtime::testing::SimulatedTime* const kTime = [] {
-        base::log::level_in_force = base::log::Level::kOff;
-        CHECK(runtime::init());
-        return std::make_unique<runtime::testing::SimulatedTime>().release();
-    }();
-    return *kTime;
-}
 
 // One end of the stream, with a session of its own.
 template <class T>
@@ -73,7 +63,7 @@ struct PlayerEnd : End<Player> {
 
 class Relay {
   public:
-    Relay(std::span<const uint8_t> input) : time_(simulated_time()), in_(input) {}
+    Relay(std::span<const uint8_t> input) : time_(runtime::testing::fuzz_time()), in_(input) {}
     ~Relay() {
         for (PublisherEnd& publisher : publishers_) publisher.close();
         for (PlayerEnd& player : players_) player.close();
