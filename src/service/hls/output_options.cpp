@@ -32,7 +32,8 @@ SegmentStoreOptions store_options(const OutputOptions& options) {
     out.stream = std::make_shared<const live::StreamKey>(options.key);
     out.root = root_of(hls);
     out.key_root = hls.key_file_path.empty() ? out.root : without_slash(hls.key_file_path);
-    out.window = {ms(hls.window), ms(hls.fragment * hls.td_ratio)};
+    const auto usual = static_cast<size_t>(hls.window / hls.fragment);
+    out.window = {ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual};
     out.cleanup = hls.cleanup;
     out.recover = hls.recover;
     out.first_sequence = options.first_sequence;

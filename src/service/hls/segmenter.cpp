@@ -175,7 +175,7 @@ bool Segmenter::exhausted() const {
 bool Segmenter::due(const Frame& frame) const {
     const Time elapsed = frame.dts - start_dts_;
     if (elapsed >= media::from_ms(longest_ms()) || exhausted()) return true;
-    if (frame.track != 0) return false;
+    if (frame.track != 0 || !may_begin()) return false;
     if (frame.keyframe) {
         const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
         return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
@@ -236,6 +236,13 @@ void Segmenter::cut(const Frame& frame) {
 }
 
 void Segmenter::open_at(const Frame& frame) {
+    if (!may_begin()) {
+        state_ = State::kLost;
+        discontinuity_ = true;
+        lost_at_ = frame.dts - kRetry;
+        return;
+    }
+    next_begin_ms_ = std::max(next_begin_ms_, now_.monotonic_ms) + kMsPerSegment;
     base::Ref<media::TrackSet> tracks = next_;
     // Video that was announced but has not arrived counts as a new track when it does.
     if (!video_came_ && tracks->video()) {

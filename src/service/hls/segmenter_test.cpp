@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,7 +76,11 @@ class SegmenterTest : public testing::Test, public SegmentSink {
         fed_.push_back(frame);
         segmenter_->feed(frame, at(media::to_ms(frame.dts)));
     }
-    Arrival at(int64_t ms) const { return {monotonic_ms_ + ms, wall_ms_ + ms}; }
+    // The monotonic clock does not follow a publisher's times back.
+    Arrival at(int64_t ms) {
+        latest_ms_ = std::max(latest_ms_, monotonic_ms_ + ms);
+        return {latest_ms_, wall_ms_ + ms};
+    }
     // As the stream does, here and below.
     void begin() {
         const uint32_t revision = tracks_->revision;
@@ -154,6 +159,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     bool discontinuity_ = false;  // of the next frame
     std::optional<int64_t> lose_at_;
     int64_t monotonic_ms_ = 1'000'000;
+    int64_t latest_ms_ = 0;
     int64_t wall_ms_ = 1'700'000'000'000;
 };
 
@@ -432,6 +438,58 @@ TEST_F(SegmenterTest, AStepOfTheWallClockChangesTheDatesAlone) {
         expect_keyframes();
         expect_all();
     }
+}
+
+// Each frame of a publisher may jump, or have another configuration.
+TEST_F(SegmenterTest, APublisherMakesNoMoreSegmentsThanTheClockAllows) {
+    for (const bool jumps : {true, false}) {
+        segments_.clear();
+        fed_.clear();
+        use(2'000);
+        begin();
+        headers();
+        const int64_t begun_ms = monotonic_ms_;
+        for (int i = 0; i < 10'000; ++i) {
+            monotonic_ms_ = begun_ms + i;  // 1,000 frames a second
+            const int64_t dts = jumps ? i * 20'000 : i;
+            if (!jumps) header(Kind::kVideo, std::to_string(i));
+            Frame frame = make(Kind::kVideo, Codec::kH264, dts);
+            frame.keyframe = true;
+            frame.payload = base::Slice::copy("x");
+            segmenter_->feed(frame, {monotonic_ms_, wall_ms_});
+        }
+        segmenter_->end();
+        EXPECT_GE(segments_.size(), 290u) << jumps;
+        EXPECT_LE(segments_.size(), 301u) << jumps;
+        for (size_t i = 1; i < segments_.size(); ++i) EXPECT_TRUE(segments_[i].discontinuity);
+        // And goes on as ever.
+        monotonic_ms_ += 10'000;
+        segments_.clear();
+        begin();
+        headers();
+        flow(0, 6'000, 2'000);
+        segmenter_->end();
+        EXPECT_EQ(durations(), (Durations{2'000, 2'000, 2'000}));
+    }
+}
+
+TEST_F(SegmenterTest, SegmentsOfAFilePublishedAtOnceGetLonger) {
+    use(2'000);
+    begin();
+    header(Kind::kVideo);
+    for (int64_t dts = 0; dts < 3'600'000; dts += 1'000) {
+        Frame frame = make(Kind::kVideo, Codec::kH264, dts);
+        frame.keyframe = true;
+        frame.payload = base::Slice::copy(std::to_string(fed_.size()));
+        fed_.push_back(frame);
+        segmenter_->feed(frame, {monotonic_ms_ + dts / 1'000, wall_ms_});  // an hour in 3.6 s
+    }
+    segmenter_->end();
+    EXPECT_LE(segments_.size(), 173u);
+    EXPECT_GE(segments_.size(), 150u);
+    for (const int64_t duration : durations()) EXPECT_LE(duration, segmenter_->longest_ms());
+    expect_keyframes();
+    expect_all();
 }
 
 TEST_F(SegmenterTest, AnotherConfigurationBeginsASegment) {

@@ -19,6 +19,7 @@ void Window::add(Entry entry, int64_t now_ms) {
 }
 
 bool Window::first_is_over(int64_t now_ms) const {
+    if (entries_.size() > options_.max_segments) return true;
     const int64_t added_ms = entries_.front().added_ms;
     return total_ms() > options_.window_ms || (added_ms > 0 && now_ms - added_ms > kMaxWindows * options_.window_ms);
 }
@@ -112,7 +113,7 @@ std::vector<std::string> Window::take_expired(int64_t now_ms, bool all) {
         while (!entries_.empty()) leave(now_ms);
     }
     std::vector<std::string> paths;
-    while (!left_.empty() && (all || left_.front().until_ms <= now_ms)) {
+    while (!left_.empty() && (all || left_.front().until_ms <= now_ms || left_.size() > options_.max_segments)) {
         Entry entry = std::move(left_.front().entry);
         left_.pop_front();
         paths.push_back(std::move(entry.path));

@@ -27,6 +27,8 @@ struct Entry {
 struct WindowOptions {
     int64_t window_ms = 60'000;
     int64_t target_ms = 10'000;  // the target duration's least
+    // The most that the playlist names, and as many that have left it: a publisher's times may stand still.
+    size_t max_segments = 1'000;
 };
 
 class Window {

@@ -40,6 +40,16 @@ TEST(Window, SegmentsLeaveByTheClockToo) {
     EXPECT_EQ(uris(window), (Paths{"3", "4", "5", "6", "7", "8", "9"}));
 }
 
+TEST(Window, SegmentsAreLimitedInNumber) {
+    Window window({6'000, 2'000, 5});
+    for (int i = 0; i < 20; ++i) window.add(entry(std::to_string(i), 1), 1);
+    EXPECT_EQ(uris(window), (Paths{"15", "16", "17", "18", "19"}));
+    EXPECT_EQ(window.first_sequence(), 15u);
+    EXPECT_EQ(window.left_entries(), 15u);
+    EXPECT_EQ(window.take_expired(1).size(), 10u);
+    EXPECT_EQ(window.left_entries(), 5u);
+}
+
 TEST(Window, TheTargetDurationIsNoShorterThanAnySegmentAndDoesNotShrink) {
     Window window({6'000, 1'500});
     window.add(entry("0", 1'000), 0);
