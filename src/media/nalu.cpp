@@ -37,6 +37,10 @@ const uint8_t* find_start_code(const uint8_t* p, const uint8_t* end) {
 
 }  // namespace
 
+size_t find_start_code(std::span<const uint8_t> nalu) {
+    return static_cast<size_t>(find_start_code(nalu.data(), nalu.data() + nalu.size()) - nalu.data());
+}
+
 AnnexBReader::AnnexBReader(std::span<const uint8_t> stream) : p_(stream.data()), end_(stream.data() + stream.size()) {
     p_ = find_start_code(p_, end_);
     if (p_ != end_) p_ += 3;

@@ -51,6 +51,9 @@ class NaluReader {
     bool ok_ = true;
 };
 
+// The position of the first start code, 00 00 01; the unit's size: it has none, as it should be.
+size_t find_start_code(std::span<const uint8_t> nalu);
+
 // Iterates over a byte stream with start codes (00 00 01, with any zeros before it and after a unit). Bytes before the
 // first start code are skipped. The last unit ends where the stream ends.
 class AnnexBReader {

@@ -24,6 +24,17 @@ def parameter_sets(tags):
     return [video[8 : 8 + size], rest[3 : 3 + struct.unpack_from("!H", rest, 1)[0]]]
 
 
+def with_start_codes(units, before):
+    """Length-prefixed NAL units as one, with others before them."""
+    parts = list(before)
+    while units:
+        size = struct.unpack_from("!I", units)[0]
+        parts.append(units[4 : 4 + size])
+        units = units[4 + size :]
+    whole = b"\0\0\0\1".join(parts)
+    return struct.pack("!I", len(whole)) + whole
+
+
 class Camera:
     """content_base: whether DESCRIBE's answer has one. control: of the tracks, {} is the URL. sprop: the description has the
     parameter sets; otherwise they are in the stream alone. early: RTP comes before PLAY's answer. transports: those that
@@ -31,18 +42,22 @@ class Camera:
     plays: so many plays; then the camera closes the connection when the tags are over. life: seconds after which a play
     breaks off, as when the camera reboots. speed: times real time; paced by the tags' times. change: a function of the
     description's text. channel: added to the interleaved channels that are asked for. source: in the answers to SETUP by
-    UDP. noise: (channel, bytes) that are sent between frames."""
+    UDP. noise: (channel, bytes) that are sent between frames. server_port: what answers to SETUP by UDP state, if not the
+    right ones. start_codes: the NAL units of a keyframe, with the parameter sets, are sent as one, with start codes between
+    them. end_bits: of fragments of NAL units."""
 
     def __init__(
         self, tags, port=0, user="", password="", schemes=("digest", "basic"), content_base=True, control="trackID={}",
         sprop=True, early=False, transports=("tcp", "udp"), back_channel=False, redirect="", plays=0, life=0, speed=1,
-        cseq=True, silent=False, change=lambda text: text, channel=0, source="", noise=(),
+        cseq=True, silent=False, change=lambda text: text, channel=0, source="", noise=(), server_port="", start_codes=False,
+        end_bits=True,
     ):  # fmt: skip
         self.tags, self.user, self.password, self.schemes = tags, user, password, schemes
         self.content_base, self.control, self.sprop, self.early = content_base, control, sprop, early
         self.transports, self.back_channel, self.redirect = transports, back_channel, redirect
         self.plays, self.life, self.speed, self.cseq, self.silent = plays, life, speed, cseq, silent
         self.change, self.channel, self.source, self.noise = change, channel, source, noise
+        self.server_port, self.start_codes, self.end_bits = server_port, start_codes, end_bits
         self.requests = []  # (time, method, URL, head)
         self.reports = 0  # RTCP that came
         self.server_ports = []  # of UDP
@@ -222,7 +237,7 @@ class _Session:
             one.bind(("127.0.0.1", 0))
         self.transport[channel] = (*ends, int(ports[1]), int(ports[2]))
         self.camera.server_ports += [one.getsockname()[1] for one in ends]
-        server_port = "-".join(str(one.getsockname()[1]) for one in ends)
+        server_port = self.camera.server_port or "-".join(str(one.getsockname()[1]) for one in ends)
         source = f";source={self.camera.source}" if self.camera.source else ""
         transport = f"RTP/AVP;unicast{source};client_port={ports[1]}-{ports[2]};server_port={server_port}"
         self._respond(head, Session="77;timeout=60", Transport=transport)
@@ -282,7 +297,11 @@ class _Session:
             sets = self._packets(0, 96, (tag.timestamp + rtsp._cts(tag)) * 90, parameter_sets(self.camera.tags))
             for channel, data in sets:  # of the keyframe's access unit, so without its marker
                 self._send_packet(channel, data[:1] + bytes([data[1] & 127]) + data[2:])
+        if self.camera.start_codes and tag.type == flv.VIDEO and flv.is_keyframe(tag):
+            tag = tag._replace(body=tag.body[:5] + with_start_codes(tag.body[5:], parameter_sets(self.camera.tags)))
         for channel, data in self.packets(tag):
+            if not self.camera.end_bits and channel == 0 and data[12] & 31 == 28:
+                data = data[:13] + bytes([data[13] & 0xBF]) + data[14:]
             self._send_packet(channel, data)
         for channel, data in self.camera.noise:
             self._send_packet(channel, data)

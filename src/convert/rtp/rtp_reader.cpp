@@ -69,7 +69,7 @@ void RtpReader::push(size_t track, const rtp::Header& header, std::span<const ui
         take(input, units_[i], now_us, out);
         if (!packets) continue;
         packets->resize(out.size());
-        if (out.size() > before && input.keeper) packets->back() = std::move(kept_[i]);
+        if (out.size() > before && input.keeper && !units_[i].mended) packets->back() = std::move(kept_[i]);
     }
 }
 

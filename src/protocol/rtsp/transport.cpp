@@ -57,8 +57,7 @@ bool take_parameter(std::string_view name, std::string_view value, Transport& ou
         out.client_port = pair<uint16_t>(value, 1);
         return out.client_port.has_value();
     } else if (equal_ignoring_case(name, "server_port")) {
-        out.server_port = pair<uint16_t>(value, 1);
-        return out.server_port.has_value();
+        out.server_port = pair<uint16_t>(value, 1);  // an invalid one is none: devices send 0-1
     } else if (equal_ignoring_case(name, "ssrc")) {
         out.ssrc = number<uint32_t>(value, 16);  // a malformed one has no effect: some devices send it in decimal
     } else if (equal_ignoring_case(name, "mode")) {

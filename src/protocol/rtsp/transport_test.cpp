@@ -43,6 +43,16 @@ TEST(RtspTransport, ParsesAlternatives) {
     for (const auto& [text, expected] : cases) EXPECT_EQ(parsed(text), expected) << text;
 }
 
+// Cameras answer 0-1, or no numbers at all: their packets are known by the client's port then.
+TEST(RtspTransport, AnInvalidServerPortIsNone) {
+    for (const char* ports : {"0-1", "0", "x", "", "70000-70001"}) {
+        const auto list = parse_transports("RTP/AVP;unicast;client_port=6-7;server_port=" + std::string(ports));
+        ASSERT_TRUE(list && list->size() == 1) << ports;
+        EXPECT_FALSE(list->front().server_port) << ports;
+        EXPECT_EQ(list->front().client_port->rtp, 6) << ports;
+    }
+}
+
 TEST(RtspTransport, LimitsAlternatives) {
     std::string text = "RTP/AVP";
     for (int i = 0; i < 16; ++i) text += ",RTP/AVP";

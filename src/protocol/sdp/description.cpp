@@ -78,12 +78,14 @@ Attribute read_attribute(std::string_view value) {
     return {std::string(value.substr(0, colon)), std::string(value.substr(colon + 1))};
 }
 
-Result<MediaSection> read_media_line(std::string_view value) {
+Result<MediaSection> read_media_line(std::string_view value, Strictness strictness) {
     MediaSection media;
     std::string_view rest = value;
     media.kind = take_word(rest);
     std::string_view ports = take_word(rest);
     auto port = number<uint16_t>(ports.substr(0, ports.find('/')), 65535);
+    // With RTSP it says nothing: SETUP does.
+    if (!port && strictness == Strictness::kLenient && !ports.empty()) port = 0;
     media.protocol = take_word(rest);
     if (media.kind.empty() || !port || media.protocol.empty())
         return fail(Code::kProtocol, fmt::format("'m={}' is no KIND PORT PROTOCOL FORMATS", for_log(value)));
@@ -103,6 +105,7 @@ namespace {
 // Puts lines into the sections of a description.
 class Parser {
   public:
+    explicit Parser(Strictness strictness) : strictness_(strictness) {}
     // Of the line that was read last.
     Result<void> take(const LineReader& lines);
     SessionDescription session;
@@ -112,6 +115,7 @@ class Parser {
     Result<void> add_media(std::string_view value);
     Section& section() { return session.media.empty() ? static_cast<Section&>(session) : session.media.back(); }
 
+    const Strictness strictness_;
     size_t attributes_ = 0;
 };
 
@@ -158,7 +162,7 @@ Result<void> Parser::add_attribute(std::string_view value) {
 }
 
 Result<void> Parser::add_media(std::string_view value) {
-    auto media = read_media_line(value);
+    auto media = read_media_line(value, strictness_);
     // The attributes that follow are not those of the section before.
     session.media.push_back(media ? *std::move(media) : MediaSection());
     if (!media) return std::unexpected(std::move(media.error()));
@@ -171,14 +175,14 @@ Result<SessionDescription> SessionDescription::parse(std::string_view text, Stri
     if (text.size() > sdp::kMaxBytes)
         return fail(Code::kLimit, fmt::format("a description of {} bytes; at most {}", text.size(), sdp::kMaxBytes));
     const bool lenient = strictness == Strictness::kLenient;
-    Parser parser;
+    Parser parser(strictness);
     LineReader lines(text);
     bool first = true;
     for (;;) {
         auto more = lines.next();
         if (!more && lenient) continue;
         if (!TRY(std::move(more))) break;
-        if (first && (lines.letter() != 'v' || (lines.value() != "0" && !lenient)))
+        if (first && !lenient && (lines.letter() != 'v' || lines.value() != "0"))
             return fail(Code::kProtocol, "it does not begin with v=0");
         first = false;
         auto taken = parser.take(lines);

@@ -81,6 +81,6 @@ class LineReader {
 };
 
 Attribute read_attribute(std::string_view value);
-base::Result<MediaSection> read_media_line(std::string_view value);
+base::Result<MediaSection> read_media_line(std::string_view value, Strictness strictness = Strictness::kStrict);
 
 }  // namespace sdp

@@ -54,6 +54,34 @@ TEST_F(HevcPayload, AKeyframeComesBackWithItsConfiguration) {
     EXPECT_EQ(units[1].frame.payload, video_frame(Codec::kHevc, true, {slice}).payload);
 }
 
+TEST_F(HevcPayload, UnitsWithStartCodesAreSeveralAndFragmentsMayLackTheirEnd) {
+    const Bytes slice = nalu({0x26, 0x01}, 300);
+    Bytes whole = vps();
+    for (const Bytes& one : {sps(), pps(), slice}) {
+        whole.insert(whole.end(), {0, 0, 0, 1});
+        whole.insert(whole.end(), one.begin(), one.end());
+    }
+    std::vector<Unit> units = testing::push(*depacketizer, whole, 0);
+    ASSERT_EQ(units.size(), 2u);
+    EXPECT_EQ(units[0].frame.payload, config);
+    EXPECT_TRUE(units[1].frame.keyframe && units[1].mended);
+    EXPECT_EQ(units[1].frame.payload, video_frame(Codec::kHevc, true, {slice}).payload);
+
+    depacketizer = make_depacketizer(Codec::kHevc);
+    units.clear();
+    for (size_t at = 2; at < whole.size(); at += 100) {
+        const size_t end = std::min(whole.size(), at + 100);
+        Bytes part{49 << 1, 1, static_cast<uint8_t>((at == 2 ? 0x80 : 0) | 32)};
+        part.insert(part.end(), whole.begin() + static_cast<ptrdiff_t>(at),
+                    whole.begin() + static_cast<ptrdiff_t>(end));
+        depacketizer->push({part, 90, end == whole.size(), false}, units);
+    }
+    ASSERT_EQ(units.size(), 2u);
+    EXPECT_EQ(units[0].frame.payload, config);
+    EXPECT_EQ(units[1].frame.payload, video_frame(Codec::kHevc, true, {slice}).payload);
+    EXPECT_EQ(depacketizer->counters().malformed, 0u);
+}
+
 TEST_F(HevcPayload, AHoleDropsWhatItHit) {
     take(*depacketizer, cut(video_frame(Codec::kHevc, true, {nalu({0x26, 0x01}, 30)})), 0);
     auto payloads = cut(video_frame(Codec::kHevc, false, {nalu({0x02, 0x01}, 3000)}));

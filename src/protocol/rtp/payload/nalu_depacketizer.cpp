@@ -36,7 +36,7 @@ void NaluDepacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>&
 void NaluDepacketizer::begin(uint32_t timestamp) {
     open_ = true;
     timestamp_ = timestamp;
-    damaged_ = has_slice_ = random_access_ = recovery_point_ = in_fragment_ = false;
+    damaged_ = has_slice_ = random_access_ = recovery_point_ = in_fragment_ = mended_ = false;
     body_.clear();
     vps_.clear();
     sps_.clear();
@@ -47,7 +47,7 @@ void NaluDepacketizer::begin(uint32_t timestamp) {
 bool NaluDepacketizer::take(Nalu payload) {
     uint8_t type = format_.type(payload);
     if (type == format_.fragment) return take_fragment(payload);
-    if (in_fragment_) return false;  // the fragment's end is missing, though no packet was lost
+    if (in_fragment_ && !end_unended_fragment()) return false;
     if (type == format_.aggregate) return take_aggregate(payload);
     return type <= format_.max_single && take_nalu(payload);
 }
@@ -71,7 +71,8 @@ bool NaluDepacketizer::take_fragment(Nalu payload) {
     uint8_t flags = payload[head - 1];
     auto type = static_cast<uint8_t>(flags & (format_.header_size == 1 ? 0x1f : 0x3f));
     bool starts = flags & 0x80;
-    if (starts == in_fragment_) return false;  // a start inside a fragment, or a middle without a start
+    if (starts && in_fragment_ && !end_unended_fragment()) return false;
+    if (starts == in_fragment_) return false;  // a middle without a start
     if (starts) {
         if (type > format_.max_single) return false;
         uint8_t nalu_head[2] = {static_cast<uint8_t>((payload[0] & 0xe0) | type), 0};
@@ -92,10 +93,17 @@ bool NaluDepacketizer::take_fragment(Nalu payload) {
     return !(flags & 0x40) || end_fragment();
 }
 
+// Its end is missing, though no packet was lost.
+bool NaluDepacketizer::end_unended_fragment() {
+    mended_ = true;
+    return end_fragment();
+}
+
 bool NaluDepacketizer::end_fragment() {
     in_fragment_ = false;
     Nalu nalu = Nalu(body_).subspan(fragment_at_ + 4);
-    if (format_.is_parameter_set(fragment_type_) || format_.is_needless(fragment_type_)) {
+    const bool is_several = may_have_start_codes(fragment_type_, nalu) && media::find_start_code(nalu) < nalu.size();
+    if (is_several || format_.is_parameter_set(fragment_type_) || format_.is_needless(fragment_type_)) {
         Bytes copy(nalu.begin(), nalu.end());  // it is not part of the unit
         body_.resize(fragment_at_);
         return take_nalu(copy);
@@ -104,7 +112,32 @@ bool NaluDepacketizer::end_fragment() {
     return note_slice(fragment_type_, nalu);
 }
 
+// Within a NAL unit there is no start code (H.264 and HEVC, 7.4.1). Senders that put several units into one begin with
+// a delimiter, a parameter set or SEI, or do so in keyframes; the units of others are not searched.
+bool NaluDepacketizer::may_have_start_codes(uint8_t type, Nalu nalu) const {
+    return has_start_codes_ || format_.is_random(type) || format_.is_parameter_set(type) || format_.is_sei(type) ||
+           type == format_.aud || (nalu.size() > 2 && nalu[0] == 0 && nalu[1] == 0);
+}
+
 bool NaluDepacketizer::take_nalu(Nalu nalu) {
+    if (nalu.size() < format_.header_size) return false;
+    if (!may_have_start_codes(format_.type(nalu), nalu)) return take_one(nalu);
+    const size_t code = media::find_start_code(nalu);
+    return code == nalu.size() ? take_one(nalu) : take_byte_stream(nalu, code);
+}
+
+bool NaluDepacketizer::take_byte_stream(Nalu stream, size_t first_code) {
+    has_start_codes_ = mended_ = true;
+    Nalu first = stream.first(first_code);
+    while (!first.empty() && first.back() == 0) first = first.first(first.size() - 1);
+    if (!first.empty() && !take_one(first)) return false;
+    media::AnnexBReader units(stream.subspan(first_code));
+    while (auto nalu = units.next())
+        if (format_.type(*nalu) > format_.max_single || !take_one(*nalu)) return false;
+    return true;
+}
+
+bool NaluDepacketizer::take_one(Nalu nalu) {
     if (nalu.size() < format_.header_size) return false;
     uint8_t type = format_.type(nalu);
     if (format_.is_needless(type)) return true;
@@ -137,7 +170,10 @@ bool NaluDepacketizer::note_slice(uint8_t type, Nalu nalu) {
 void NaluDepacketizer::finish(std::vector<Unit>& out) {
     open_ = false;
     uncertain_ = false;
-    if (in_fragment_) damaged_ = true;
+    if (in_fragment_ && !damaged_ && !end_unended_fragment()) {
+        ++counters_.malformed;
+        damaged_ = true;
+    }
     if (damaged_) {
         ++counters_.damaged;
         return;
@@ -153,6 +189,7 @@ void NaluDepacketizer::emit(std::vector<Unit>& out) {
     if (!has_slice_) return;
     const bool keyframe = recovery_points_.note(random_access_, recovery_point_);
     out.push_back(video_unit(codec_, copy_payload(), keyframe, timestamp_));
+    out.back().mended = mended_;
 }
 
 void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {

@@ -3,6 +3,9 @@
 // with the marker, or with the next timestamp when nothing was lost in between. Parameter sets go into the sequence
 // header, which is returned before the keyframe that changed it. A recovery point is a keyframe too. Delimiters are
 // dropped, and so are interleaved payloads (STAP-B, MTAP, FU-B, PACI), which our SDP answers never allow.
+//
+// Lenient where cameras differ: a fragment without its end bit ends with its access unit or before the next NAL unit,
+// if no packet was lost; what should be one NAL unit may be several with start codes between them (Annex B).
 
 #include <utility>
 
@@ -29,7 +32,11 @@ class NaluDepacketizer final : public Depacketizer {
     bool take_aggregate(Nalu payload);
     bool take_fragment(Nalu payload);
     bool end_fragment();
+    bool end_unended_fragment();
     bool take_nalu(Nalu nalu);
+    bool may_have_start_codes(uint8_t type, Nalu nalu) const;
+    bool take_byte_stream(Nalu stream, size_t first_code);
+    bool take_one(Nalu nalu);
     void append(Nalu bytes) { body_.insert(body_.end(), bytes.begin(), bytes.end()); }
     bool note_parameter_set(uint8_t type, Nalu nalu);
     bool note_slice(uint8_t type, Nalu nalu);
@@ -52,9 +59,11 @@ class NaluDepacketizer final : public Depacketizer {
     bool recovery_point_ = false;
     Bytes body_;
     std::vector<Bytes> vps_, sps_, pps_;  // received in this unit
+    bool mended_ = false;
     bool in_fragment_ = false;
     size_t fragment_at_ = 0;  // position of the fragmented unit's length in body_
     uint8_t fragment_type_ = 0;
+    bool has_start_codes_ = false;  // the sender puts them into units
 
     media::RecoveryPoints recovery_points_;
 

@@ -279,6 +279,100 @@ TEST_F(H264Payload, FragmentedParameterSetsAreRead) {
     EXPECT_EQ(nalus_of(units[1].frame), std::vector<Bytes>{nalu({0x65}, 300)});
 }
 
+// What cameras send that put the bytes of their encoder, which have start codes, into one NAL unit.
+TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
+    const Bytes delimiter{0x09, 0x10}, sei{0x06, 0x05, 0x01, 0x00, 0x80};
+    const Bytes idr = nalu({0x65}, 300), second = nalu({0x65, 0x40}, 200);
+    const auto joined = [](const Bytes& code, const std::vector<Bytes>& nalus) {
+        Bytes all;
+        for (const Bytes& one : nalus) {
+            if (!all.empty()) all.insert(all.end(), code.begin(), code.end());
+            all.insert(all.end(), one.begin(), one.end());
+        }
+        return all;
+    };
+    for (const Bytes& code : {Bytes{0, 0, 1}, Bytes{0, 0, 0, 1}, Bytes{0, 0, 0, 0, 1}})
+        for (const std::vector<Bytes>& before :
+             {std::vector<Bytes>{h264_sps(), h264_pps()}, {delimiter, h264_sps(), h264_pps(), sei}})
+            for (size_t most : {64u, 4'000u}) {
+                depacketizer = make_depacketizer(Codec::kH264);
+                packetizer = make({.max_payload = most});
+                std::vector<Bytes> all = before;
+                all.insert(all.end(), {idr, second});
+                Bytes whole = joined(code, all);
+                // Of a frame of one unit, so that the packetizer leaves it as it is.
+                std::vector<Unit> units;
+                if (whole.size() <= most) {
+                    units = push(*depacketizer, whole, 0);
+                } else {
+                    whole[0] = before[0][0];
+                    for (size_t at = 1; at < whole.size(); at += most) {
+                        const size_t end = std::min(whole.size(), at + most);
+                        Bytes part{static_cast<uint8_t>((whole[0] & 0xe0) | 28),
+                                   static_cast<uint8_t>((at == 1 ? 0x80 : 0) | (end == whole.size() ? 0x40 : 0) |
+                                                        (whole[0] & 0x1f))};
+                        part.insert(part.end(), whole.begin() + static_cast<ptrdiff_t>(at),
+                                    whole.begin() + static_cast<ptrdiff_t>(end));
+                        depacketizer->push({part, 0, end == whole.size(), false}, units);
+                    }
+                }
+                ASSERT_EQ(units.size(), 2u);
+                EXPECT_EQ(units[0].frame.payload, *media::make_avc_config(h264_sps(), h264_pps()));
+                EXPECT_TRUE(units[1].frame.keyframe && units[1].mended);
+                std::vector<Bytes> want{idr, second};
+                if (before.size() > 2) want.insert(want.begin(), sei);
+                EXPECT_EQ(nalus_of(units[1].frame), want);
+                // Once they came, other frames of the sender are searched too.
+                const Bytes inter = nalu({0x41}, 60), more = nalu({0x41, 0x20}, 50);
+                units = push(*depacketizer, joined(code, {inter, more}), 3000);
+                ASSERT_EQ(units.size(), 1u);
+                EXPECT_EQ(nalus_of(units[0].frame), (std::vector<Bytes>{inter, more}));
+            }
+    depacketizer = make_depacketizer(Codec::kH264);
+    begin();
+    Bytes behind_code{0, 0, 0, 1};
+    behind_code.insert(behind_code.end(), idr.begin(), idr.end());
+    const auto units = push(*depacketizer, behind_code, 90'000);
+    ASSERT_EQ(units.size(), 1u);
+    EXPECT_EQ(nalus_of(units[0].frame), std::vector<Bytes>{idr});
+    EXPECT_EQ(depacketizer->counters().malformed, 0u);
+}
+
+TEST_F(H264Payload, AFragmentWithoutItsEndEndsWithItsFrame) {
+    packetizer = make({.max_payload = 100});
+    begin();
+    const Bytes slice = nalu({0x41}, 250), other = nalu({0x41, 0x20}, 250);
+    auto payloads = cut(video_frame(Codec::kH264, false, {slice, other}));
+    std::vector<Bytes> parts;
+    for (const Payload& one : payloads) parts.emplace_back(one.bytes.begin(), one.bytes.end());
+    for (Bytes& part : parts) part[1] &= static_cast<uint8_t>(~0x40);
+    const auto send = [&](uint32_t timestamp, bool marker, size_t lost = SIZE_MAX) {
+        std::vector<Unit> out;
+        bool hole = false;
+        for (size_t i = 0; i < parts.size(); ++i) {
+            if (i != lost) depacketizer->push({parts[i], timestamp, marker && i + 1 == parts.size(), hole}, out);
+            hole = i == lost;
+        }
+        return out;
+    };
+    auto units = send(3000, true);
+    ASSERT_EQ(units.size(), 1u);
+    EXPECT_TRUE(units[0].mended);
+    EXPECT_EQ(nalus_of(units[0].frame), (std::vector<Bytes>{slice, other}));
+    EXPECT_TRUE(send(6000, false).empty()) << "the next timestamp ends it";
+    units = send(9000, true);
+    ASSERT_EQ(units.size(), 2u);
+    EXPECT_EQ(nalus_of(units[0].frame), (std::vector<Bytes>{slice, other}));
+    const uint64_t damaged = depacketizer->counters().damaged;
+    EXPECT_TRUE(send(12'000, true, 1).empty()) << "a part was lost";
+    EXPECT_EQ(depacketizer->counters().damaged, damaged + 1);
+    // The last packet of a frame was lost, which the next frame's first one shows.
+    parts.pop_back();
+    EXPECT_TRUE(send(15'000, false).empty());
+    EXPECT_TRUE(push(*depacketizer, nalu({0x41}, 20), 18'000, false, true).empty());
+    EXPECT_EQ(depacketizer->counters().damaged, damaged + 2);
+}
+
 TEST_F(H264Payload, MalformedPayloadsAreDroppedAndCounted) {
     const char* const cases[] = {
         "7c",            // FU-A without an FU header

@@ -14,7 +14,10 @@ inline Unit video_unit(media::Codec codec, base::Slice payload, bool keyframe, u
     frame.codec = codec;
     frame.keyframe = keyframe;
     frame.payload = std::move(payload);
-    return {std::move(frame), timestamp};
+    Unit unit;
+    unit.frame = std::move(frame);
+    unit.timestamp = timestamp;
+    return unit;
 }
 
 // A sequence header.
