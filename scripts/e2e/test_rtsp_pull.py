@@ -57,6 +57,10 @@ HABITS = {
     "early": {"early": True},
     "no-cseq": {"cseq": False},
     "back-channel": {"back_channel": True},
+    "bare-description": {"change": lambda text: text[text.index("m=") :].replace("m=video 0", "m=video -1353744643")},
+    "server-port-udp": {"transports": ("udp",), "server_port": "0-1"},
+    "start-codes": {"start_codes": True},
+    "start-codes-without-end-bits": {"start_codes": True, "end_bits": False, "sprop": False},
 }
 
 
@@ -90,6 +94,28 @@ def test_credentials(servers, name):
         shown = str(api.clients(server)) + str(api.streams(server)) + server.log()
         for secret in ("s%3Ae", "s:e@c", "ret@", "view%20er"):
             assert secret not in shown, f"{secret} should not be shown"
+
+
+def test_a_password_in_the_clear(servers):
+    """A camera that offers Basic alone gets no password where `methods` forbids it; elsewhere the log says it, once."""
+    with Camera(tags_of(), user="u", password="secret", schemes=("basic",), life=0.5) as camera:
+        url = camera.url().replace("//", "//u:secret@")
+        server = puller(servers, ingest(url, "safe", "methods digest;"), ingest(url, "open"))
+        server.wait_log("ingest safe: .*401 Unauthorized with Basic alone, which is not allowed here .methods.; it is tried again")
+        server.wait_log("ingest open: the password goes to .* in the clear")
+        api.wait_stream(server, "open", lambda stream: stream["frames"] > 0, seconds=10)
+        wait_until(lambda: camera.count("PLAY") >= 2, 10, lambda: "the pull goes on")
+        assert server.log().count("in the clear") == 1, "the password in the clear should be logged once"
+        assert "safe" not in api.streams(server), "nothing should be pulled without the password"
+
+
+def test_a_redirect_takes_the_password_to_no_other_port(servers):
+    with Camera(tags_of(), user="u", password="secret") as other:
+        with Camera(tags_of(), user="u", password="secret", redirect=other.url()) as camera:
+            server = puller(servers, ingest(camera.url().replace("//", "//u:secret@")))
+            server.wait_log("ingest cam: .*DESCRIBE: 401 Unauthorized, and there are no credentials")
+            sent = [head for _, _, _, head in other.requests if "Authorization" in head]
+            assert other.count("DESCRIBE") and not sent, f"the other server should get no password, it got {sent}"
 
 
 @pytest.mark.long

@@ -352,6 +352,7 @@ const std::vector<Line>& lines() {
         {"vhost/ingest/input/type", "file", {"stream", "rtsp"}, {"rtmp", "''"}},
         {"vhost/ingest/input/url", "", {"rtsp://h/s"}, kNoText},
         {"vhost/ingest/input/transport", "auto", {"tcp", "udp"}, {"http", "''"}},
+        {"vhost/ingest/input/methods", "all", {"digest", "basic"}, {"none", "''"}},
         {"vhost/ingest/input/on_demand", "off", kSwitchOff, kNoSwitch},
         {"vhost/ingest/engine/output", "", {"rtmp://h/live/cam"}, kNoText},
         {"vhost/ingest/engine/enabled", "off", kSwitchOff, kNoSwitch},

@@ -34,13 +34,13 @@ std::string path_of_via(std::string_view via) {
     return path;
 }
 
-std::string via_of_path(std::string_view path) {
+std::string via_of_path(std::string_view path, std::string_view protocol) {
     std::string via;
     while (!path.empty()) {
         const std::string_view name = take_part(path, ',');
         if (name.empty()) continue;
-        via += via.empty() ? "1.1 " : ", 1.1 ";
-        via += name;
+        if (!via.empty()) via += ", ";
+        via.append(protocol).append(" ").append(name);
     }
     return via;
 }

@@ -12,7 +12,7 @@ inline constexpr size_t kMaxViaPath = 1024;  // bytes of such a list; what excee
 
 // Bytes that no such name has are left out, and entries without a name.
 std::string path_of_via(std::string_view via);
-// The reverse.
-std::string via_of_path(std::string_view path);
+// The reverse. protocol: "1.1"; of another one than HTTP with its name, "RTSP/1.0".
+std::string via_of_path(std::string_view path, std::string_view protocol = "1.1");
 
 }  // namespace http

@@ -19,6 +19,8 @@ TEST(Via, IsWrittenAsItIsRead) {
     for (const char* path : {"", "a", "a,b", "k3f92a0x,b,c"}) EXPECT_EQ(path_of_via(via_of_path(path)), path);
     EXPECT_EQ(via_of_path("a,b"), "1.1 a, 1.1 b");
     EXPECT_EQ(via_of_path(",a,,"), "1.1 a");
+    EXPECT_EQ(via_of_path("a.example,b", "RTSP/1.0"), "RTSP/1.0 a.example, RTSP/1.0 b");
+    EXPECT_EQ(path_of_via("RTSP/1.0 a.example, RTSP/1.0 b"), "a.example,b");
 }
 
 }  // namespace

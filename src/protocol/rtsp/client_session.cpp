@@ -124,10 +124,15 @@ Result<ClientSession::Event> ClientSession::on_response(const Message& response,
 // The request is sent again with the credentials.
 Result<ClientSession::Event> ClientSession::on_challenge(const Message& response) {
     const Pending asked = *std::exchange(pending_, std::nullopt);
-    const auto offered = parse_challenges(response.headers);
+    auto offered = parse_challenges(response.headers);
+    const bool any = !offered.empty();
+    std::erase_if(offered, [&](const Challenge& one) { return !(one.digest ? options_.digest : options_.basic); });
     const Challenge* best = strongest(offered);
     if (options_.credentials.user.empty() && options_.credentials.password.empty())
         return ended(Code::kRefused, status_text(asked.method, 401) + ", and there are no credentials");
+    if (!best && any)
+        return ended(Code::kRefused, fmt::format("{} with {} alone, which is not allowed here (methods)",
+                                                 status_text(asked.method, 401), options_.basic ? "Digest" : "Basic"));
     if (!best) return ended(Code::kRefused, status_text(asked.method, 401) + " without Basic or Digest");
     const bool expired = best->stale || (challenge_ && challenge_->nonce != best->nonce);
     const bool first = asked.challenges == 0 && (!challenge_ || expired);

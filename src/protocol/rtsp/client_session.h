@@ -24,6 +24,8 @@ namespace rtsp {
 struct ClientOptions {
     std::string url;  // absolute, without user and password
     Credentials credentials{};
+    // How the credentials may be sent: Basic sends the password itself.
+    bool basic = true, digest = true;
     std::string cnonce;       // random, hexadecimal
     std::string description;  // SDP to announce; empty: to play
     std::string via{};        // the header field of ANNOUNCE; empty: none
@@ -93,6 +95,8 @@ class ClientSession {
     };
     std::optional<Channel> channel(uint8_t number) const;
     int64_t keep_alive_ms() const;
+    // The server was sent the password itself.
+    bool uses_basic() const { return challenge_ && !challenge_->digest; }
 
   private:
     // The request under way.

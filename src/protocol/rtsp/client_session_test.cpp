@@ -133,6 +133,34 @@ TEST(RtspClient, SignsOnceAndIsRefusedTheSecondTime) {
     EXPECT_EQ(odd.answer(401, {{"WWW-Authenticate", "Bearer"}}), "OPTIONS: 401 Unauthorized without Basic or Digest");
 }
 
+TEST(RtspClient, ThePasswordIsSentOnlyAsIsAllowed) {
+    const Fields basic{{"WWW-Authenticate", "Basic realm=\"cam\""}};
+    const Fields both{{"WWW-Authenticate", "Basic realm=\"cam\""},
+                      {"WWW-Authenticate", "Digest realm=\"cam\", nonce=\"deadbeef\""}};
+    auto with = options();
+    with.credentials = {"ann", "secret"};
+    with.basic = false;
+    Conversation digest(with);
+    digest.sent();
+    EXPECT_EQ(digest.answer(401, basic),
+              "OPTIONS: 401 Unauthorized with Basic alone, which is not allowed here (methods)");
+    EXPECT_EQ(digest.sent(), "nothing");
+    Conversation offered(with);
+    offered.sent();
+    EXPECT_EQ(offered.answer(401, both), "none");
+    offered.sent();
+    EXPECT_TRUE(offered.field("Authorization").starts_with("Digest")) << offered.field("Authorization");
+    EXPECT_FALSE(offered.client.uses_basic());
+    with.basic = true;
+    with.digest = false;
+    Conversation plain(with);
+    plain.sent();
+    EXPECT_EQ(plain.answer(401, both), "none");
+    plain.sent();
+    EXPECT_TRUE(plain.field("Authorization").starts_with("Basic")) << plain.field("Authorization");
+    EXPECT_TRUE(plain.client.uses_basic());
+}
+
 TEST(RtspClient, ANonceMayExpireAtAnyRequest) {
     auto with = options();
     with.credentials = {"ann", "secret"};

@@ -77,7 +77,7 @@ Result<Url> parse_url(std::string_view text) {
 Result<Url> redirected(const Url& from, std::string_view location) {
     Url to = TRY(parse_url(location));
     const bool is_less_secure = from.tls && !to.tls;
-    if (http::equal_ignoring_case(from.host, to.host) && !is_less_secure) {
+    if (http::equal_ignoring_case(from.host, to.host) && from.port == to.port && !is_less_secure) {
         to.credentials = from.credentials;
     } else {
         to.credentials = {};

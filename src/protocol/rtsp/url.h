@@ -25,8 +25,8 @@ struct Url {
 bool is_rtsp_url(std::string_view text);
 // kConfig: it is no URL of RTSP with a host; the text has no password. User and password are percent-decoded.
 base::Result<Url> parse_url(std::string_view text);
-// Where a server redirects to. The credentials are for its own host alone, and not for a connection that is less
-// secure.
+// Where a server redirects to. The credentials are for its own host and port alone, and not for a connection that is
+// less secure.
 base::Result<Url> redirected(const Url& from, std::string_view location);
 
 }  // namespace rtsp

@@ -33,10 +33,12 @@ TEST(RtspUrl, BadOnesAreRefusedWithoutTheirPassword) {
     }
 }
 
-TEST(RtspUrl, ARedirectTakesTheCredentialsToItsOwnHostAlone) {
+TEST(RtspUrl, ARedirectTakesTheCredentialsToItsOwnHostAndPortAlone) {
     const Url plain = *parse_url("rtsp://u:p@cam/s"), secure = *parse_url("rtsps://u:p@cam/s");
-    EXPECT_EQ(redirected(plain, "rtsp://CAM:8554/t")->credentials.password, "p");
-    EXPECT_EQ(redirected(plain, "rtsps://cam/t")->credentials.password, "p");
+    EXPECT_EQ(redirected(plain, "rtsp://CAM:554/t")->credentials.password, "p");
+    EXPECT_EQ(redirected(plain, "rtsps://cam:554/t")->credentials.password, "p");
+    EXPECT_EQ(redirected(plain, "rtsp://cam:8554/t")->credentials.password, "") << "another server of the host";
+    EXPECT_EQ(redirected(plain, "rtsps://cam/t")->credentials.password, "");
     EXPECT_EQ(redirected(plain, "rtsp://other/t")->credentials.user, "");
     EXPECT_EQ(redirected(plain, "rtsp://x:y@other/t")->credentials.password, "") << "not those of the peer either";
     EXPECT_EQ(redirected(secure, "rtsp://cam/t")->credentials.user, "");

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/options.h"
+#include "protocol/http/via.h"
 #include "protocol/rtsp/headers.h"
 #include "protocol/rtsp/transport.h"
 #include "protocol/sdp/session/control.h"
@@ -140,12 +141,17 @@ Connection::Message Connection::describe(const Message& request) {
     // Who pulls the stream recognizes itself there.
     const live::PublicationOwner* publisher = stream_->publisher();
     const std::string path = publisher ? publisher->facts().forward_path : std::string();
-    response.headers.add("Via", via_of_path(path + (path.empty() ? "" : ",") + service_.registry().instance()));
+    response.headers.add(
+        "Via", http::via_of_path(path + (path.empty() ? "" : ",") + service_.registry().instance(), "RTSP/1.0"));
     sdp::SessionText text;
     text.name = stream_->key().name;
     text.id = static_cast<uint64_t>(runtime::now_ms());
     text.version = 1;
-    response.body = sdp::write_session(text, work_->tracks);
+    // Behind a query a relative control is not appended by clients that resolve it by RFC 3986.
+    std::vector<sdp::SessionTrack> tracks = work_->tracks;
+    if (url_.find('?') != url_.npos)
+        for (sdp::SessionTrack& track : tracks) track.control = sdp::resolve_control(url_, track.control);
+    response.body = sdp::write_session(text, tracks);
     return response;
 }
 

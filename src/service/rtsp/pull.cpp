@@ -121,6 +121,14 @@ void Pull::note_streaming(const std::string& ip, bool tcp) {
     last_error_.clear();
 }
 
+void Pull::note_password_in_the_clear() {
+    if (std::exchange(warned_, true)) return;
+    base::log::warn(
+        "ingest {}: the password goes to {} in the clear, as the camera offers Basic alone; methods digest "
+        "forbids it",
+        task_.name, task_.source.url);
+}
+
 void Pull::note_failure(const base::Error& error) {
     state_ = State::kWaiting;
     if (error.text() == last_error_) return;

@@ -64,6 +64,8 @@ class Pull {
 
     // For its connection: the first frames were published; media has flowed since.
     void note_streaming(const std::string& ip, bool tcp);
+    // The camera accepts Basic alone, and was sent the password over a plain connection. Logged once.
+    void note_password_in_the_clear();
     // Of a pull on demand: nobody has watched for a while.
     bool is_unwanted() const;
 
@@ -79,6 +81,7 @@ class Pull {
     State state_ = State::kIdle;
     bool ending_ = false;
     bool streamed_ = false;  // in this attempt
+    bool warned_ = false;    // of the password in the clear
     uint32_t failures_ = 0;  // since it last worked
     uint64_t attempts_ = 0;
     int64_t wanted_ms_ = 0;   // by the loop's clock: when a player asked last; 0: never

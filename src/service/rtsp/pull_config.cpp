@@ -23,9 +23,7 @@ PullSource::Transport transport_of(const PullInput& input) {
 
 }  // namespace
 
-Result<PullSource> parse_source(std::string_view url) {
-    return PullSource{TRY(::rtsp::parse_url(url)), PullSource::Transport::kTcpThenUdp};
-}
+Result<PullSource> parse_source(std::string_view url) { return PullSource{TRY(::rtsp::parse_url(url))}; }
 
 Result<PullTask> make_task(const Ingest& ingest, const std::string& vhost) {
     PullTask task;
@@ -35,11 +33,14 @@ Result<PullTask> make_task(const Ingest& ingest, const std::string& vhost) {
     task.stream = TRY(ingested_stream(ingest, vhost), what);
     task.source = TRY(parse_source(ingest.url), what);
     task.source.transport = transport_of(input);
+    task.source.basic = input.methods != "digest";
+    task.source.digest = input.methods != "basic";
     if (task.source.tls && task.source.transport == PullSource::Transport::kUdpThenTcp)
         return fail(Code::kConfig, what + ": UDP would not be encrypted: rtsps needs transport tcp");
     if (task.source.tls) task.source.transport = PullSource::Transport::kTcp;
     task.on_demand = input.on_demand;
-    task.text = fmt::format("{}\n{}\n{}\n{}", task.stream.text(), ingest.url, input.transport, input.on_demand);
+    task.text = fmt::format("{}\n{}\n{}\n{}\n{}", task.stream.text(), ingest.url, input.transport, input.methods,
+                            input.on_demand);
     return task;
 }
 
@@ -64,6 +65,9 @@ void add_pull_rows(std::vector<config::Row>& rows) {
     rows.push_back(row(input, "transport", &I::transport, one_of({"auto", "tcp", "udp"}), kLive,
                        "How media of RTSP comes: tcp on the connection; udp, or tcp if the camera refuses udp; auto: "
                        "tcp, or udp if the camera refuses tcp."));
+    rows.push_back(row(input, "methods", &I::methods, one_of({"all", "digest", "basic"}), kLive,
+                       "RTSP: how the user and password of url may be sent: digest, basic (in the clear without "
+                       "rtsps), or all: digest where the camera offers it."));
     rows.push_back(
         row(input, "on_demand", &I::on_demand, none(), kLive,
             "RTSP: pulls only while there are players other than those of HLS. A player that comes first waits for "

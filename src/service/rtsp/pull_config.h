@@ -16,6 +16,7 @@ namespace service::rtsp {
 // The directives of an ingest that only RTSP has.
 struct PullInput {
     std::string transport = "auto";
+    std::string methods = "all";
     bool on_demand = false;
 };
 
@@ -24,6 +25,7 @@ struct PullSource : ::rtsp::Url {
     enum class Transport : uint8_t { kTcpThenUdp, kTcp, kUdpThenTcp };
 
     Transport transport = Transport::kTcpThenUdp;
+    bool basic = true, digest = true;  // how the credentials may be sent
 };
 // kConfig: it is no URL of RTSP with a host; the text has no password. User and password are percent-decoded.
 base::Result<PullSource> parse_source(std::string_view url);

@@ -42,6 +42,22 @@ TEST(PullConfig, BlocksOfSeveralNamesAreKeptApart) {
     EXPECT_FALSE(tasks[1].on_demand) << "a block begins with the defaults";
     EXPECT_EQ(tasks[1].source.transport, PullSource::Transport::kTcpThenUdp);
     EXPECT_EQ(tasks[2].stream.text(), "v/x/v_y");
+    EXPECT_TRUE(tasks[2].source.basic && tasks[2].source.digest);
+}
+
+TEST(PullConfig, MethodsOfAuthentication) {
+    const auto source = [](const char* methods) {
+        const auto loaded = load(std::string("ingest a { enabled on; input { type rtsp; url rtsp://u:p@h/a; methods ") +
+                                 methods + "; } }");
+        EXPECT_TRUE(loaded.snapshot) << config::described(loaded.problems);
+        return loaded.snapshot ? pull_tasks(*loaded.snapshot).at(0).source : PullSource();
+    };
+    EXPECT_FALSE(source("digest").basic);
+    EXPECT_TRUE(source("digest").digest);
+    EXPECT_TRUE(source("basic").basic);
+    EXPECT_FALSE(source("basic").digest);
+    EXPECT_FALSE(redirected(source("digest"), "rtsp://h/b")->basic) << "a redirect keeps them";
+    EXPECT_NE(problems("ingest a { enabled on; input { type rtsp; url rtsp://h/a; methods none; } }"), "");
 }
 
 TEST(PullConfig, Problems) {
@@ -92,7 +108,8 @@ TEST(PullConfig, Redirects) {
         auto to = redirected(from, location);
         return to ? to->credentials.user : to.error().text();
     };
-    EXPECT_EQ(credentials_for("rtsps://CAM:8322/t"), "u");
+    EXPECT_EQ(credentials_for("rtsps://CAM:322/t"), "u");
+    EXPECT_EQ(credentials_for("rtsps://cam:8322/t"), "") << "nor for another port of its host";
     EXPECT_EQ(credentials_for("rtsps://other/t"), "") << "they are for the camera alone";
     EXPECT_EQ(credentials_for("rtsp://cam/t"), "") << "not in the clear";
     EXPECT_EQ(credentials_for("http://cam/t"), "the URL does not begin with rtsp:// or rtsps://");
@@ -105,17 +122,6 @@ TEST(Pull, PausesGrow) {
     EXPECT_EQ(Pull::pause_ms(4, false), 30'000);
     EXPECT_EQ(Pull::pause_ms(4'000'000'000u, false), 30'000);
     EXPECT_EQ(Pull::pause_ms(0, true), 30'000) << "an account is locked after a few wrong passwords";
-}
-
-TEST(Pull, PathOfAStream) {
-    EXPECT_EQ(via_of_path("one,two"), "RTSP/1.0 one, RTSP/1.0 two");
-    EXPECT_EQ(path_of_via("RTSP/1.0 one, RTSP/1.0 two"), "one,two");
-    EXPECT_EQ(path_of_via(""), "");
-    EXPECT_EQ(path_of_via("SIP/2.0 x, RTSP/1.0 a\"b\x01 c,,RTSP/1.0 ,"), "abc");
-    EXPECT_LE(path_of_via("RTSP/1.0 " + std::string(5000, 'x')).size(), kMaxPath);
-    std::string many;
-    for (int i = 0; i < 1000; ++i) many += "RTSP/1.0 abcdef,";
-    EXPECT_LE(path_of_via(many).size(), kMaxPath);
 }
 
 }  // namespace

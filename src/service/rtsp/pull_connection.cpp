@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "protocol/http/via.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
 #include "service/rtsp/random.h"
@@ -22,10 +23,6 @@ constexpr int64_t kTickMs = 500, kUdpTickMs = 50;
 constexpr int64_t kReportIntervalUs = 5'000'000;
 constexpr ::rtsp::Limits kLimits{};
 
-constexpr bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
 // Tracks that take media instead of sending it, such as ONVIF's back channel, are left out. A server that calls all of
 // its tracks so means its own direction.
 void leave_out_back_channels(sdp::ReadSession& session) {
@@ -43,35 +40,9 @@ net::SessionType rtsp_pull_type() {
     return kType;
 }
 
-std::string path_of_via(std::string_view via) {
-    constexpr std::string_view kProtocol = "RTSP/1.0 ";
-    std::string path;
-    while (!via.empty()) {
-        std::string_view part = via.substr(0, via.find(','));
-        via.remove_prefix(std::min(part.size() + 1, via.size()));
-        while (part.starts_with(' ')) part.remove_prefix(1);
-        if (!part.starts_with(kProtocol)) continue;
-        std::string name;
-        for (const char c : part.substr(kProtocol.size()))
-            if (is_name(c)) name += c;
-        if (name.empty() || path.size() + name.size() + 1 > kMaxPath) continue;
-        path += (path.empty() ? "" : ",") + name;
-    }
-    return path;
-}
-
-std::string via_of_path(std::string_view path) {
-    std::string via;
-    while (!path.empty()) {
-        const std::string_view name = path.substr(0, path.find(','));
-        path.remove_prefix(std::min(name.size() + 1, path.size()));
-        via += fmt::format("{}RTSP/1.0 {}", via.empty() ? "" : ", ", name);
-    }
-    return via;
-}
-
 Result<PullSource> redirected(const PullSource& from, const std::string& location) {
-    PullSource to{TRY(::rtsp::redirected(from, location)), from.transport};
+    PullSource to = from;
+    static_cast<::rtsp::Url&>(to) = TRY(::rtsp::redirected(from, location));
     if (to.tls) to.transport = PullSource::Transport::kTcp;
     return to;
 }
@@ -101,6 +72,8 @@ Result<void> PullConnection::run() {
     ::rtsp::ClientOptions options;
     options.url = source_.url;
     options.credentials = source_.credentials;
+    options.basic = source_.basic;
+    options.digest = source_.digest;
     options.cnonce = random_hex(8);
     client_.emplace(options);
     auto served = serve();
@@ -181,7 +154,7 @@ Result<void> PullConnection::on_message(const ::rtsp::Message& message) {
     const auto event = TRY(client_->on_response(message, runtime::now_ms()));
     switch (event) {
         case Event::kDescribed:
-            path_ = path_of_via(message.headers.get("Via"));
+            path_ = http::path_of_via(message.headers.get("Via"));
             return on_described();
         case Event::kOtherTransport:
             if (tried_other_ || source_.transport == PullSource::Transport::kTcp)
@@ -240,6 +213,7 @@ Result<void> PullConnection::set_up(bool tcp) {
 
 void PullConnection::on_playing() {
     playing_ = true;
+    if (client_->uses_basic() && !source_.tls) pull_.note_password_in_the_clear();
     for (const ::rtsp::RtpInfo& info : client_->rtp_info()) {
         const auto track = sdp::find_track(described_, info.url);
         if (track && info.timestamp) publisher_->set_rtp_info(*track, *info.timestamp);

@@ -26,15 +26,8 @@ namespace service::rtsp {
 
 net::SessionType rtsp_pull_type();
 
-// The servers that a stream passed, as the header field Via of DESCRIBE's answer states them, as in
-// live::PublisherFacts::forward_path. Bytes that no such name has are left out; at most kMaxPath bytes.
-inline constexpr size_t kMaxPath = 1024;
-std::string path_of_via(std::string_view via);
-// The reverse.
-std::string via_of_path(std::string_view path);
-
-// The source that a camera redirects to. The credentials are for its own host alone, and not for a connection that is
-// less secure.
+// The source that a camera redirects to. The credentials are for its own host and port alone, and not for a connection
+// that is less secure.
 base::Result<PullSource> redirected(const PullSource& from, const std::string& location);
 
 class PullConnection final : private PublisherOwner, private UdpReceiver {

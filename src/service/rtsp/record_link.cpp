@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "protocol/http/via.h"
 #include "protocol/sdp/session/control.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
@@ -92,7 +93,7 @@ Result<void> RecordLink::ask(Deadline limit) {
     options.credentials = url_.credentials;
     options.cnonce = random_hex(8);
     options.description = sdp::write_session(text, described_);
-    options.via = via_of_path(request_.path);
+    options.via = http::via_of_path(request_.path, "RTSP/1.0");
     client_.emplace(options);
     reader_.emplace(kAnswerLimits);
     ports_.clear();

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "live/hub/options.h"
+#include "protocol/http/via.h"
 #include "protocol/sdp/session/read.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
@@ -69,7 +70,7 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
 Connection::Message Connection::announce(const Message& request) {
     const std::string_view type = request.headers.get("Content-Type");
     if (!type.empty() && type.find("application/sdp") == std::string_view::npos) return response_to(request, 415);
-    std::string path = path_of_via(request.headers.get("Via"));
+    std::string path = http::path_of_via(request.headers.get("Via"));
     if (path.find(service_.registry().instance()) != std::string::npos) {
         runtime::warn_some(service_.refusal_log(), "RTSP publish refused: {}", kCameBack);
         return response_to(request, 508, kCameBack);
