@@ -121,9 +121,10 @@ def is_part(part, whole):
     return any(twice[at : at + len(part)] == part for at in range(len(whole)))
 
 
-def test_gstreamer_plays(stream, server, tool, tmp_path):
+@pytest.mark.parametrize("query", ["", "?token=a/b&x=1"], ids=["plain", "parameters"])
+def test_gstreamer_plays(stream, server, tool, tmp_path, query):
     out = tmp_path / "out.h264"
-    words = f"rtspsrc location={rtsp.url(server, 'live/s')} protocols=tcp ! rtph264depay ! h264parse"
+    words = f"rtspsrc location={rtsp.url(server, 'live/s' + query)} protocols=tcp ! rtph264depay ! h264parse"
     caps = "video/x-h264,stream-format=byte-stream,alignment=au"
     player = tool(["gst-launch-1.0", "-q", *f"{words} ! {caps} ! identity eos-after=60 ! filesink location={out}".split()])
     player.finish(20)
@@ -131,6 +132,34 @@ def test_gstreamer_plays(stream, server, tool, tmp_path):
     want = [unit for tag in flv.frames(stream.tags) if tag.type == flv.VIDEO for unit in ts.published_units(tag)]
     assert len(got) > 50, f"more than 50 NAL units should come, {len(got)} did"
     assert is_part(got[:50], want), "the NAL units that GStreamer got should be a run of the published ones"
+
+
+TRACK_URLS = {
+    "behind the query": ("{base}?{query}", "{base}?{query}/trackID={track}"),
+    "before the query": ("{base}?{query}", "{base}/trackID={track}?{query}"),
+    "before the query, with a slash": ("{base}?{query}", "{base}/trackID={track}?{query}/"),
+    "capitals": ("{capitals}?{query}", "{base}/trackID={track}?{query}"),
+}
+
+
+@pytest.mark.parametrize("name", TRACK_URLS)
+def test_a_url_with_parameters(stream, server, name):
+    """Programs differ in where they put a track's control then."""
+    whole, part = TRACK_URLS[name]
+    base = rtsp.url(server, "live/s")
+    names = {"base": base, "capitals": base.replace("rtsp:", "RTSP:"), "query": "token=a/b&x=1"}
+    with rtsp.client(server) as player:
+        controls = player.describe(whole.format(**names))
+        want = [(whole + "/trackID={track}").format(track=track, **names) for track in (0, 1)]
+        assert controls == want, f"the controls should be absolute, {want}, they are {controls}"
+        for track in (0, 1):
+            response = player.request(
+                "SETUP", part.format(track=track, **names), Transport=rtsp.TCP.format(2 * track, 2 * track + 1)
+            )
+            assert response.status == 200, f"SETUP of track {track} should be answered with 200, it was with {response}"
+        assert player.request("PLAY", whole.format(**names) + "/").status == 200
+        frames = player.read_frames(5, lambda got: {channel for channel, _ in got} >= {0, 2})
+        assert {channel for channel, _ in frames} >= {0, 2}, "both tracks should come"
 
 
 def test_players_share_one_encoding(stream, server):

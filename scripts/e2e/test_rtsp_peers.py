@@ -39,12 +39,12 @@ def test_gortsplib_plays_and_publishes(server, tool, how, in_step):
     assert all(count > 50 for count in found["packets"].values()) and len(found["packets"]) == 2, f"both tracks should be relayed: {found}"
 
 
-@pytest.mark.parametrize("protocol", ["tcp", "udp"])
-def test_gstreamer_publishes(server, tool, protocol):
+@pytest.mark.parametrize("protocol, query", [("tcp", ""), ("udp", ""), ("tcp", "?token=a/b&x=1")], ids=["tcp", "udp", "parameters"])
+def test_gstreamer_publishes(server, tool, protocol, query):
     """By rtspclientsink: the video is that of the file, and audio comes."""
     collected = publishing.Collector(http.Live(server.http_port, "/live/g.flv", wait=False))
     source = media.plain()
-    words = f"filesrc location={source} ! flvdemux name=d rtspclientsink name=s location={rtsp.url(server, 'live/g')} protocols={protocol}"
+    words = f"filesrc location={source} ! flvdemux name=d rtspclientsink name=s location={rtsp.url(server, 'live/g' + query)} protocols={protocol}"
     words += " d.video ! queue ! h264parse ! s. d.audio ! queue ! aacparse ! s."
     publisher = tool(["gst-launch-1.0", "-q", *words.split()])
     api.wait_stream(server, "g", lambda stream: stream["frames"] > 60, seconds=20)

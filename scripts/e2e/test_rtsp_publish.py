@@ -51,6 +51,22 @@ def test_what_is_published_comes(server, udp):
     server.wait_log("RTSP publish: .*live/s, " + ("UDP" if udp else "interleaved"))
 
 
+@pytest.mark.parametrize("control", ["{base}/streamid={track}?{query}", "{base}?{query}/streamid={track}"], ids=["before", "behind"])
+def test_a_url_with_parameters(server, control):
+    """The control of a track before or behind them."""
+    tags = media.from_keyframe(media.with_b_frames())[:60]
+    names = {"base": rtsp.url(server, "live/s"), "query": "token=a/b&x=1"}
+    with publisher(server) as client:
+        assert client.announce(f"{names['base']}?{names['query']}", tags).status == 200
+        for track in (0, 1):
+            response = client.request(
+                "SETUP", control.format(track=track, **names), Transport=rtsp.TCP.format(2 * track, 2 * track + 1) + ";mode=record"
+            )
+            assert response.status == 200, f"SETUP of track {track} should be answered with 200, it was with {response}"
+        assert client.request("RECORD", client.url).status == 200
+        api.wait_stream(server, "s", lambda stream: stream["publish"]["active"])
+
+
 def test_reordered_and_lost_datagrams(server):
     """Every third pair of packets swapped, and one packet of a video frame lost: the frames up to the next keyframe are
     missing, nothing else."""

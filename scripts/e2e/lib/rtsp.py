@@ -158,7 +158,7 @@ class Client:
         self.sdp = response.body
         base = response.get("Content-Base")
         controls = re.findall(r"a=control:(\S+)", self.sdp.partition("\nm=")[2])
-        return [base + control for control in controls]
+        return [control if "://" in control else base + control for control in controls]
 
     def play(self, url, channels=None, **fields):
         """Sets up all tracks, interleaved, and plays: RTP-Info's response."""

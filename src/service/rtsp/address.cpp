@@ -1,28 +1,48 @@
 #include "service/rtsp/address.h"
 
+#include <algorithm>
+
+#include "protocol/http/headers.h"
 #include "protocol/rtsp/text.h"
 
 namespace service::rtsp {
 
 using base::CloseReason;
 
-TrackUrl split_track(std::string_view url) {
-    constexpr std::string_view kControl = "trackID=";
-    TrackUrl split;
-    const size_t slash = url.rfind('/');
-    if (slash != std::string_view::npos && url.substr(slash + 1).starts_with(kControl)) {
-        split.track = ::rtsp::number<size_t>(url.substr(slash + 1 + kControl.size()));
-        if (split.track) url = url.substr(0, slash);
-    }
+namespace {
+
+std::string_view without_slashes(std::string_view url) {
     while (url.ends_with('/')) url.remove_suffix(1);
-    split.base = url;
+    return url;
+}
+
+// The track that the last segment names, which is removed.
+std::optional<size_t> take_track(std::string_view& url) {
+    constexpr std::string_view kControl = "trackID=";
+    const std::string_view whole = without_slashes(url);
+    const size_t slash = whole.rfind('/');
+    if (slash == whole.npos || !whole.substr(slash + 1).starts_with(kControl)) return std::nullopt;
+    const auto track = ::rtsp::number<size_t>(whole.substr(slash + 1 + kControl.size()));
+    if (track) url = whole.substr(0, slash);
+    return track;
+}
+
+}  // namespace
+
+TrackUrl split_track(std::string_view url) {
+    TrackUrl split;
+    split.track = take_track(url);
+    const size_t question = std::min(url.find('?'), url.size());
+    std::string_view path = url.substr(0, question);
+    if (!split.track) split.track = take_track(path);
+    split.base = without_slashes(std::string(path).append(url.substr(question)));
     return split;
 }
 
 base::Result<::rtmp::StreamAddress> resolve(std::string_view base) {
     size_t host = std::string_view::npos;
     for (std::string_view scheme : {"rtsp://", "rtsps://", "rtspu://"})
-        if (base.starts_with(scheme)) host = scheme.size();
+        if (http::equal_ignoring_case(base.substr(0, scheme.size()), scheme)) host = scheme.size();
     if (host == std::string_view::npos)
         return base::fail(CloseReason::kNotFound, "the URL does not begin with rtsp://");
     const std::string_view path = base.substr(0, base.find('?'));

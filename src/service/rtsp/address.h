@@ -1,7 +1,7 @@
 #pragma once
 // The stream and the track that an RTSP URL names: rtsp://HOST[:PORT]/APP/STREAM[?k=v], with "/trackID=N" behind it,
-// behind the query too, for a track. The app may have several levels. The vhost is the host, unless the query names
-// another one (protocol/rtmp/url.h). Nothing is percent-decoded.
+// before or behind the query, for a track. The app may have several levels. The vhost is the host, unless the query
+// names another one (protocol/rtmp/url.h). Nothing is percent-decoded.
 
 #include <optional>
 #include <string>

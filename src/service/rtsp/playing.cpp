@@ -52,7 +52,9 @@ bool has_log(const live::Stream& stream, const live::LogKey& key) {
 
 }  // namespace
 
-bool Connection::has_description_of(std::string_view url) const { return stream_ && work_->watch && url_ == url; }
+bool Connection::has_description_of(std::string_view url) const {
+    return stream_ && work_->watch && sdp::same_url(url_, url);
+}
 
 Result<Connection::Place> Connection::find_place(const std::string& url, const config::Snapshot& snapshot) const {
     auto address = resolve(url);

@@ -49,6 +49,12 @@ TEST(RtspAddress, SplitsTheTrackFromTheUrl) {
         {"rtsp://h/a/s/", "rtsp://h/a/s", {}},
         {"rtsp://h/a/s/trackID=1", "rtsp://h/a/s", 1},
         {"rtsp://h/a/s/?k=v/trackID=12", "rtsp://h/a/s/?k=v", 12},
+        {"rtsp://h/a/s?k=a/b/trackID=0", "rtsp://h/a/s?k=a/b", 0},
+        {"rtsp://h/a/s/trackID=0?k=a/b", "rtsp://h/a/s?k=a/b", 0},
+        {"rtsp://h/a/s/trackID=1?k=v/", "rtsp://h/a/s?k=v", 1},
+        {"rtsp://h/a/s/trackID=1/", "rtsp://h/a/s", 1},
+        {"rtsp://h/a/s?k=v/", "rtsp://h/a/s?k=v", {}},
+        {"rtsp://h/a/s?k=/trackID=x", "rtsp://h/a/s?k=/trackID=x", {}},
         {"rtsp://h/a/trackID=", "rtsp://h/a/trackID=", {}},
         {"rtsp://h/a/trackID=99999999999999999999", "rtsp://h/a/trackID=99999999999999999999", {}},
         {"*", "*", {}},
@@ -65,6 +71,9 @@ TEST(RtspAddress, ResolvesVhostAppAndStream) {
     auto address = resolve("rtsp://Host.example:8554/a/b/s?vhost=v&token=1");
     ASSERT_TRUE(address) << address.error().text();
     EXPECT_EQ(address->vhost + " " + address->app + " " + address->stream + " " + address->params, "v a/b s ?token=1");
+    address = resolve("RTSPS://h/a/s");
+    ASSERT_TRUE(address) << address.error().text();
+    EXPECT_EQ(address->app + " " + address->stream, "a s");
     for (const char* bad : {"", "*", "rtsp://", "rtsp://h", "rtsp://h/", "rtsp://h/s", "rtsp://h/a/", "http://h/a/s",
                             "rtsp://h/?a/s", "/a/s"})
         EXPECT_FALSE(resolve(bad)) << bad;

@@ -133,6 +133,18 @@ void SessionReader::read_media(size_t index) {
     session_.tracks.push_back(*std::move(track));
 }
 
+// The track's URL as clients make it that resolve controls by RFC 3986: the query of the session's URL stays behind.
+// Empty: that is no other one.
+std::string before_query(const ReadSession& session, std::string_view control) {
+    const std::string_view base = session.control;
+    const size_t query = base.find('?');
+    if (query == base.npos || !control.starts_with(base)) return {};
+    std::string_view path = base.substr(0, query), rest = control.substr(base.size());
+    if (path.ends_with('/')) path.remove_suffix(1);
+    if (rest.starts_with('/')) rest.remove_prefix(1);
+    return std::string(path).append("/").append(rest).append(base.substr(query));
+}
+
 }  // namespace
 
 Result<ReadSession> read_session_text(std::string_view text, std::string_view base) {
@@ -145,6 +157,10 @@ std::optional<size_t> find_track(const ReadSession& session, std::string_view ur
         if (same_url(session.tracks[i].control, url)) return i;
     for (size_t i = 0; i < session.tracks.size(); ++i)
         if (same_path(session.tracks[i].control, url)) return i;
+    for (size_t i = 0; i < session.tracks.size(); ++i)
+        if (const std::string other = before_query(session, session.tracks[i].control);
+            !other.empty() && same_path(other, url))
+            return i;
     // RTP-Info may have the end only.
     for (size_t i = 0; i < session.tracks.size(); ++i)
         if (!url.empty() && session.tracks[i].control.ends_with("/" + std::string(url))) return i;

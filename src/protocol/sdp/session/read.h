@@ -29,7 +29,8 @@ struct ReadSession {
 // base: Content-Base, else Content-Location, else the URL of the request; a user and password in it are left out.
 base::Result<ReadSession> read_session_text(std::string_view text, std::string_view base);
 
-// The track that a SETUP request or RTP-Info means: its control URL is `url`, has the same path, or ends with it. A
+// The track that a SETUP request or RTP-Info means: its control URL is `url`, has the same path, also with the query of
+// the session's URL behind the control, or ends with it. A
 // session of one track may be requested by the session's own URL. Nothing: there is none.
 std::optional<size_t> find_track(const ReadSession& session, std::string_view url);
 

@@ -143,6 +143,27 @@ TEST(ReadSession, Ffmpeg) {
     EXPECT_EQ(find_track(session, "rtsp://192.0.2.1:8554/live/s"), std::nullopt);
 }
 
+// Clients differ in where they put a control when the session's URL has a query.
+TEST(ReadSession, AControlStandsBeforeOrBehindTheQuery) {
+    const auto session = read(
+        "v=0\nm=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000\na=control:streamid=0\n"
+        "m=audio 0 RTP/AVP 0\na=control:streamid=1\n",
+        "rtsp://h/live/s?token=a/b&x=1");
+    ASSERT_EQ(session.tracks.size(), 2u);
+    EXPECT_EQ(find_track(session, "rtsp://h/live/s?token=a/b&x=1/streamid=1"), 1u);
+    EXPECT_EQ(find_track(session, "rtsp://h/live/s/streamid=1?token=a/b&x=1"), 1u);
+    EXPECT_EQ(find_track(session, "RTSP://H/live/s/streamid=0?token=a/b&x=1/"), 0u);
+    EXPECT_EQ(find_track(session, "rtsp://h/live/s/streamid=1?token=other"), std::nullopt);
+    EXPECT_EQ(find_track(session, "rtsp://h/live/s/streamid=2?token=a/b&x=1"), std::nullopt);
+}
+
+TEST(ReadSession, LinesAndPortsThatDevicesLeaveOutOrGetWrong) {
+    EXPECT_EQ(read("m=video 0 RTP/AVP 96\na=rtpmap:96 H264/90000\n").tracks.size(), 1u) << "no line of the session";
+    EXPECT_EQ(reason("m=video -1353744643 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"), "");
+    EXPECT_EQ(reason("m=video 70000 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"), "");
+    EXPECT_FALSE(read_session_text("", kBase));
+}
+
 // rtspclientsink: sendonly, LF alone, a codec that is not supported, a static type without rtpmap.
 TEST(ReadSession, GStreamer) {
     auto session = read(
