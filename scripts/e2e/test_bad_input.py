@@ -137,6 +137,9 @@ def wait_closed(connections, seconds):
 AT_ONCE = 0.8  # less than any limit
 HANDSHAKE = HANDSHAKE_MS / 1000 + 1
 REQUEST = REQUEST_MS / 1000 + 1
+# A body that cannot be used is dropped; its publisher ends by the time limits, when nothing else comes.
+FIRST_PACKET = FIRST_PACKET_MS / 1000 + 1
+NORMAL = NORMAL_MS / 1000 + 1
 SILENT = r"handshake|did not publish or play|timeout|timed out|\d+ ms"
 
 # What is done, what the log then says, and how long the connections may stay open.
@@ -162,17 +165,17 @@ CASES = {
     "a type 3 chunk first": (bad.type_3_chunk_first, r"begins with a type 3", AT_ONCE),
     "a type 2 chunk first": (bad.type_2_chunk_first, r"begins with a type 2", AT_ONCE),
     "10,000 chunk streams": (bad.ten_thousand_chunk_streams, r"more than \d+ chunk streams", AT_ONCE),
-    "a broken aggregate": (bad.broken_aggregate, r"aggregate", AT_ONCE),
+    "a broken aggregate": (bad.broken_aggregate, r"no usable audio or video.*aggregate", NORMAL),
     "AMF nested 10,000 deep": (bad.amf_nested_deep, r"nested too deep", AT_ONCE),
     "strings longer than their message": (bad.amf_string_too_long, r"runs past the end", AT_ONCE),
     "an array longer than its message": (bad.amf_array_too_long, r"AMF", AT_ONCE),
     "an unknown AMF type": (bad.amf_unknown_marker, r"AMF0: unknown type", AT_ONCE),
     "publish before connect": (bad.publish_before_connect, r"publish|connect|handshake", HANDSHAKE),
-    "a video tag of length 0": (bad.empty_tag(flv.VIDEO), r"video body of 0 bytes", AT_ONCE),
-    "an audio tag of length 0": (bad.empty_tag(flv.AUDIO), r"audio body of 0 bytes", AT_ONCE),
-    "a wrong AVC length prefix": (bad.wrong_avc_length_prefix, r"length prefix", AT_ONCE),
-    "a broken AVC sequence header": (bad.broken_avc_sequence_header, r"sequence header", AT_ONCE),
-    "broken metadata": (bad.broken_metadata, r"metadata|data message|AMF", AT_ONCE),
+    "a video tag of length 0": (bad.empty_tag(flv.VIDEO), r"no usable audio or video", FIRST_PACKET),
+    "an audio tag of length 0": (bad.empty_tag(flv.AUDIO), r"no usable audio or video", FIRST_PACKET),
+    "a wrong AVC length prefix": (bad.wrong_avc_length_prefix, r"no usable audio or video.*length prefix", NORMAL),
+    "a broken AVC sequence header": (bad.broken_avc_sequence_header, r"no usable audio or video.*sequence header", FIRST_PACKET),
+    "broken metadata": (bad.broken_metadata, r"no usable audio or video.*(data message|AMF)", FIRST_PACKET),
     "random bytes to HTTP": (bad.random_http, r"malformed|request|method|URL", REQUEST),
     "an endless HTTP header": (bad.endless_header, r"431|too large", AT_ONCE),
     "silence to HTTP": (bad.silent_http, r"request|timeout|408", REQUEST),

@@ -608,6 +608,20 @@ def test_nginx_is_an_origin(servers, tmp_path):
     assert len(came) > 15 and sent[begin : begin + len(came)] == came, "the video should be the published one"
 
 
+@pytest.mark.parametrize("pushes", [True, False], ids=["push", "origin"])
+def test_nginx_without_audio(servers, tmp_path, pushes):
+    """With interleave on it says by an empty message that a stream has no audio: when it pushes, and as an origin."""
+    ours = servers(top=API, vhosts=default_vhost(play=PLAY)) if pushes else None
+    push = f"push rtmp://{at(ours)}/live;" if pushes else ""
+    video = [tag for tag in media.from_keyframe(media.frequent_keyframes()) if tag.type == flv.VIDEO]
+    with nginx.running(tmp_path, more=f"wait_key on; wait_video on; interleave on; {push}") as port:
+        where = ours or edge(servers, f"127.0.0.1:{port}", rejoin=5000)
+        with publishing.Steady(rtmp.publisher(None, "live", "s", port=port), video):
+            with rtmp.player(where, "live", "s") as player:
+                tags = http.collect(player, lambda tags: sum(tag.type == flv.VIDEO and flv.is_frame(tag) for tag in tags) >= 20)
+    assert sum(tag.type == flv.VIDEO and flv.is_frame(tag) for tag in tags) >= 20
+
+
 def test_many_players_at_once(servers):
     """A hundred players that come together, and leave and come again, are one pull."""
     first = origin(servers)

@@ -141,6 +141,7 @@ CHECKS = [
     "timestamp_jumps",
     "frame_rate",
     "bitrate",
+    "input_faults",
     "viewer_drops",
 ]
 

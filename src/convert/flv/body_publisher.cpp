@@ -21,11 +21,21 @@ void publish_frame(live::Publication& publication, media::Frame&& frame) {
     publication.publish(std::move(frame));
 }
 
+live::InputFaults::Kind kind_of(uint8_t type, const base::Error& error) {
+    if (error.code() == flv::kUnknownCodec) return live::InputFaults::kCodec;
+    if (type == 9) return live::InputFaults::kVideo;
+    return type == 8 ? live::InputFaults::kAudio : live::InputFaults::kData;
+}
+
 }  // namespace
 
 base::Result<flv::Parsed> BodyPublisher::parse(uint8_t type, const base::Slice& body, uint32_t timestamp) {
     auto parsed = parser_.parse(type, body, timestamp);
-    if (parsed && !parsed->frame && parsed->nothing != noted_nothing_) {
+    if (!parsed) [[unlikely]] {
+        faults_.add(kind_of(type, parsed.error()), parsed.error().text());
+        return parsed;
+    }
+    if (!parsed->frame && parsed->nothing != noted_nothing_) {
         noted_nothing_ = parsed->nothing;
         base::log::info("{}: ignored: {}", name_, noted_nothing_);
     }

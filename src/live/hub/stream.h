@@ -28,6 +28,7 @@
 
 namespace live {
 
+class InputFaults;
 class LiveLog;
 class Registry;
 class RtpLane;
@@ -58,6 +59,8 @@ class PublicationOwner {
     virtual bool publishes_rtp() const { return false; }
     // How many more tracks it sends than a stream may have; they are dropped.
     virtual size_t dropped_tracks() const { return 0; }
+    // What it sent that could not be used; null: that is not counted.
+    virtual const InputFaults* input_faults() const { return nullptr; }
     // A pass over the viewers is due, and what waits in the publisher's socket is to be sent in it. True: its coroutine
     // was woken to read, and calls Publication::was_read() afterwards.
     virtual bool read_now() { return false; }

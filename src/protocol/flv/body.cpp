@@ -56,8 +56,8 @@ Result<void> set_frame_type(uint8_t type, Frame& frame) {
 
 Result<Codec> codec_of_fourcc(Kind kind, uint32_t fourcc) {
     if (auto codec = codec_from_fourcc(kind, fourcc)) return *codec;
-    return fail(Code::kProtocol, fmt::format("{} codec '{}' is not supported", kind == Kind::kVideo ? "video" : "audio",
-                                             fourcc_text(fourcc)));
+    return fail(kUnknownCodec, fmt::format("{} codec '{}' is not supported", kind == Kind::kVideo ? "video" : "audio",
+                                           fourcc_text(fourcc)));
 }
 
 }  // namespace
@@ -133,12 +133,12 @@ Result<Parsed> BodyParser::parse(uint8_t type, const Slice& body, uint32_t times
 
 Result<Parsed> BodyParser::video(const Slice& body, uint32_t timestamp) {
     auto parsed = video_body(body);
-    finish(parsed, timestamp);
+    finish(Kind::kVideo, parsed, timestamp);
     return parsed;
 }
 
 Result<Parsed> BodyParser::video_body(const Slice& body) {
-    if (body.empty()) return fail(Code::kProtocol, "FLV video body of 0 bytes");
+    if (body.empty()) return nothing("an empty video body");
     Frame frame;
     frame.kind = Kind::kVideo;
     Cursor c(body);
@@ -147,21 +147,21 @@ Result<Parsed> BodyParser::video_body(const Slice& body) {
 }
 
 // What all bodies of audio and video have in common.
-void BodyParser::finish(Result<Parsed>& parsed, uint32_t timestamp) {
-    if (!parsed) return moved_.clear();
-    if (!moved_.empty()) [[unlikely]]
-        put_moved_first(*parsed);
+void BodyParser::finish(Kind kind, Result<Parsed>& parsed, uint32_t timestamp) {
+    if (!parsed) return;  // headers that moved are told with the next body
+    if (auto& moved = moved_[index_of_kind(kind)]; !moved.empty()) [[unlikely]]
+        put_first(moved, *parsed);
     if (parsed->frame) set_time(*parsed->frame, timestamp);
     for (Frame& frame : parsed->more) set_time(frame, timestamp);
 }
 
-void BodyParser::put_moved_first(Parsed& parsed) {
-    if (parsed.frame) moved_.push_back(*std::move(parsed.frame));
-    std::ranges::move(parsed.more, std::back_inserter(moved_));
-    parsed.frame = std::move(moved_.front());
+void BodyParser::put_first(std::vector<Frame>& moved, Parsed& parsed) {
+    if (parsed.frame) moved.push_back(*std::move(parsed.frame));
+    std::ranges::move(parsed.more, std::back_inserter(moved));
+    parsed.frame = std::move(moved.front());
     parsed.nothing = {};
-    parsed.more.assign(std::move_iterator(moved_.begin() + 1), std::move_iterator(moved_.end()));
-    moved_.clear();
+    parsed.more.assign(std::move_iterator(moved.begin() + 1), std::move_iterator(moved.end()));
+    moved.clear();
 }
 
 // Section E.4.3.1.
@@ -171,7 +171,7 @@ Result<Parsed> BodyParser::legacy_video(Cursor& c, Frame& frame) {
     TRY(set_frame_type(type, frame));
     if (type == kCommand) return nothing("a video command");
     auto codec = codec_from_id(Kind::kVideo, first & 15);
-    if (!codec) return fail(Code::kProtocol, fmt::format("FLV video codec {} is not supported", first & 15));
+    if (!codec) return fail(kUnknownCodec, fmt::format("FLV video codec {} is not supported", first & 15));
     frame.codec = *codec;
     note_track_zero(Kind::kVideo);
     if (frame.codec != Codec::kH264 && frame.codec != Codec::kHevc) return coded_video(c, frame);
@@ -270,12 +270,12 @@ Result<Parsed> BodyParser::enhanced_video(Cursor& c, Frame& frame) {
 
 Result<Parsed> BodyParser::audio(const Slice& body, uint32_t timestamp) {
     auto parsed = audio_body(body);
-    finish(parsed, timestamp);
+    finish(Kind::kAudio, parsed, timestamp);
     return parsed;
 }
 
 Result<Parsed> BodyParser::audio_body(const Slice& body) {
-    if (body.empty()) return fail(Code::kProtocol, "FLV audio body of 0 bytes");
+    if (body.empty()) return nothing("an empty audio body");
     Frame frame;
     frame.kind = Kind::kAudio;
     Cursor c(body);
@@ -288,7 +288,7 @@ Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
     frame.publisher_format = c.reader.u8();
     auto codec = codec_from_id(Kind::kAudio, frame.publisher_format >> 4);
     if (!codec)
-        return fail(Code::kProtocol, fmt::format("FLV sound format {} is not supported", frame.publisher_format >> 4));
+        return fail(kUnknownCodec, fmt::format("FLV sound format {} is not supported", frame.publisher_format >> 4));
     frame.codec = *codec;
     note_track_zero(Kind::kAudio);
     if (frame.codec == Codec::kAac) {
@@ -347,8 +347,9 @@ std::optional<uint8_t> BodyParser::index_of(Kind kind, int id) {
         // Track 0 has come: the other one gets the index that is its own.
         tracks[static_cast<size_t>(stand_in.id)] = std::exchange(tracks[0], {});
         if (stand_in.header) {
-            moved_.push_back(*std::move(stand_in.header));
-            moved_.back().track = static_cast<uint8_t>(stand_in.id);
+            auto& moved = moved_[index_of_kind(kind)];
+            moved.push_back(*std::move(stand_in.header));
+            moved.back().track = static_cast<uint8_t>(stand_in.id);
         }
         stand_in = {};
     }
@@ -370,6 +371,7 @@ Result<Parsed> BodyParser::each_track(Cursor& c, const Frame& frame) {
     std::array<Part, media::kMaxTracks> parts;
     size_t count = 0;
     Parsed all = nothing("a track too many");
+    std::optional<base::Error> defect;
     do {
         if (layout == kManyTracksManyCodecs) fourcc = c.reader.u32();
         const int id = c.reader.u8();
@@ -391,7 +393,7 @@ Result<Parsed> BodyParser::each_track(Cursor& c, const Frame& frame) {
         c.fourcc = part.fourcc;
         c.narrow(part.from, part.size);
         auto parsed = one_track(c, of_track, part.id);
-        if (!parsed && of_track.track == 0) return parsed;
+        if (!parsed && !defect) defect = std::move(parsed.error());
         if (!parsed || part.id >= media::kMaxTracks) continue;
         if (!parsed->frame) {
             all.nothing = parsed->nothing;
@@ -401,6 +403,7 @@ Result<Parsed> BodyParser::each_track(Cursor& c, const Frame& frame) {
             all.more.push_back(*std::move(parsed->frame));
         }
     }
+    if (!all.frame && defect) return std::unexpected(*std::move(defect));
     if (all.frame) all.nothing = {};
     return all;
 }

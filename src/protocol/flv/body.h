@@ -22,6 +22,9 @@
 
 namespace flv {
 
+// The code of an error that says that a codec is not known. Other errors: the body is not valid FLV.
+inline constexpr base::Code kUnknownCodec = base::Code::kNotFound;
+
 // A parsed body: its frames, or the reason why there is nothing to publish (a static text). A sequence header is not
 // marked as keyframe.
 struct Parsed {
@@ -35,12 +38,12 @@ struct Parsed {
 // of samples.
 //
 // A track's id is its Frame::track; ids from media::kMaxTracks on are dropped. Where a publisher has no track 0, the
-// first one seen stands in for it, until track 0 comes. A defect in another track than the first drops its part of the
-// body alone.
+// first one seen stands in for it, until track 0 comes. Of a body with several tracks the part with a defect is dropped
+// alone. After an error the next body is parsed as if the defective one had not come.
 class BodyParser {
   public:
-    // timestamp: of the message or tag. An error means that the body is not valid FLV; it names
-    // what is wrong. The frames share the body's buffer.
+    // timestamp: of the message or tag. An error names what is wrong. An empty body is none: some servers send such to
+    // say that there is no audio. The frames share the body's buffer.
     base::Result<Parsed> video(const base::Slice& body, uint32_t timestamp);
     base::Result<Parsed> audio(const base::Slice& body, uint32_t timestamp);
     // amf3: an RTMP message of type 15, whose body has a leading 0. The values are checked. The payload is in AMF0 and
@@ -74,8 +77,8 @@ class BodyParser {
     base::Result<void> skip_modifiers(Cursor& c, uint8_t mod_ex);
     base::Result<Parsed> one_track(Cursor& c, media::Frame& frame, int id);
     base::Result<Parsed> each_track(Cursor& c, const media::Frame& frame);
-    void finish(base::Result<Parsed>& parsed, uint32_t timestamp);
-    void put_moved_first(Parsed& parsed);
+    void finish(media::Kind kind, base::Result<Parsed>& parsed, uint32_t timestamp);
+    static void put_first(std::vector<media::Frame>& moved, Parsed& parsed);
     std::optional<uint8_t> index_of(media::Kind kind, int id);
     void note_track_zero(media::Kind kind) {
         if (!zero_came_[kind == media::Kind::kVideo ? 0 : 1]) [[unlikely]]
@@ -95,7 +98,8 @@ class BodyParser {
         std::optional<media::Frame> header{};
     };
     StandIn stand_in_[2];
-    std::vector<media::Frame> moved_;            // sequence headers of tracks that have another index since this body
+    // By kind: sequence headers of tracks that have another index since the last valid body.
+    std::array<std::vector<media::Frame>, 2> moved_;
     std::array<std::bitset<256>, 2> dropped_{};  // video, audio; by id
     Timestamps timestamps_;
 };

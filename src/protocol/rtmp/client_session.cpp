@@ -86,10 +86,7 @@ Result<bool> ClientSession::on_message(Message& message) {
             break;
         case kAggregate:
             if (options_.publish) break;  // a publisher receives no media
-            for (AggregateReader parts(std::move(message)); !parts.at_end();) {
-                Message part = TRY(parts.next());
-                TRY(handler_->on_media(part));
-            }
+            TRY(aggregate(std::move(message)));
             break;
         case kCommand:
         case kCommandAmf3:
@@ -98,7 +95,7 @@ Result<bool> ClientSession::on_message(Message& message) {
         case kUserControl:
         case kWindowAckSize:
         case kSetPeerBandwidth:
-            TRY(control(message));
+            control(message);
             break;
         default:
             break;
@@ -106,23 +103,42 @@ Result<bool> ClientSession::on_message(Message& message) {
     return true;
 }
 
-Result<void> ClientSession::control(const Message& message) {
-    if (message.type == kUserControl) {
-        auto event = TRY(read_user_control(message));
-        if (event.event == kPingRequest) append_user_control(output_, {kPingResponse, event.value});
-        return {};
+Result<void> ClientSession::aggregate(Message&& message) {
+    for (AggregateReader parts(std::move(message)); !parts.at_end();) {
+        auto part = parts.next();
+        if (!part) {
+            handler_->on_dropped(part.error());
+            break;
+        }
+        TRY(handler_->on_media(*part));
     }
-    uint32_t value = TRY(read_control_value(message));
+    return {};
+}
+
+void ClientSession::control(const Message& message) {
+    if (message.type == kUserControl) {
+        const auto event = read_user_control(message);
+        if (!event) return handler_->on_dropped(event.error());
+        if (event->event == kPingRequest) append_user_control(output_, {kPingResponse, event->value});
+        return;
+    }
+    const auto read = read_control_value(message);
+    if (!read) return handler_->on_dropped(read.error());
+    const uint32_t value = *read;
     if (message.type == kWindowAckSize) window_ = value;
     if (message.type == kSetPeerBandwidth && value && value != options_.out_ack_size) {
         options_.out_ack_size = value;
         append_window_ack_size(output_, value);
     }
-    return {};
 }
 
 Result<void> ClientSession::command(const Message& message) {
-    Command c = TRY(read_command(message));
+    const auto read = read_command(message);
+    if (!read) {
+        handler_->on_dropped(read.error());
+        return {};
+    }
+    const Command& c = *read;
     if (c.name == "_result" || c.name == "_error") return answer(c);
     if (c.name == "onStatus") return status(c);
     if (c.name == "close") return fail(Code::kClosed, "the server closes the connection");

@@ -34,6 +34,8 @@ class ClientHandler {
     virtual void on_ready() = 0;
     // Audio, video or data of the played stream; aggregates are split. May be moved from.
     virtual base::Result<void> on_media(Message& message) = 0;
+    // A message that is not valid by itself was dropped; the chunk stream is in order, and what follows is read.
+    virtual void on_dropped(const base::Error&) {}
     // The server reports that the stream has ended or does not exist yet: NetStream.Play.UnpublishNotify ...
     virtual void on_status(std::string_view code, std::string_view description) = 0;
 
@@ -49,8 +51,8 @@ class ClientSession final : private MessageSink {
 
     // Writes connect to output(); call it once, after the handshake.
     void start();
-    // Consumes all of the bytes. An error is final: the server violated the protocol, or refused the request (kRefused,
-    // with the server's description).
+    // Consumes all of the bytes. An error is final: the chunk stream is broken, the handler does not go on, or the
+    // server refused the request (kRefused, with the server's description).
     base::Result<void> feed(std::span<const uint8_t> bytes);
     bool ready() const { return state_ == State::kReady; }
     // After an error of feed(): the whole URL of the stream at the server that is to be asked instead; empty: none. Not
@@ -77,7 +79,8 @@ class ClientSession final : private MessageSink {
     base::Result<void> command(const Message& message);
     base::Result<void> answer(const Command& c);
     base::Result<void> status(const Command& c);
-    base::Result<void> control(const Message& message);
+    base::Result<void> aggregate(Message&& message);
+    void control(const Message& message);
     void note_location(const amf::Value& information);
     void send(uint32_t csid, uint32_t stream_id, std::string name, std::vector<amf::Value> arguments);
 

@@ -49,12 +49,12 @@ Result<bool> ServerSession::on_message(Message& message) {
             TRY(command(message));
             break;
         case kUserControl:
-            TRY(user_control(message));
+            user_control(message);
             break;
         case kAcknowledgement:
         case kWindowAckSize:
         case kSetPeerBandwidth:
-            TRY(control(message));
+            control(message);
             break;
         default:  // shared objects and unknown types
             break;
@@ -93,15 +93,21 @@ Result<void> ServerSession::hand_out_aggregate() {
         }
         if (messages_left_ == 0) return {};
         --messages_left_;
-        Message part = TRY(aggregate_->next());
-        TRY(handler_->on_media(stream->id, part));
+        auto part = aggregate_->next();
+        if (!part) {
+            handler_->on_dropped(part.error());
+            break;
+        }
+        TRY(handler_->on_media(stream->id, *part));
     }
     aggregate_.reset();
     return {};
 }
 
-Result<void> ServerSession::control(const Message& message) {
-    uint32_t value = TRY(read_control_value(message));
+void ServerSession::control(const Message& message) {
+    const auto read = read_control_value(message);
+    if (!read) return handler_->on_dropped(read.error());
+    const uint32_t value = *read;
     if (message.type == kAcknowledgement) {
         peer_acknowledged_ = value;
     } else if (message.type == kWindowAckSize) {
@@ -110,13 +116,13 @@ Result<void> ServerSession::control(const Message& message) {
         out_ack_size_ = value;
         append_window_ack_size(output(), value);
     }
-    return {};
 }
 
-Result<void> ServerSession::user_control(const Message& message) {
-    auto event = TRY(read_user_control(message));
-    if (event.event == kPingRequest) append_user_control(output(), {kPingResponse, event.value});
-    return {};  // the buffer length that players announce is not used
+// The buffer length that players announce is not used.
+void ServerSession::user_control(const Message& message) {
+    const auto event = read_user_control(message);
+    if (!event) return handler_->on_dropped(event.error());
+    if (event->event == kPingRequest) append_user_control(output(), {kPingResponse, event->value});
 }
 
 struct ServerSession::Row {
@@ -152,7 +158,12 @@ Result<void> ServerSession::command(const Message& message) {
         {"onStatus", &ServerSession::ignore},
         {"close", &ServerSession::ignore},
     };
-    Command c = TRY(read_command(message));
+    auto read = read_command(message);
+    if (!read && connected_) {
+        handler_->on_dropped(read.error());
+        return {};
+    }
+    Command c = TRY(std::move(read));
     const Row* row = std::ranges::find(kRows, std::string_view(c.name), &Row::name);
     bool known = row != std::end(kRows);
     if (!connected_ && c.name != "connect")

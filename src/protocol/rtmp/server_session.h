@@ -61,6 +61,8 @@ class ServerHandler {
     virtual void on_play(PlayRequest request) = 0;
     // Audio, video or data of a stream whose publishing was accepted. The message may be moved from.
     virtual base::Result<void> on_media(uint32_t stream_id, Message& message) = 0;
+    // A message that is not valid by itself was dropped; the chunk stream is in order, and what follows is read.
+    virtual void on_dropped(const base::Error&) {}
     // The client has ended publishing or playing; the connection stays open.
     virtual void on_close_stream(uint32_t stream_id) = 0;
     // For a stream that is playing. The session has answered the client already.
@@ -94,7 +96,8 @@ class ServerSession final : private MessageSink {
     static constexpr uint8_t kMessagesAtOnce = 16;
 
     // Returns how many bytes were consumed. Fewer than all while a decision is pending, when output() is full, or when
-    // kMessagesAtOnce were handled: call it again with the rest. An error is final: the peer violated the protocol.
+    // kMessagesAtOnce were handled: call it again with the rest. An error is final: the chunk stream is broken, or the
+    // handler does not go on.
     base::Result<size_t> feed(std::span<const uint8_t> bytes);
     // Whether feed() would consume input now.
     bool takes_input() const { return !deciding() && output_size() <= kMaxOutput; }
@@ -146,8 +149,8 @@ class ServerSession final : private MessageSink {
     base::Result<void> media(Message& message);
     base::Result<void> hand_out_aggregate();
     Stream* publishing_stream(uint32_t id);
-    base::Result<void> control(const Message& message);
-    base::Result<void> user_control(const Message& message);
+    void control(const Message& message);
+    void user_control(const Message& message);
     base::Result<void> command(const Message& message);
 
     base::Result<void> connect(const Message& message, Command& c);

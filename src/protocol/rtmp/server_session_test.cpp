@@ -376,14 +376,30 @@ TEST_F(RtmpServerSession, BadInput) {
         {"begins with a type 3", Bytes{0xc3, 1, 2, 3}},
         {"chunk size 0", Bytes{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0}},
         {"chunk size 2147483648", Bytes{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0x80, 0, 0, 0}},
-        {"user control", Bytes{2, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0}},
-        {"control message 5", Bytes{2, 0, 0, 0, 0, 0, 1, 5, 0, 0, 0, 0, 0}},
     };
     for (const Row& row : rows) {
         Server s;
         auto n = s.session.feed(row.wire);
         ASSERT_FALSE(n) << row.what;
         EXPECT_NE(n.error().text().find(row.what), std::string::npos) << n.error().text();
+    }
+}
+
+// The chunk stream is in order: what follows is read.
+TEST_F(RtmpServerSession, AMessageThatIsNotValidIsDropped) {
+    connect();
+    struct Row {
+        const char* what;
+        Bytes wire;
+    };
+    for (const Row& row : {Row{"user control", Bytes{2, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0}},
+                           Row{"control message 5", Bytes{2, 0, 0, 0, 0, 0, 1, 5, 0, 0, 0, 0, 0}},
+                           Row{"command", Bytes{3, 0, 0, 0, 0, 0, 2, 20, 0, 0, 0, 0, 0xff, 0xff}}}) {
+        server.log.clear();
+        feed(row.wire);
+        EXPECT_NE(server.log.find(std::string("dropped ") + row.what), std::string::npos) << server.log;
+        feed(call("createStream", 2, {{}}));
+        EXPECT_NE(said.take(server.session).find("_result"), std::string::npos) << row.what;
     }
 }
 

@@ -48,6 +48,7 @@ struct Server : ServerHandler {
         media.push_back(std::move(m));
         return {};
     }
+    void on_dropped(const base::Error& error) override { log += "dropped " + error.text() + ";"; }
     void on_close_stream(uint32_t id) override { log += fmt::format("close {};", id); }
     void on_pause(uint32_t id, bool paused) override { log += fmt::format("pause {} {};", id, paused); }
     void on_receive(uint32_t id, media::Kind kind, bool wanted) override {

@@ -236,6 +236,26 @@ Check timestamp_jumps(const StreamFacts& p) {
                             : ""};
 }
 
+Check input_faults(const StreamFacts& p) {
+    constexpr std::string_view kName = "input_faults";
+    if (!p.faults) return unknown(kName, "messages", "they are not counted for this protocol");
+    if (p.faults->total() == 0) return {kName, V::kOk, 0, "messages", "none was dropped"};
+    std::string kinds;
+    for (size_t i = 0; i < live::InputFaults::kKinds; ++i)
+        if (const uint64_t count = p.faults->counts()[i]; count > 0)
+            kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count,
+                                 live::InputFaults::name(static_cast<live::InputFaults::Kind>(i)));
+    const int64_t ago = p.now_ms - p.faults->last_ms();
+    return {
+        kName,
+        ago < kLatelyMs ? V::kWarn : V::kOk,
+        static_cast<double>(p.faults->total()),
+        "messages",
+        fmt::format("dropped, because they cannot be used: {}; the last one {:.0f} s ago: {}", kinds, seconds(ago),
+                    p.faults->last_text()),
+        ago < kLatelyMs ? "what the text names is missing for players: check the publisher's codecs and version" : ""};
+}
+
 Check viewer_drops(const StreamFacts& p) {
     const live::StreamCounters& c = p.counters;
     if (c.viewer_jumps == 0)
@@ -309,9 +329,9 @@ std::string_view verdict_name(CheckVerdict verdict) {
 
 std::vector<Check> explain(const StreamFacts& p) {
     if (!p.published) return {published(p), timestamp_jumps(p), viewer_drops(p)};
-    return {published(p),        headers(p),         codecs(p),     keyframe_age(p), gop_length(p),
-            gop_hls_fragment(p), gop_cache(p),       b_frames(p),   drift(p),        offset(p),
-            clock_rate(p),       timestamp_jumps(p), frame_rate(p), bitrate(p),      viewer_drops(p)};
+    return {published(p),  headers(p),  codecs(p),       keyframe_age(p), gop_length(p), gop_hls_fragment(p),
+            gop_cache(p),  b_frames(p), drift(p),        offset(p),       clock_rate(p), timestamp_jumps(p),
+            frame_rate(p), bitrate(p),  input_faults(p), viewer_drops(p)};
 }
 
 CheckVerdict worst(const std::vector<Check>& checks) {

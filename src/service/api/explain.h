@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "live/hub/input_faults.h"
 #include "live/hub/stream.h"
 
 namespace service::api {
@@ -37,6 +38,7 @@ struct StreamFacts {
     int64_t unpublished_since_ms = 0;
     int64_t jumped_at_ms = 0;  // 0: never
     size_t viewers = 0;
+    const live::InputFaults* faults = nullptr;  // null: they are not counted
 };
 
 std::vector<Check> explain(const StreamFacts& patient);

@@ -44,7 +44,7 @@ class Explain : public ::testing::Test {
     }
     std::vector<Check> ask() {
         return explain({health, tracks, counters, hls_fragment, published, gop_too_long, now_ms, unpublished_since_ms,
-                        jumped_at_ms, 7});
+                        jumped_at_ms, 7, faults});
     }
     Check ask(std::string_view name) {
         for (Check& check : ask())
@@ -63,6 +63,7 @@ class Explain : public ::testing::Test {
     live::Health health;
     media::TrackSet tracks;
     live::StreamCounters counters;
+    const live::InputFaults* faults = nullptr;
     std::optional<double> hls_fragment;
     bool published = true;
     bool gop_too_long = false;
@@ -71,8 +72,26 @@ class Explain : public ::testing::Test {
     int64_t jumped_at_ms = 0;
 };
 
+TEST_F(Explain, InputFaults) {
+    EXPECT_EQ(verdict("input_faults"), CheckVerdict::kUnknown);
+    live::InputFaults some("test");
+    faults = &some;
+    EXPECT_EQ(verdict("input_faults"), CheckVerdict::kOk);
+    for (int i = 0; i < 3; ++i) some.add(live::InputFaults::kVideo, "a body of 1 byte");
+    some.add(live::InputFaults::kCodec, "FLV sound format 12");
+    now_ms = some.last_ms() + 5'000;
+    EXPECT_EQ(verdict("input_faults"), CheckVerdict::kWarn);
+    EXPECT_EQ(ask("input_faults").figure, 4);
+    EXPECT_EQ(ask("input_faults").text,
+              "dropped, because they cannot be used: 3 video, 1 codec; the last one 5 s ago: FLV sound format 12");
+    now_ms += 600'000;
+    EXPECT_EQ(verdict("input_faults"), CheckVerdict::kOk);
+}
+
 TEST_F(Explain, AGoodStreamIsGood) {
+    const live::InputFaults none("test");
     hls_fragment = 2;
+    faults = &none;
     play(120);
     for (const Check& check : ask()) EXPECT_EQ(check.verdict, CheckVerdict::kOk) << check.name << ": " << check.text;
     EXPECT_EQ(worst(ask()), CheckVerdict::kOk);

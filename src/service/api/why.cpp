@@ -89,6 +89,7 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
     if (!stream) return send_failure(response, identity_, 404, "there is no such stream");
     const config::SnapshotPtr snapshot = snapshot_();
     const config::Vhost* vhost = snapshot->find_vhost(key.vhost);
+    const live::PublicationOwner* publisher = stream->publisher();
     const std::vector<Check> checks = explain({.health = stream->health(),
                                                .tracks = *stream->tracks(),
                                                .counters = stream->counters(),
@@ -98,7 +99,8 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
                                                .now_ms = runtime::now_ms(),
                                                .unpublished_since_ms = stream->unpublished_since_ms(),
                                                .jumped_at_ms = stream->jumped_at_ms(),
-                                               .viewers = stream->viewer_count()});
+                                               .viewers = stream->viewer_count(),
+                                               .faults = publisher ? publisher->input_faults() : nullptr});
     Json body = envelope(identity_);
     body["stream"] = {{"id", id}, {"vhost", key.vhost}, {"app", key.app}, {"name", key.name}};
     body["verdict"] = verdict_name(worst(checks));

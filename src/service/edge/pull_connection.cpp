@@ -102,8 +102,9 @@ int64_t PullConnection::read_interval_ms() const {
 bool PullConnection::read_now() { return upstream_->socket() && upstream_->socket()->poll_now(); }
 
 Result<void> PullConnection::on_body(uint8_t type, const base::Slice& body, uint32_t timestamp) {
-    auto parsed = TRY(bodies_.parse(type, body, timestamp));
-    if (!parsed.frame) return {};
+    auto read = bodies_.parse(type, body, timestamp);
+    if (!read || !read->frame) return {};
+    flv::Parsed& parsed = *read;
     // Servers send some data messages for streams that they do not have.
     const bool is_media = parsed.frame->kind != media::Kind::kData;
     if (!publication_) {

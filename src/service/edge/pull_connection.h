@@ -40,6 +40,7 @@ class PullConnection final : private UpstreamSink, public live::PublicationOwner
     bool publisher_alive() const override { return false; }
     bool is_relay() const override { return true; }
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
+    const live::InputFaults* input_faults() const override { return &bodies_.faults(); }
     bool read_now() override;
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
@@ -47,6 +48,7 @@ class PullConnection final : private UpstreamSink, public live::PublicationOwner
     base::Result<void> serve();
     base::Result<void> read_once(int64_t& ticked_ms);
     base::Result<void> on_body(uint8_t type, const base::Slice& body, uint32_t timestamp) override;
+    void on_dropped(const base::Error& error) override { bodies_.note_message(error); }
     base::Result<void> acquire();
     void leave(const base::Result<void>& served);
     int64_t read_interval_ms() const;

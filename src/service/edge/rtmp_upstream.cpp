@@ -47,6 +47,7 @@ class RtmpUpstream final : public Upstream, private ::rtmp::ClientHandler {
     Result<void> on_media(::rtmp::Message& message) override {
         return sink_.on_body(message.type, message.payload, message.timestamp);
     }
+    void on_dropped(const base::Error& error) override { sink_.on_dropped(error); }
     void on_status(std::string_view code, std::string_view) override {
         // The origin's players have waited for its publisher.
         over_ |= code == "NetStream.Play.UnpublishNotify" || code == "NetStream.Play.Stop";

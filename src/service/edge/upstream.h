@@ -22,6 +22,8 @@ class UpstreamSink {
   public:
     // The body of an FLV tag or RTMP message. An error ends the connection. Must not yield.
     virtual base::Result<void> on_body(uint8_t type, const base::Slice& body, uint32_t timestamp) = 0;
+    // A message that is no body could not be used.
+    virtual void on_dropped(const base::Error& error) = 0;
 
   protected:
     ~UpstreamSink() = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "live/hub/input_faults.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/disk/disk.h"
 #include "runtime/loop/coroutine.h"
@@ -70,6 +71,7 @@ base::Result<std::string> Report::make(const Identity& identity, const ServerCon
     loop(text);
     operations(text);
     standbys(text);
+    input_faults(text);
     latency(text);
     disk(text);
     for (const auto& write_metrics : offers_.metrics) write_metrics(text);
@@ -223,6 +225,14 @@ void Report::operations(Text& text) const {
                 static_cast<int>(operations.load.level));
     text.single("srs_overload_refused_total", Type::kCounter, "Players refused at the level dying.",
                 number(operations.load.refused));
+}
+
+void Report::input_faults(Text& text) {
+    text.family("srs_publisher_dropped_messages_total", Type::kCounter,
+                "Messages of publishers that could not be used and were dropped.");
+    for (size_t i = 0; i < live::InputFaults::kKinds; ++i)
+        text.sample({{"kind", live::InputFaults::name(static_cast<live::InputFaults::Kind>(i))}},
+                    number(live::InputFaults::totals()[i]));
 }
 
 void Report::standbys(Text& text) const {

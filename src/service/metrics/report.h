@@ -42,6 +42,7 @@ class Report {
     base::Result<void> clients(Text& text);
     base::Result<void> streams(Text& text, size_t limit);
     void standbys(Text& text) const;
+    static void input_faults(Text& text);
     void latency(Text& text) const;
     static void udp(Text& text);
 

@@ -153,6 +153,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_publish(::rtmp::PublishRequest request) override;
     void on_play(::rtmp::PlayRequest request) override;
     base::Result<void> on_media(uint32_t stream_id, ::rtmp::Message& message) override;
+    void on_dropped(const base::Error& error) override;
     void on_close_stream(uint32_t stream_id) override;
     void on_pause(uint32_t stream_id, bool paused) override;
     void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) override;

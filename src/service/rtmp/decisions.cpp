@@ -215,8 +215,13 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
 
 Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) {
     for (const auto& publisher : publishers_)
-        if (publisher->stream_id() == stream_id) return publisher->on_media(message);
+        if (publisher->stream_id() == stream_id) publisher->on_media(message);
     return {};
+}
+
+// It belongs to no stream; nobody looks at those of players.
+void Connection::on_dropped(const base::Error& error) {
+    if (!publishers_.empty()) publishers_.front()->on_dropped(error);
 }
 
 void Connection::on_close_stream(uint32_t stream_id) {

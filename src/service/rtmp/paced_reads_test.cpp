@@ -102,7 +102,7 @@ TEST_F(PacedReadsTest, SilenceIsNoticed) {
     time_.pass_ms(vhost().publish.normal_timeout);  // it is read later than it is sent
     EXPECT_EQ(why_ended(), "nobody ended");
     time_.pass_ms(2 * kPassMs);
-    EXPECT_EQ(why_ended(), "fmle-publish peer-timeout: no audio or video for 2000 ms (normal_timeout)");
+    EXPECT_EQ(why_ended(), "fmle-publish peer-timeout: no usable audio or video for 2000 ms (normal_timeout)");
 }
 
 TEST_F(PacedReadsTest, AnErrorOfThePublisherEndsIt) {

@@ -23,12 +23,12 @@ base::Result<void> Publisher::acquire(live::Stream& stream) {
     return {};
 }
 
-base::Result<void> Publisher::on_media(::rtmp::Message& message) {
-    new_media_ = true;
+void Publisher::on_media(::rtmp::Message& message) {
     auto parsed = bodies_.parse(message.type, message.payload, message.timestamp);
-    if (!parsed) return std::unexpected(std::move(parsed).error());
+    if (!parsed) return;
+    // Bodies without a frame count as a sign of life, but not as the first one.
+    new_media_ |= any_media_ || parsed->frame;
     convert::BodyPublisher::publish(publication_, *std::move(parsed));
-    return {};
 }
 
 void Publisher::after_read(int64_t now_us, size_t bytes) {
@@ -50,8 +50,14 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
 }
 
 std::string Publisher::timeout_text() const {
-    if (!any_media_) return fmt::format("no audio or video within {} ms of publish (firstpkt_timeout)", timeout_ms());
-    return fmt::format("no audio or video for {} ms (normal_timeout)", timeout_ms());
+    const live::InputFaults& faults = bodies_.faults();
+    const std::string dropped = faults.total() == 0 ? std::string()
+                                                    : fmt::format("; {} messages were dropped, the last one: {}",
+                                                                  faults.total(), faults.last_text());
+    if (!any_media_)
+        return fmt::format("no usable audio or video within {} ms of publish (firstpkt_timeout){}", timeout_ms(),
+                           dropped);
+    return fmt::format("no usable audio or video for {} ms (normal_timeout){}", timeout_ms(), dropped);
 }
 
 std::string Publisher::idle_text(int64_t now_us) const {

@@ -32,8 +32,8 @@ class Publisher final : public live::PublicationOwner {
     bool waits() const { return publication_.waits(); }
     // Keeps the gate's grant, which is released when it ends.
     void keep(net::Grant grant) { grant_ = std::move(grant); }
-    // An error is the publisher's fault and ends it.
-    base::Result<void> on_media(::rtmp::Message& message);
+    void on_media(::rtmp::Message& message);
+    void on_dropped(const base::Error& error) { bodies_.note_message(error); }
 
     uint32_t stream_id() const { return stream_id_; }
     // To be called after each read of so many bytes: records the time of the last message, and logs irregular
@@ -54,6 +54,7 @@ class Publisher final : public live::PublicationOwner {
     live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
+    const live::InputFaults* input_faults() const override { return &bodies_.faults(); }
     bool read_now() override;
     live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void publication_in_force() override { note_jumps(); }
@@ -67,7 +68,7 @@ class Publisher final : public live::PublicationOwner {
 
     Connection& connection_;
     uint32_t stream_id_;
-    bool any_media_ = false;
+    bool any_media_ = false;  // that could be used
     bool new_media_ = false;
     config::SnapshotPtr snapshot_;
     const config::Vhost* vhost_;
