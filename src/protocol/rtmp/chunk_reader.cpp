@@ -15,6 +15,9 @@ namespace {
 
 bool is_frame(uint8_t type) { return type == kAudio || type == kVideo; }
 
+// What publishers send, and as large as they like.
+bool is_media(uint8_t type) { return is_frame(type) || type == kAggregate || type == kData || type == kDataAmf3; }
+
 }  // namespace
 
 Result<size_t> ChunkReader::feed(std::span<const uint8_t> bytes, MessageSink& sink) {
@@ -137,6 +140,8 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     if (format < 2) {
         stream.length = base::get_u24(message + 3);
         stream.type = message[6];
+        if (stream.length > kMaxCommand) [[unlikely]]
+            TRY(check_length(stream));
     }
     if (format == 0) stream.stream_id = base::get_u32le(message + 7);
     if (format < 3) {
@@ -150,6 +155,13 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     in_chunk_ = true;
     chunk_left_ = std::min(chunk_size_, stream.length - static_cast<uint32_t>(received));
     return size;
+}
+
+Result<void> ChunkReader::check_length(const ChunkStream& stream) const {
+    const bool media = is_media(stream.type);
+    if (media && takes_media_) return {};
+    return fail(Code::kLimit, fmt::format("a message of type {} with {} bytes: at most {} are accepted{}", stream.type,
+                                          stream.length, kMaxCommand, media ? " before publishing" : ""));
 }
 
 ChunkReader::ChunkStream* ChunkReader::find(uint32_t csid) {
@@ -180,6 +192,7 @@ bool ChunkReader::repeated_timestamp(const ChunkStream& stream, std::span<const 
 
 Result<void> ChunkReader::begin_message(ChunkStream& stream) {
     stream.busy = true;
+    ++stream.serial;
     if (!stream.payload) stream.payload = std::make_unique<base::SliceBuilder>();
     if (stream.length) TRY(reserve(stream, std::min<size_t>(stream.length, kFirstPayload)));
     return {};
@@ -193,8 +206,9 @@ Result<void> ChunkReader::reserve(ChunkStream& stream, size_t bytes) {
     size_t need = whole.size() + bytes;
     if (need <= have) return {};
     size_t want = std::min<size_t>(stream.length, std::max(need, have * 2));
-    if (in_progress_ + (want - have) > kMaxInProgress)
-        return fail(Code::kLimit, fmt::format("unfinished messages of more than {} bytes", kMaxInProgress));
+    const size_t limit = takes_media_ ? kMaxInProgress : kMaxCommandsInProgress;
+    if (in_progress_ + (want - have) > limit)
+        return fail(Code::kLimit, fmt::format("unfinished messages of more than {} bytes", limit));
     if (is_frame(stream.type) && have == 0 && want == stream.length)
         whole = base::SliceBuilder(frames_, want);
     else
@@ -211,6 +225,11 @@ Result<void> ChunkReader::end_message(ChunkStream& stream, MessageSink& sink) {
     // Connections without audio and video messages are players, of which there may be 10,000.
     if (!is_frame(stream.type)) stream.payload.reset();
     return hand_on(message, sink);
+}
+
+void ChunkReader::list_unfinished(std::vector<uint64_t>& messages) const {
+    for (const ChunkStream& stream : streams_)
+        if (stream.busy) messages.push_back(uint64_t{stream.csid} << 8 | stream.serial);
 }
 
 Result<void> ChunkReader::control(const Message& message) {

@@ -2,7 +2,8 @@
 // Assembles chunks into messages (Adobe RTMP 1.0, 5.3). It parses the caller's buffer in place and copies the payload
 // once, into memory of the message or, for small audio and video messages, of a block shared by several messages of the
 // connection. Of the input it keeps only an unfinished chunk header. It handles Set Chunk Size and Abort itself and
-// does not interpret other messages.
+// does not interpret other messages, but commands and control messages are small: a larger one is an error as soon as
+// its header says so.
 //
 // Deviations of peers from the specification: an extended timestamp may or may not be repeated in type 3 chunks (both
 // are accepted, by comparison with the known timestamp), and a chunk stream may begin with a type 1 header (librtmp
@@ -35,10 +36,16 @@ class ChunkReader {
     static constexpr size_t kMaxChunkStreams = 64;
     static constexpr size_t kFirstPayload = 64 * 1024;   // bytes reserved for a message before more of it arrives
     static constexpr size_t kMaxInProgress = 20u << 20;  // bytes of all unfinished messages together
+    static constexpr size_t kMaxCommand = 64 * 1024;     // bytes of a message other than audio, video and data
+    // The limit of all unfinished messages while audio, video and data are held to kMaxCommand too.
+    static constexpr size_t kMaxCommandsInProgress = 2 * kMaxCommand;
 
     // Returns how many bytes were consumed: all, unless the sink stopped the reading. An error is final; its text gives
     // the reason.
     base::Result<size_t> feed(std::span<const uint8_t> bytes, MessageSink& sink);
+
+    // Audio, video and data messages are held to kMaxCommand from now on, or are not: for a peer that may not publish.
+    void set_takes_media(bool takes) { takes_media_ = takes; }
 
     // Releases spare capacity and the shared block. Call it when no more chunk streams or frames are expected.
     void shrink() {
@@ -49,6 +56,8 @@ class ChunkReader {
     uint32_t chunk_size() const { return chunk_size_; }
     // Memory held by unfinished messages, in bytes.
     size_t in_progress() const { return in_progress_; }
+    // Appends a number for each unfinished message, which no later message of its chunk stream has soon.
+    void list_unfinished(std::vector<uint64_t>& messages) const;
 
   private:
     struct ChunkStream {
@@ -60,6 +69,7 @@ class ChunkReader {
         uint8_t type = 0;
         bool extended = false;                          // field was sent as an extended timestamp
         bool busy = false;                              // a message is in progress
+        uint8_t serial = 0;                             // of the messages that came in parts
         std::unique_ptr<base::SliceBuilder> payload{};  // of the message in progress, or reserved for the next frame
     };
     static constexpr size_t kMaxHeader = 3 + 11 + 4;
@@ -68,6 +78,7 @@ class ChunkReader {
     base::Result<size_t> header(std::span<const uint8_t> bytes);
     base::Result<size_t> carried_header(std::span<const uint8_t> bytes, MessageSink& sink);
     base::Result<size_t> payload(std::span<const uint8_t> bytes, MessageSink& sink);
+    base::Result<void> check_length(const ChunkStream& stream) const;
     ChunkStream* find(uint32_t csid);
     base::Result<ChunkStream*> make(uint32_t csid, int format);
     bool repeated_timestamp(const ChunkStream& stream, std::span<const uint8_t> bytes, bool& need_more);
@@ -89,6 +100,7 @@ class ChunkReader {
     Repeats repeats_ : 2 = Repeats::kUnknown;
     bool in_chunk_ : 1 = false;
     bool stopped_ : 1 = false;  // by the sink, during this feed()
+    bool takes_media_ : 1 = true;
 };
 
 }  // namespace rtmp

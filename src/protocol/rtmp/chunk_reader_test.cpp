@@ -215,6 +215,56 @@ TEST(ChunkReader, WholeBodiesInProgressAreBounded) {
     EXPECT_LE(other.in_progress(), ChunkReader::kMaxInProgress);
 }
 
+TEST(ChunkReader, CommandsAreSmall) {
+    const uint32_t most = ChunkReader::kMaxCommand;
+    for (uint8_t type : {kCommand, kCommandAmf3, kUserControl, kSharedObject, MessageType(99)}) {
+        EXPECT_EQ(error_of(type0(3, 0, most, type, 0)), "");
+        EXPECT_NE(error_of(type0(3, 0, most + 1, type, 0)).find("at most 65536 are accepted"), std::string::npos);
+        EXPECT_NE(error_of(type0(3, 0, 4, type, 0) + fill(4) + type1(3, 0, 0xffffff, type)), "");
+    }
+    for (uint8_t type : {kAudio, kVideo, kData, kDataAmf3, kAggregate})
+        EXPECT_EQ(error_of(type0(3, 0, 0xffffff, type, 1)), "");
+}
+
+TEST(ChunkReader, APeerThatMayNotPublishHasSmallMessages) {
+    ChunkReader reader;
+    MessageCollector sink;
+    reader.set_takes_media(false);
+    auto large = reader.feed(type0(4, 0, ChunkReader::kMaxCommand + 1, kVideo, 1), sink);
+    ASSERT_FALSE(large);
+    EXPECT_NE(large.error().text().find("before publishing"), std::string::npos) << large.error().text();
+    // Unfinished on many chunk streams: bounded in all.
+    ChunkReader other;
+    other.set_takes_media(false);
+    size_t begun = 0;
+    for (uint8_t csid = 3; csid < 60; ++csid, ++begun)
+        if (!other.feed(type0(csid, 0, ChunkReader::kMaxCommand, kCommand, 0) + fill(128), sink)) break;
+    EXPECT_EQ(begun, 2u);
+    EXPECT_LE(other.in_progress(), ChunkReader::kMaxCommandsInProgress);
+}
+
+TEST(ChunkReader, UnfinishedMessagesAreNamed) {
+    ChunkReader reader;
+    MessageCollector sink;
+    const auto named = [&] {
+        std::vector<uint64_t> messages;
+        reader.list_unfinished(messages);
+        return messages;
+    };
+    EXPECT_TRUE(named().empty());
+    ASSERT_TRUE(reader.feed(type0(4, 0, 300, kVideo, 1) + fill(128), sink));
+    ASSERT_TRUE(reader.feed(type0(5, 0, 300, kAudio, 1) + fill(128), sink));
+    const auto first = named();
+    ASSERT_EQ(first.size(), 2u);
+    ASSERT_TRUE(reader.feed(type3(4) + fill(128), sink));
+    EXPECT_EQ(named(), first);  // the same messages, of which more has come
+    ASSERT_TRUE(reader.feed(type3(4) + fill(44) + type0(4, 0, 300, kVideo, 1) + fill(128), sink));
+    const auto next = named();
+    ASSERT_EQ(next.size(), 2u);
+    EXPECT_NE(next[0], first[0]);
+    EXPECT_EQ(next[1], first[1]);
+}
+
 TEST(ChunkReader, SinkStops) {
     for (size_t step : {1u, 2u, 1000u}) {
         Bytes wire = type0(4, 1, 3, 8, 1) + fill(3) + type0(4, 2, 3, 8, 1) + fill(3);

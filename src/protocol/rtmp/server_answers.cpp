@@ -104,6 +104,7 @@ void ServerSession::refuse_connect(std::string_view code, std::string_view descr
 }
 
 void ServerSession::accept_publish(uint32_t stream_id) {
+    reader_.set_takes_media(true);  // for good: after the end of its publication it may not know of that yet
     decided(Pending::kPublish, stream_id);
     if (Stream* stream = find(stream_id)) stream->use = Use::kPublish;
     if (fc_published_) {

@@ -88,7 +88,9 @@ class ServerSession final : private MessageSink {
 
     // already_received: bytes of the handshake, which acknowledgements count too.
     explicit ServerSession(ServerHandler& handler, uint32_t already_received = 0)
-        : handler_(&handler), received_(already_received) {}
+        : handler_(&handler), received_(already_received) {
+        reader_.set_takes_media(false);
+    }
     ServerSession(const ServerSession&) = delete;
     ServerSession& operator=(const ServerSession&) = delete;
 

@@ -372,7 +372,7 @@ TEST_F(RtmpServerSession, BadInput) {
         {"before connect", call("what", 0, {{}})},
         {"command", deep},
         {"command", long_string},
-        {"chunk stream", random},
+        {"a message of type 13 with 842588 bytes", random},
         {"begins with a type 3", Bytes{0xc3, 1, 2, 3}},
         {"chunk size 0", Bytes{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0}},
         {"chunk size 2147483648", Bytes{2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0, 0x80, 0, 0, 0}},
@@ -401,6 +401,23 @@ TEST_F(RtmpServerSession, AMessageThatIsNotValidIsDropped) {
         feed(call("createStream", 2, {{}}));
         EXPECT_NE(said.take(server.session).find("_result"), std::string::npos) << row.what;
     }
+}
+
+TEST_F(RtmpServerSession, LargeMessagesAreForPublishers) {
+    const auto announce = [&](uint8_t type) {
+        Bytes wire{4, 0, 0, 0, 0xff, 0xff, 0xff, type, 1, 0, 0, 0};
+        wire.resize(wire.size() + 128);
+        return server.session.feed(wire);
+    };
+    connect();
+    feed(call("createStream", 2, {{}}));
+    feed(call("publish", 0, {{}, "s"}, 1));
+    Server another;
+    EXPECT_FALSE(another.session.feed(Bytes{3, 0, 0, 0, 0xff, 0xff, 0xff, kCommand, 0, 0, 0, 0}));
+    EXPECT_FALSE(Server().session.feed(Bytes{4, 0, 0, 0, 0xff, 0xff, 0xff, kVideo, 1, 0, 0, 0}));
+    ASSERT_TRUE(announce(kVideo));
+    EXPECT_EQ(server.session.reader().in_progress(), ChunkReader::kFirstPayload);
+    EXPECT_FALSE(server.session.feed(Bytes{3, 0, 0, 0, 0xff, 0xff, 0xff, kCommand, 0, 0, 0, 0}));
 }
 
 TEST_F(RtmpServerSession, HalfAChunkIsNoError) {
