@@ -31,6 +31,7 @@ class SourcePackets {
     bool unknown() const { return bytes_.empty() && !with_earlier_; }
     bool with_earlier_frame() const { return with_earlier_; }
     size_t bytes() const { return bytes_.size(); }
+    size_t memory() const { return bytes_.capacity(); }  // bytes of allocations
     void clear() {
         bytes_.clear();
         with_earlier_ = false;

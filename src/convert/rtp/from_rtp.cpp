@@ -133,6 +133,30 @@ void RtpToFrames::on_tick(int64_t now_ms) {
     lane_.request_keyframe(now_ms);
 }
 
+size_t RtpToFrames::memory() const {
+    size_t bytes = 0;
+    for (const Input& input : inputs_)
+        if (input.depacketizer) bytes += input.depacketizer->memory() + (input.keeper ? input.keeper->memory() : 0);
+    return bytes;
+}
+
+void RtpToFrames::list_unfinished(std::vector<uint64_t>& frames) const {
+    for (size_t track = 0; track < inputs_.size(); ++track) {
+        const Input& input = inputs_[track];
+        if (!input.depacketizer || input.depacketizer->memory() == 0) continue;
+        const uint64_t ended = input.units + input.depacketizer->counters().damaged;
+        frames.push_back(static_cast<uint64_t>(track) << 48 | ended);
+    }
+}
+
+void RtpToFrames::drop_unfinished() {
+    for (Input& input : inputs_) {
+        if (input.depacketizer) input.depacketizer->drop();
+        if (input.keeper) input.keeper->drop();
+    }
+    wait_for_keyframe();
+}
+
 void RtpToFrames::wait_for_keyframe() {
     waits_for_keyframe_ = true;
     if (lane_.track_of(Kind::kVideo) < 0) return;
@@ -147,6 +171,7 @@ void RtpToFrames::drain(Input& input, int64_t now_us) {
         units_.clear();
         const rtp::DepacketizerPacket payload{packet.payload, packet.timestamp, packet.marker, next->after_hole};
         input.depacketizer->push(payload, units_);
+        input.units += static_cast<uint32_t>(units_.size());
         keep(input, payload);
         for (size_t i = 0; i < units_.size(); ++i) take_unit(input, units_[i], input.keeper ? &kept_[i] : nullptr);
     }

@@ -42,6 +42,12 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     void on_tick(int64_t now_ms);
 
     bool running() const { return running_; }
+    // Bytes of allocations for frames in progress.
+    size_t memory() const;
+    // Appends a number for each track with a frame in progress, which the track's next frame has not.
+    void list_unfinished(std::vector<uint64_t>& frames) const;
+    // Gives up the frames in progress, as after a loss, and releases their memory.
+    void drop_unfinished();
     const RtpToFramesCounters& counters() const { return counters_; }
 
   private:
@@ -55,6 +61,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
         std::optional<PacketKeeper> keeper;               // of video, while packets are wanted
         rtp::JitterBuffer buffer;
         uint64_t given_up = 0;  // of the buffer's count, added already
+        uint32_t units = 0;     // that came out of the depacketizer
         bool arrived = false;   // a packet of it
         live::RtpClock clock;   // as it was used last
     };

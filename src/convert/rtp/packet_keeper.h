@@ -29,6 +29,13 @@ class PacketKeeper {
     void note(const rtp::DepacketizerPacket& packet, std::span<const rtp::Unit> units,
               std::vector<media::SourcePackets>& result);
 
+    size_t memory() const { return packets_.memory(); }  // bytes of allocations
+    // Gives up the packets of the frame in progress, and releases their memory.
+    void drop() {
+        unusable_ = true;
+        packets_ = {};
+    }
+
   private:
     void reset();
     void add(const rtp::DepacketizerPacket& packet);

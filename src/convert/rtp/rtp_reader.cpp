@@ -168,4 +168,28 @@ RtpReaderCounters RtpReader::counters(size_t track) const {
     return counters;
 }
 
+size_t RtpReader::memory() const {
+    size_t bytes = 0;
+    for (const Input& input : inputs_)
+        bytes += input.depacketizer->memory() + (input.keeper ? input.keeper->memory() : 0);
+    return bytes;
+}
+
+void RtpReader::list_unfinished(std::vector<uint64_t>& frames) const {
+    for (size_t track = 0; track < inputs_.size(); ++track) {
+        if (inputs_[track].depacketizer->memory() == 0) continue;
+        const RtpReaderCounters now = counters(track);
+        const uint64_t ended = now.frames + now.skipped_frames + now.payloads.damaged + now.payloads.undecodable;
+        frames.push_back(static_cast<uint64_t>(track) << 48 | (ended & 0xffff'ffff'ffff));
+    }
+}
+
+void RtpReader::drop_unfinished() {
+    for (Input& input : inputs_) {
+        input.depacketizer->drop();
+        if (input.keeper) input.keeper->drop();
+        lose(input);
+    }
+}
+
 }  // namespace convert

@@ -62,6 +62,12 @@ class RtpReader {
     // A video track waits for a keyframe: a source may be asked for one (RTCP PLI).
     bool waits_for_keyframe() const;
     RtpReaderCounters counters(size_t track) const;
+    // Bytes of allocations for frames in progress.
+    size_t memory() const;
+    // Appends a number for each track with a frame in progress, which the track's next frame has not.
+    void list_unfinished(std::vector<uint64_t>& frames) const;
+    // Gives up the frames in progress, as after a loss, and releases their memory.
+    void drop_unfinished();
     // Hz: the described one, or the one that the audio's timestamps count at.
     uint32_t clock_rate(size_t track) const { return clocks_.rate(track); }
 

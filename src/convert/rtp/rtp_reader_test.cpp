@@ -233,5 +233,43 @@ TEST(RtpReader, DefectsOfPayloadsAreCountedAndNamed) {
     EXPECT_EQ(reader.counters(0).payloads.malformed, 2u);
 }
 
+TEST(RtpReader, FramesInProgressAreNamedAndDropped) {
+    RtpReader reader({h264_track(true), aac_track()});
+    std::vector<Frame> out;
+    std::vector<media::SourcePackets> packets;
+    const auto push = [&](size_t track, const Bytes& payload, uint32_t timestamp, bool marker) {
+        out.clear();
+        const auto type = static_cast<uint8_t>(track == 0 ? 96 : 97);
+        reader.push(track, {marker, type, 0, timestamp, 1}, payload, false, timestamp, out, &packets);
+        return out.size();
+    };
+    const auto named = [&] {
+        std::vector<uint64_t> frames;
+        reader.list_unfinished(frames);
+        return frames;
+    };
+    EXPECT_TRUE(named().empty());
+    push(0, nalu({0x65}, 50), 0, true);
+    Bytes part(1000, 0x55);
+    part[0] = 0x7c, part[1] = 0x85;
+    push(0, part, 3000, false);
+    part[1] = 0x05;
+    push(0, part, 3000, false);
+    const auto begun = named();
+    ASSERT_EQ(begun.size(), 1u);
+    for (int i = 0; i < 200; ++i) push(0, part, 3000, false);
+    for (uint32_t i = 0; i < 10; ++i) push(1, nalu({0, 16, 0, 80}, 14), i * 1024, true);
+    EXPECT_EQ(named().front(), begun.front());  // whatever other tracks do
+    EXPECT_GE(reader.memory(), 400'000u);       // the frame, and its packets for players by RTP
+    reader.drop_unfinished();
+    EXPECT_EQ(reader.memory(), 0u);
+    for (int i = 0; i < 200; ++i) push(0, part, 3000, false);
+    EXPECT_LT(reader.memory(), 100'000u);
+    push(0, nalu({0x65}, 50), 6000, true);
+    EXPECT_EQ(out.size(), 1u);
+    push(0, part, 9000, false);
+    EXPECT_NE(named().front(), begun.front());
+}
+
 }  // namespace
 }  // namespace convert

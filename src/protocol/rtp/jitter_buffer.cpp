@@ -38,6 +38,12 @@ std::optional<JitterBuffer::Next> JitterBuffer::pop(int64_t now_us) {
     return result;
 }
 
+size_t JitterBuffer::memory() const {
+    size_t bytes = packets_.capacity() * sizeof(JitterPacket);
+    for (const JitterPacket& packet : packets_) bytes += packet.payload.memory();
+    return bytes;
+}
+
 void JitterBuffer::reset() {
     packets_.clear();
     head_ = 0;

@@ -44,6 +44,8 @@ class JitterBuffer {
     // Starts a new sequence with the next packet.
     void reset();
 
+    // Bytes of allocations.
+    size_t memory() const;
     size_t waiting() const { return packets_.size() - head_; }
     const JitterCounters& counters() const { return counters_; }
 

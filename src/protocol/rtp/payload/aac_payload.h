@@ -49,6 +49,11 @@ class AacDepacketizer final : public Depacketizer {
     // Without a configuration in the format, one is made for AAC LC of the clock rate and the channels.
     explicit AacDepacketizer(const PayloadFormat& format);
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+    size_t memory() const override { return part_.capacity(); }
+    void drop() override {
+        drop_fragment();
+        std::vector<uint8_t>().swap(part_);
+    }
 
   private:
     // True: the payload is valid.

@@ -157,6 +157,12 @@ void Av1Depacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>& 
     if (packet.marker) finish(out);
 }
 
+void Av1Depacketizer::drop() {
+    damaged_ = true;
+    in_part_ = false;
+    for (auto* bytes : {&part_, &body_, &sequence_}) std::vector<uint8_t>().swap(*bytes);
+}
+
 bool Av1Depacketizer::take(std::span<const uint8_t> payload) {
     base::ByteReader r(payload);
     uint8_t head = r.u8();

@@ -40,6 +40,8 @@ class Av1Packetizer final : public Packetizer {
 class Av1Depacketizer final : public Depacketizer {
   public:
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+    size_t memory() const override { return part_.capacity() + body_.capacity() + sequence_.capacity(); }
+    void drop() override;
 
   private:
     static constexpr size_t kMaxElements = 4096;  // in one unit

@@ -24,6 +24,12 @@ class LatmDepacketizer final : public Depacketizer {
   public:
     explicit LatmDepacketizer(const PayloadFormat& format);
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+    size_t memory() const override { return element_.capacity() + frame_.capacity(); }
+    void drop() override {
+        (open_ ? damaged_ : uncertain_) = true;
+        std::vector<uint8_t>().swap(element_);
+        std::vector<uint8_t>().swap(frame_);
+    }
 
   private:
     static constexpr size_t kMaxElement = 64 * 1024;

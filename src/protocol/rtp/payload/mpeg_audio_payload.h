@@ -22,6 +22,11 @@ class MpegAudioDepacketizer final : public Depacketizer {
   public:
     explicit MpegAudioDepacketizer(uint32_t clock_rate) : clock_rate_(clock_rate) {}
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+    size_t memory() const override { return part_.capacity(); }
+    void drop() override {
+        drop_fragment();
+        std::vector<uint8_t>().swap(part_);
+    }
 
   private:
     bool take(const DepacketizerPacket& packet, std::vector<Unit>& out);

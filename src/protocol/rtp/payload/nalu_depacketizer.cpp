@@ -33,6 +33,20 @@ void NaluDepacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>&
     if (packet.marker) finish(out);
 }
 
+size_t NaluDepacketizer::memory() const {
+    size_t bytes = body_.capacity();
+    for (const auto* sets : {&vps_, &sps_, &pps_})
+        for (const Bytes& set : *sets) bytes += set.capacity();
+    return bytes;
+}
+
+void NaluDepacketizer::drop() {
+    damaged_ = true;
+    in_fragment_ = false;
+    for (auto* sets : {&vps_, &sps_, &pps_}) sets->clear();
+    Bytes().swap(body_);
+}
+
 void NaluDepacketizer::begin(uint32_t timestamp) {
     open_ = true;
     timestamp_ = timestamp;
@@ -153,7 +167,7 @@ bool NaluDepacketizer::take_one(Nalu nalu) {
 
 bool NaluDepacketizer::note_parameter_set(uint8_t type, Nalu nalu) {
     auto& sets = type == format_.sps ? sps_ : type == format_.pps ? pps_ : vps_;
-    if (sets.size() >= kMaxParameterSets) return false;
+    if (sets.size() >= kMaxParameterSets || nalu.size() > kMaxParameterSet) return false;
     sets.emplace_back(nalu.begin(), nalu.end());
     return true;
 }

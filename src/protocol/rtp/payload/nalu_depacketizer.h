@@ -20,12 +20,15 @@ class NaluDepacketizer final : public Depacketizer {
     explicit NaluDepacketizer(media::Codec codec);
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
     void know(std::span<const std::vector<uint8_t>> sets) override;
+    size_t memory() const override;
+    void drop() override;
 
   private:
     using Nalu = std::span<const uint8_t>;
     using Bytes = std::vector<uint8_t>;
     // An encoder sends one of each; a unit with more of one kind than this is malformed.
     static constexpr size_t kMaxParameterSets = 16;
+    static constexpr size_t kMaxParameterSet = 0xffff;  // bytes, as decoder configurations have them
 
     void begin(uint32_t timestamp);
     bool take(Nalu payload);

@@ -395,6 +395,40 @@ TEST_F(H264Payload, MalformedPayloadsAreDroppedAndCounted) {
     EXPECT_EQ(take(*depacketizer, cut(video_frame(Codec::kH264, false, {nalu({0x41}, 20)})), 1).size(), 1u);
 }
 
+TEST_F(H264Payload, AFrameInProgressIsReportedAndDropped) {
+    begin();
+    depacketizer->drop();
+    EXPECT_EQ(depacketizer->memory(), 0u);
+    Bytes part(1000, 0x55);
+    part[0] = 0x7c, part[1] = 0x85;  // FU-A of an IDR slice: its start
+    push(*depacketizer, part, 3000, false);
+    part[1] = 0x05;
+    for (int i = 0; i < 100; ++i) push(*depacketizer, part, 3000, false);
+    EXPECT_GE(depacketizer->memory(), 100'000u);
+    depacketizer->drop();
+    EXPECT_EQ(depacketizer->memory(), 0u);
+    for (int i = 0; i < 100; ++i) push(*depacketizer, part, 3000, false);
+    EXPECT_EQ(depacketizer->memory(), 0u);  // the rest of it is dropped too
+    EXPECT_TRUE(push(*depacketizer, part, 3000, true).empty());
+    EXPECT_EQ(depacketizer->counters().damaged, 1u);
+    EXPECT_EQ(push(*depacketizer, nalu({0x65}, 30), 6000).size(), 1u);
+}
+
+// A fragmented parameter set could have as many bytes as a frame, sixteen times of each kind.
+TEST_F(H264Payload, ParameterSetsAreBounded) {
+    begin();
+    for (int set = 0; set < 16; ++set) {
+        Bytes part(60'000, 0x55);
+        for (uint8_t flags : {0x80, 0, 0x40}) {
+            part[0] = 0x7c, part[1] = static_cast<uint8_t>(flags | 7);
+            push(*depacketizer, part, 3000, false);
+        }
+    }
+    EXPECT_LE(depacketizer->memory(), 512u * 1024);
+    EXPECT_TRUE(push(*depacketizer, nalu({0x65}, 30), 3000).empty());
+    EXPECT_EQ(depacketizer->counters().damaged, 1u);
+}
+
 TEST_F(H264Payload, AFrameWithoutEndIsBounded) {
     begin();
     Bytes middle(1000, 0x11);

@@ -35,6 +35,11 @@ class VpxDepacketizer final : public Depacketizer {
   public:
     explicit VpxDepacketizer(media::Codec codec) : codec_(codec) {}
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
+    size_t memory() const override { return body_.capacity(); }
+    void drop() override {
+        damaged_ = true;
+        std::vector<uint8_t>().swap(body_);
+    }
 
   private:
     void take(const DepacketizerPacket& packet);
