@@ -30,12 +30,13 @@ void add_limits(std::vector<Row>& rows) {
     const Scope scope{"address_limits",
                       [](const auto& root) -> decltype(auto) { return (root.snapshot->address_limits); }};
     using A = AddressLimits;
-    rows.push_back(row(scope, "connections", &A::connections, 0, count(0, 1'000'000), kLive,
+    rows.push_back(row(scope, "connections", &A::connections, -1, count(-1, 1'000'000), kLive,
                        "Maximum number of connections of one address; an IPv6 /64 network counts as one "
-                       "address. 0: no limit."));
-    rows.push_back(row(scope, "rate", &A::rate, 0.0, count(0, 100'000), kLive,
-                       "Maximum rate of new connections from one address, per second; 0: no limit."));
-    rows.push_back(row(scope, "burst", &A::burst, 20, count(1, 1'000'000), kLive,
+                       "address. -1: three quarters of max_connections; 0: no limit."));
+    rows.push_back(row(scope, "rate", &A::rate, 100.0, count(0, 100'000), kLive,
+                       "Maximum rate of new connections from one address, per second, and of WebRTC offers; 0: no "
+                       "limit."));
+    rows.push_back(row(scope, "burst", &A::burst, 500, count(1, 1'000'000), kLive,
                        "Number of connections that are accepted at once before the rate applies."));
     rows.push_back(row(scope, "hls_viewers", &A::hls_viewers, 1000, count(0, 10'000'000), kLive,
                        "Maximum number of HLS viewers (hls_ctx) of one address; 0: no limit."));
@@ -43,11 +44,14 @@ void add_limits(std::vector<Row>& rows) {
                        "Maximum number of WebRTC offers of one address that are not connected yet; 0: no limit."));
     rows.push_back(row(scope, "waiting_players", &A::waiting_players, 100, count(0, 1'000'000), kLive,
                        "Maximum number of HTTP players of one address that wait for a publisher "
-                       "(wait_publisher); 0: no limit."));
+                       "(wait_publisher), and of its RTMP and RTSP players that get nothing; 0: no limit."));
+    rows.push_back(row(scope, "input_memory", &A::input_memory, 64, megabytes(0, 1'000'000), kLive,
+                       "Maximum memory of the unfinished input of one address: messages, frames and requests whose end "
+                       "has not come. Of all addresses together it is a quarter of total_stream_memory. 0: no limit."));
     rows.push_back(row(scope, "exempt", &A::exempt,
                        {*base::IpNetwork::parse("127.0.0.0/8"), *base::IpNetwork::parse("::1")}, none(), kLive,
                        "Addresses and networks to which these limits do not apply, such as this machine and "
-                       "proxies; none: no exemption."));
+                       "proxies; none: no exemption. The trusted_proxies are always exempt."));
 
     const Scope http{"http_server", [](const auto& root) -> decltype(auto) { return (root.snapshot->http_server); }};
     add_http_limits<HttpServer>(rows, http);

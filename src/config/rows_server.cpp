@@ -30,14 +30,19 @@ void add_global(std::vector<Row>& rows) {
                        "The log file when srs_log_tank is file."));
     rows.push_back(row(scope, "max_connections", &G::max_connections, 1000, count(1, 1'000'000), kLive,
                        "Maximum number of connections of all protocols: TCP, TLS, and WebRTC sessions connected "
-                       "by UDP. At the limit a new connection replaces one that has made no request yet; if "
-                       "there is none, the new one is refused."));
+                       "by UDP. At the limit a new connection replaces one that has made no request yet, or a player "
+                       "that gets nothing; if there is none, the new one is refused."));
     rows.push_back(row(scope, "max_hls_viewers", &G::max_hls_viewers, 20'000, count(1, 10'000'000), kLive,
                        "Maximum number of HLS viewers (hls_ctx). They are not connections. Beyond the limit a "
                        "viewer gets status 503."));
     rows.push_back(row(scope, "max_waiting_players", &G::max_waiting_players, 2000, count(1, 1'000'000), kLive,
                        "Maximum number of HTTP players that wait for a publisher (wait_publisher). Beyond the "
-                       "limit a player gets status 404."));
+                       "limit a player gets status 404. Also the maximum number of RTMP and RTSP players that get "
+                       "nothing, because the stream is not published or they have paused. Beyond it the one that has "
+                       "waited longest is closed, of the address that has most."));
+    rows.push_back(row(scope, "waiting_timeout", &G::waiting_timeout, 600'000, milliseconds(0, 86'400'000), kLive,
+                       "An RTMP or RTSP player that gets nothing for this time, because the stream is not published or "
+                       "it has paused, is closed; 0: never."));
     rows.push_back(
         row(scope, "daemon", &G::daemon, true, none(), kRestart, "The server runs in the background after its start."));
     rows.push_back(row(scope, "utc_time", &G::utc_time, false, none(), kLive,

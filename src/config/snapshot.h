@@ -31,6 +31,7 @@ struct Global {
     int max_connections{};
     int max_hls_viewers{};
     int max_waiting_players{};
+    int waiting_timeout{};  // ms; 0: no limit
     bool daemon{};
     bool utc_time{};
     int pithy_print_ms{};
@@ -141,12 +142,13 @@ struct CircuitBreaker {
 
 // Per address; for IPv6 only the first 64 bits count.
 struct AddressLimits {
-    int connections{};  // at once; 0: no limit
+    int connections{};  // at once; 0: no limit, -1: three quarters of max_connections
     double rate{};      // new ones a second; 0: no limit
     int burst{};        // how many may exceed the rate at once
     int hls_viewers{};  // this and the two below: at once; 0: no limit
     int rtc_offers{};
     int waiting_players{};
+    int input_memory{};  // MB of unfinished input; 0: no limit
     IpNetworks exempt{};
 };
 

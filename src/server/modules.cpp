@@ -72,6 +72,12 @@ struct Shared {
                                      router,   api_router, api_rows, http_client, *operations, offers};
 };
 
+// Bytes.
+size_t total_stream_memory(const config::Snapshot& snapshot) {
+    const auto megabytes = static_cast<size_t>(snapshot.global.total_stream_memory);
+    return megabytes > 0 ? megabytes << 20 : machine_memory() / 2;
+}
+
 // The live engine itself as a module.
 struct LiveEngine : WithoutClients {
     LiveEngine(std::shared_ptr<Shared> shared, config::SnapshotPtr first)
@@ -84,10 +90,7 @@ struct LiveEngine : WithoutClients {
         return {};
     }
     void stop() { parts->registry.stop(); }
-    void reload(const config::SnapshotPtr& next) {
-        const auto megabytes = static_cast<size_t>(next->global.total_stream_memory);
-        parts->registry.set_memory_limit(megabytes > 0 ? megabytes << 20 : machine_memory() / 2);
-    }
+    void reload(const config::SnapshotPtr& next) { parts->registry.set_memory_limit(total_stream_memory(*next)); }
 };
 
 // Starts a service that listens as root if the server was started as root, to bind ports and read keys: see directive
@@ -103,21 +106,48 @@ Module with_root_for_ports(Module module) {
     return module;
 }
 
-// The limits of connections.
+// The limits of connections, of what they leave unfinished, and of players that get nothing.
 struct Limits : WithoutClients {
+    static constexpr int64_t kCheckMs = 1'000;
+    // Of all unfinished input: two of the largest messages are accepted in any case.
+    static constexpr size_t kLeastInputMemory = 32u << 20;
+    static constexpr size_t kInputShare = 4;
+
     Limits(std::shared_ptr<Shared> shared, config::SnapshotPtr first)
         : parts(std::move(shared)), snapshot(std::move(first)) {}
     std::shared_ptr<Shared> parts;
     config::SnapshotPtr snapshot;
+    runtime::Task task;
     base::Result<void> start() {
         reload(snapshot);
+        task = runtime::spawn("limits", [sessions = &parts->sessions] {
+            while (runtime::sleep_ms(kCheckMs)) {
+                sessions->input_memory().check(runtime::now_ms());
+                sessions->unserved().check(base::monotonic_ms());
+            }
+        });
         return {};
+    }
+    void stop() {
+        if (task) task.cancel_and_join();
     }
     void reload(const config::SnapshotPtr& next) {
         const config::AddressLimits& limits = next->address_limits;
-        parts->sessions.admission().set_options({static_cast<size_t>(next->global.max_connections),
-                                                 {static_cast<uint32_t>(limits.connections), limits.rate,
-                                                  static_cast<uint32_t>(limits.burst), limits.exempt}});
+        const auto connections = static_cast<size_t>(next->global.max_connections);
+        // One address cannot fill the server.
+        const size_t of_address = limits.connections >= 0 ? static_cast<size_t>(limits.connections)
+                                                          : std::max<size_t>(1, connections / 4 * 3);
+        std::vector<base::IpNetwork> exempt = limits.exempt;
+        exempt.insert(exempt.end(), next->global.trusted_proxies.begin(), next->global.trusted_proxies.end());
+        net::SessionTable& sessions = parts->sessions;
+        sessions.admission().set_options(
+            {connections,
+             {static_cast<uint32_t>(of_address), limits.rate, static_cast<uint32_t>(limits.burst), exempt}});
+        const size_t in_all = std::max(total_stream_memory(*next) / kInputShare, kLeastInputMemory);
+        sessions.input_memory().set_limits({static_cast<size_t>(limits.input_memory) << 20, in_all, exempt});
+        sessions.unserved().set_limits({static_cast<size_t>(limits.waiting_players),
+                                        static_cast<size_t>(next->global.max_waiting_players),
+                                        next->global.waiting_timeout, exempt});
     }
 };
 

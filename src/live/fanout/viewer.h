@@ -71,6 +71,7 @@ class Viewer final : private runtime::ParkedHandler {
     void send_control(base::Slice bytes);
     // Paused: no bytes of the log are sent. Resumed: continues at the newest start.
     void set_paused(bool paused);
+    bool paused() const { return state_ == State::kPaused; }
     // Moves to another log of the same stream, at the next packet boundary, at a start.
     void switch_log(const LogKey& key);
     // The stream is over for it: what was published before is still sent, then on_stream_end comes. await_peer: and the

@@ -61,6 +61,8 @@ class PublicationOwner {
     virtual size_t dropped_tracks() const { return 0; }
     // What it sent that could not be used; null: that is not counted.
     virtual const InputFaults* input_faults() const { return nullptr; }
+    // Bytes of allocations for input whose end has not come, as net::InputHolder has them.
+    virtual size_t unfinished_input() const { return 0; }
     // A pass over the viewers is due, and what waits in the publisher's socket is to be sent in it. True: its coroutine
     // was woken to read, and calls Publication::was_read() afterwards.
     virtual bool read_now() { return false; }

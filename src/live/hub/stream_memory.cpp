@@ -34,6 +34,7 @@ StreamMemory Stream::memory() const {
     if (rtp_) held.rtp = rtp_->ring().memory();
     for (const FrameSink* sink : sinks_) held.outputs += sink->memory();
     if (standby_) held.gop += standby_->memory();
+    if (owner_) held.input = owner_->unfinished_input();
     return held;
 }
 

@@ -16,8 +16,9 @@ struct StreamMemory {
     size_t viewers = 0;    // what viewers that jumped have still to send of the packet they were in
     size_t rtp = 0;        // packets for WebRTC players
     size_t outputs = 0;    // held by recorders, segmenters and converters
+    size_t input = 0;      // of the publisher: messages and frames whose end has not come
 
-    size_t total() const { return gop + mix_queue + logs + viewers + rtp + outputs; }
+    size_t total() const { return gop + mix_queue + logs + viewers + rtp + outputs + input; }
 };
 
 // The memory of a frame where it is kept.

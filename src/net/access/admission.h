@@ -4,7 +4,7 @@
 // does not count here: a service that keeps it has an AddressQuota of its own.
 //
 // When the server is full, connections without a first request are closed to make room, the oldest first, then those
-// that wait for their next request.
+// that wait for their next request, then players that get nothing (UnservedSessions).
 
 #include <cstdint>
 #include <string_view>
@@ -16,6 +16,8 @@
 #include "net/access/spare.h"
 
 namespace net {
+
+class UnservedSessions;
 
 class Admission {
   public:
@@ -30,6 +32,8 @@ class Admission {
     Admission() = default;
     Admission(const Admission&) = delete;
 
+    // It must outlive this.
+    void set_unserved(UnservedSessions& unserved) { unserved_ = &unserved; }
     // Existing connections are kept, and count.
     void set_options(Options options);
     const Options& options() const { return options_; }
@@ -84,12 +88,15 @@ class Admission {
     enum class Rate : uint8_t { kCounts, kPaid };
     base::Result<void> admit_address(std::string_view ip, Rate rate, int64_t now_ms);
     base::Result<void> admit(std::string_view ip, Rate rate);
+    bool can_make_room(int64_t now_ms) const;
+    bool make_room(int64_t now_ms);
     base::Result<void> full();
 
     Options options_;
     AddressLimiter limiter_;
     SpareList newcomers_;
     SpareList idle_;
+    UnservedSessions* unserved_ = nullptr;  // null: there are none
     size_t connections_ = 0;
     uint64_t refused_total_ = 0;
 };

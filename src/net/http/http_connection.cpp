@@ -49,7 +49,9 @@ class HttpConnection::HttpSession final : public Session {
         return {connection_.transport_.received_bytes, connection_.transport_.sent_bytes};
     }
     void kick(std::string_view reason) override { connection_.cancel(reason, CloseReason::kKicked); }
+    size_t unfinished_input() const override { return connection_.body_memory_; }
     using Session::becomes_connection;
+    using Session::count_input;
     using Session::log_end;
     using Session::not_a_connection;
 
@@ -180,6 +182,12 @@ RequestStep HttpConnection::feed_unread(http::RequestParser& parser) {
     return step;
 }
 
+base::Result<void> HttpConnection::count_body(http::RequestParser& parser) {
+    body_memory_ = static_cast<uint32_t>(parser.request().body.capacity());
+    if (body_memory_ <= InputMemory::kFree) return {};
+    return static_cast<HttpSession&>(*transport_.session).count_input();
+}
+
 // Where the bytes at hand are not enough. RequestStep::kNeedMore: the peer closed its side.
 base::Result<RequestStep> HttpConnection::read_more(http::RequestParser& parser, Deadline deadline) {
     auto& unread = transport_.unread;
@@ -192,6 +200,7 @@ base::Result<RequestStep> HttpConnection::read_more(http::RequestParser& parser,
         if (n == 0) return RequestStep::kNeedMore;
         transport_.received_bytes += n;
         step = parser.feed(buffer.first(n), used);
+        TRY(count_body(parser));
         unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
     }
     return step;
@@ -299,6 +308,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     auto body = read_body(parser, match ? match->route->body_limit_bytes : options_->limits.body_bytes);
     if (!body) return end(body.error());
     if (!*body) return Next::kClose;
+    body_memory_ = 0;
 
     HttpRequest request;
     request.message = std::move(parser.request());

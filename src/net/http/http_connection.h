@@ -52,6 +52,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     // Reads, routes and answers one request.
     Next serve_one();
     http::RequestParser::Step feed_unread(http::RequestParser& parser);
+    base::Result<void> count_body(http::RequestParser& parser);
     base::Result<http::RequestParser::Step> read_more(http::RequestParser& parser, runtime::Deadline deadline);
     // False: it has not come yet.
     base::Result<bool> take_first_byte();
@@ -84,6 +85,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     std::string last_target_;
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
+    uint32_t body_memory_ = 0;          // bytes of allocations, of the body that is being read
     std::list<HttpConnection*> place_;  // one node: it is in the server's list while the connection is idle
     const std::list<HttpConnection*>::iterator node_;
     runtime::Deadline idle_since_ = runtime::Deadline::never();

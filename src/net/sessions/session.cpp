@@ -29,6 +29,8 @@ Session::Session(SessionTable& table, std::string_view id, std::string_view ip, 
 }
 
 Session::~Session() {
+    if (counts_input_) table_.input_memory_.forget(*this);
+    if (may_be_unserved_) table_.unserved_.remove(*this);
     not_a_connection();
     forget_stream();
     table_.leave(*this);
@@ -51,6 +53,19 @@ void Session::not_a_connection() {
 void Session::becomes_connection() {
     if (!is_connection_) table_.admission_.opened(ip_);
     is_connection_ = true;
+}
+
+base::Result<void> Session::count_input() {
+    const size_t bytes = unfinished_input();
+    if (bytes <= InputMemory::kFree && !counts_input_) return {};
+    counts_input_ = bytes > InputMemory::kFree;
+    return table_.input_memory_.update(*this, ip_, bytes);
+}
+
+void Session::note_unserved() {
+    if (!is_unserved()) return;
+    may_be_unserved_ = true;
+    table_.unserved_.add(*this, ip_, base::monotonic_ms());
 }
 
 int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
@@ -118,7 +133,7 @@ Session::Past Session::past() {
     return {started_ms_, traffic()};
 }
 
-SessionTable::SessionTable() : began_ms_(base::monotonic_ms()) {}
+SessionTable::SessionTable() : began_ms_(base::monotonic_ms()) { admission_.set_unserved(unserved_); }
 
 Session* SessionTable::find(std::string_view id) const {
     auto found = by_id_.find(id);

@@ -18,15 +18,17 @@
 #include "base/result.h"
 #include "net/access/account.h"
 #include "net/access/admission.h"
+#include "net/access/input_memory.h"
 #include "net/sessions/closed_sessions.h"
 #include "net/sessions/session_type.h"
 #include "net/sessions/session_view.h"
+#include "net/sessions/unserved.h"
 
 namespace net {
 
 class SessionTable;
 
-class Session {
+class Session : public InputHolder {
   public:
     // id: unique in this server. ip: an address as text.
     Session(SessionTable& table, std::string_view id, std::string_view ip);
@@ -72,6 +74,14 @@ class Session {
         note_reason(reason);
         kick(why);
     }
+    // A player that gets nothing: see UnservedSessions.
+    virtual bool is_unserved() const { return false; }
+    // It makes room for others: it does not count as a connection any longer, and ends soon.
+    void give_way(std::string_view why) {
+        not_a_connection();
+        close(why, base::CloseReason::kRefusedLimit);
+    }
+    void drop_unfinished_input(std::string_view why) override { close(why, base::CloseReason::kFlood); }
 
   protected:
     // The reason for its coming end; the first one counts.
@@ -86,6 +96,10 @@ class Session {
     void not_a_connection();
     // It counts again; the caller has checked that this is allowed.
     void becomes_connection();
+    // To be called when unfinished_input() may have grown by some 64 kB. kLimit: the session is to end.
+    base::Result<void> count_input();
+    // To be called when is_unserved() may have become true. It may be closed in it, as by kick().
+    void note_unserved();
 
   private:
     friend class SessionTable;
@@ -99,6 +113,8 @@ class Session {
     SessionType type_ = SessionType::kNone;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     bool is_connection_ = true;
+    bool counts_input_ = false;     // in the table's InputMemory
+    bool may_be_unserved_ = false;  // it is, or was, in the table's UnservedSessions
     base::Ref<StreamAccount> account_;
 };
 
@@ -120,6 +136,10 @@ class SessionTable {
     // Limits connections; a session counts as one unless it called not_a_connection().
     Admission& admission() { return admission_; }
     const Admission& admission() const { return admission_; }
+    UnservedSessions& unserved() { return unserved_; }
+    const UnservedSessions& unserved() const { return unserved_; }
+    InputMemory& input_memory() { return input_memory_; }
+    const InputMemory& input_memory() const { return input_memory_; }
     // Logs a line, at most one a second; the next one reports how many were left out.
     // what: "RTMP connection".
     void log_refusal(std::string_view what, std::string_view ip, const base::Error& error);
@@ -170,6 +190,8 @@ class SessionTable {
     uint64_t clients_total_ = 0;
     std::array<size_t, SessionType::kMax> in_streams_{};
     Admission admission_;
+    InputMemory input_memory_;
+    UnservedSessions unserved_;
     int64_t refusal_logged_ms_ = 0;
     uint64_t refusals_unlogged_ = 0;
 };

@@ -94,6 +94,7 @@ void put_memory(JsonText& out, const StreamView& stream) {
     out.field("viewers", held.viewers);
     out.field("rtp", held.rtp);
     out.field("outputs", held.outputs);
+    out.field("input", held.input);
     out.field("releases", stream.counters.memory_releases);
     out.close();
 }

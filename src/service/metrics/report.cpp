@@ -144,6 +144,22 @@ void Report::totals(Text& text) const {
                 "Connections closed at max_connections in favour of new ones, by state.");
     text.sample({{"state", "new"}}, number(admission.newcomers().ended_total()));
     text.sample({{"state", "idle"}}, number(admission.idle().ended_total()));
+    text.single("srs_unserved_players", Type::kGauge,
+                "RTMP and RTSP players that get nothing: of streams that are not published, and paused ones.",
+                number(sessions_.unserved().size()));
+    text.single("srs_unserved_players_ended_total", Type::kCounter,
+                "Such players closed by waiting_timeout, at a limit, or in favour of new connections.",
+                number(sessions_.unserved().ended_total()));
+    const net::InputMemory& input = sessions_.input_memory();
+    text.single(
+        "srs_unfinished_input_bytes", Type::kGauge,
+        "Memory of messages, frames and requests whose end has not come, of clients with more than 64 kB of it.",
+        number(input.bytes()));
+    text.family("srs_unfinished_input_dropped_total", Type::kCounter,
+                "Clients ended for their unfinished input, and what was dropped because its end did not come.");
+    text.sample({{"reason", "limit"}}, number(input.counters().refused));
+    text.sample({{"reason", "gave-way"}}, number(input.counters().displaced));
+    text.sample({{"reason", "too-late"}}, number(input.counters().stale));
 }
 
 void Report::closed(Text& text) const {
@@ -369,9 +385,9 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
     TRY(family(
         "srs_stream_memory_bytes", Type::kGauge, "Memory of the stream, by purpose.", [&](const LabelledStream& one) {
             const live::StreamMemory& held = one.view.memory;
-            const std::pair<std::string_view, size_t> parts[] = {{"gop", held.gop},   {"mix_queue", held.mix_queue},
-                                                                 {"logs", held.logs}, {"viewers", held.viewers},
-                                                                 {"rtp", held.rtp},   {"outputs", held.outputs}};
+            const std::pair<std::string_view, size_t> parts[] = {
+                {"gop", held.gop}, {"mix_queue", held.mix_queue}, {"logs", held.logs},  {"viewers", held.viewers},
+                {"rtp", held.rtp}, {"outputs", held.outputs},     {"input", held.input}};
             for (const auto& [held_for, bytes] : parts)
                 text.sample(Labels(one.labels).add("held_for", held_for), number(bytes));
         }));

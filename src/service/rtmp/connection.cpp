@@ -151,8 +151,9 @@ Result<void> Connection::read_once() {
         return base::fail(Code::kTimeout, publishers_.empty() ? handshake_timeout_text() : publisher_timeout_text());
     auto bytes = TRY(std::move(read));
     if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
-    received_bytes_ += bytes.size();
+    const uint64_t before = std::exchange(received_bytes_, received_bytes_ + bytes.size());
     TRY(take_input(bytes));
+    if ((before ^ received_bytes_) / net::InputMemory::kFree) TRY(count_memory());
     if (publishers_.empty()) return {};
     const int64_t now = runtime::event_us();
     int64_t interval_ms = INT64_MAX;
@@ -166,6 +167,23 @@ Result<void> Connection::read_once() {
     // A sender without TCP_NODELAY delays its next message until the last one is acknowledged.
     if (interval_ms == 0) work_->socket->acknowledge_soon();
     return {};
+}
+
+size_t Connection::unfinished_input() const {
+    return session_.reader().in_progress() + (work_ ? work_->input.capacity() : 0);
+}
+
+// Called for each 64 kB that came.
+Result<void> Connection::count_memory() {
+    constexpr size_t kMuch = 1u << 20;
+    TRY(count_input());
+    if (unfinished_input() < kMuch) return {};
+    for (const auto& publisher : publishers_) publisher->check_memory();
+    return {};
+}
+
+bool Connection::is_unserved() const {
+    return phase_ == Phase::kParked && publishers_.empty() && std::ranges::all_of(players_, &Player::unserved);
 }
 
 std::string Connection::publisher_timeout_text() const {
@@ -274,7 +292,9 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReaso
     // Its coroutine is waiting, and the pending output fits the socket's buffer.
     if (auto sent = work_->socket->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
     will_end(why, reason);
-    work_->task.cancel();
+    // In the middle of a message the peer goes on sending, which wakes the coroutine, and has time to read the reason.
+    work_->refused = reason == CloseReason::kFlood && session_.reader().in_progress() > 0;
+    if (!work_->refused) work_->task.cancel();
 }
 
 void Connection::kick(std::string_view reason) {

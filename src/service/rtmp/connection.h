@@ -54,6 +54,13 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     // Nothing was played or published in time.
     void on_timeout(std::string_view why) { close(why, base::CloseReason::kPeerTimeout); }
 
+    size_t unfinished_input() const override;
+    void list_unfinished_input(std::vector<uint64_t>& messages) const override {
+        session_.reader().list_unfinished(messages);
+    }
+
+    bool is_unserved() const override;
+
     std::string stream_text() const override;
     net::ClientDetails details() const override;
     net::Traffic traffic() const override;
@@ -104,6 +111,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     base::Result<void> serve();
     base::Result<void> read_once();
     base::Result<void> take_input(std::span<const uint8_t> bytes);
+    base::Result<void> count_memory();
     base::Result<void> write_output();
     void end(std::string_view why);
     void end(const base::Error& error);

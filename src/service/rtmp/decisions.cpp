@@ -211,6 +211,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     Player& player = *players_.back();
     share_socket(nullptr);
     join(player, nullptr);
+    note_unserved();
 }
 
 Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) {
@@ -244,10 +245,12 @@ void Connection::on_pause(uint32_t stream_id, bool paused) {
     if (!p) return;
     send_output();  // the answer must be sent before its consequences
     p->viewer().set_paused(paused);
+    note_unserved();
 }
 
 void Connection::on_receive(uint32_t stream_id, media::Kind kind, bool wanted) {
     if (Player* p = player(stream_id)) p->receive(kind, wanted);
+    note_unserved();
 }
 
 }  // namespace service::rtmp

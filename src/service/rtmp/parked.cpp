@@ -27,6 +27,7 @@ void Connection::park() {
     if (!publishers_.empty() || players_.front()->needs_own_id()) share_socket(std::move(work->socket));
     join(*players_.front(), std::move(work->socket));
     for (const auto& publisher : publishers_) publisher->watch();
+    note_unserved();
     if (!work->input.empty() && attached()) on_input(work->input);
 }
 
@@ -79,6 +80,7 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         if (work_->input.size() + bytes.size() > kMaxWaitingInput)
             return end_parked("too much input at once", CloseReason::kFlood);
         work_->input.insert(work_->input.end(), bytes.begin(), bytes.end());
+        if (auto counted = count_memory(); !counted) end_parked(counted.error().text(), CloseReason::kFlood);
         return;
     }
     const size_t received = bytes.size();
@@ -98,6 +100,7 @@ void Connection::on_input(std::span<const uint8_t> bytes) {
         if (began_us == 0) began_us = now_us;
         if (runtime::slice_is_over(now_us - began_us)) return ask(bytes);
     }
+    if (auto counted = count_memory(); !counted) return end_parked(counted.error().text(), CloseReason::kFlood);
     if (!publishers_.empty()) {
         int64_t now = runtime::now_us();
         for (const auto& publisher : publishers_) publisher->after_read(now, received);
@@ -135,6 +138,7 @@ Result<void> Connection::from_asking() {
         const std::unique_ptr<Work> work = std::move(work_);
         enter(Phase::kParked);
         send_output();
+        note_unserved();
         if (!work->input.empty() && attached()) on_input(work->input);
         return {};
     }

@@ -23,6 +23,11 @@ void Player::receive(media::Kind kind, bool wanted) {
     viewer_.switch_log(parameters_.key());
 }
 
+bool Player::unserved() const {
+    const bool wants_nothing = !parameters_.audio && !parameters_.video;
+    return over() || wants_nothing || viewer_.paused() || !viewer_.stream().published();
+}
+
 void Player::close() {
     closed_ = true;
     viewer_.set_paused(true);

@@ -39,6 +39,8 @@ class Player final : private live::ViewerHandler {
     live::Viewer& viewer() { return viewer_; }
     const live::Viewer& viewer() const { return viewer_; }
     bool closed() const { return closed_; }
+    // Nothing of the stream is sent to it for now.
+    bool unserved() const;
     // Closed, or the stream has ended, or the requested length has been sent: its end does not end the connection.
     bool over() const { return closed_ || stream_over_; }
 

@@ -89,6 +89,13 @@ void Publisher::watch() {
 
 live::PublisherFacts Publisher::facts() const { return connection_.publisher_facts(); }
 
+// Of a connection that publishes several streams it counts for each.
+size_t Publisher::unfinished_input() const { return connection_.unfinished_input(); }
+
+void Publisher::check_memory() {
+    if (live::Stream* stream = publication_.stream()) stream->check_memory();
+}
+
 bool Publisher::publisher_alive() const { return connection_.peer_alive(); }
 
 void Publisher::publication_revoked(std::string_view why, base::CloseReason reason) {

@@ -39,6 +39,8 @@ class Publisher final : public live::PublicationOwner {
     // To be called after each read of so many bytes: records the time of the last message, and logs irregular
     // timestamps.
     void after_read(int64_t now_us, size_t bytes);
+    // Its connection's unfinished input has grown: its stream counts that.
+    void check_memory();
     // The time at which it counts as silent for too long.
     runtime::Deadline deadline() const { return runtime::Deadline::at_us(last_media_us_ + timeout_ms() * 1000); }
     std::string timeout_text() const;
@@ -53,6 +55,7 @@ class Publisher final : public live::PublicationOwner {
 
     live::PublisherFacts facts() const override;
     bool publisher_alive() const override;
+    size_t unfinished_input() const override;
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     const live::InputFaults* input_faults() const override { return &bodies_.faults(); }
     bool read_now() override;

@@ -98,8 +98,11 @@ Result<void> Connection::read_once() {
     }
     auto bytes = TRY(std::move(read));
     if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
-    received_bytes_ += bytes.size();
-    if (publisher_) return take_recorded(bytes);
+    const uint64_t before = std::exchange(received_bytes_, received_bytes_ + bytes.size());
+    if (publisher_) {
+        TRY(take_recorded(bytes));
+        return (before ^ received_bytes_) / net::InputMemory::kFree ? count_memory() : Result<void>();
+    }
     work_->input.assign(bytes.begin(), bytes.end());
     return take_input();
 }

@@ -47,6 +47,12 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     // Spawns its coroutine. False: none was available.
     bool start();
 
+    size_t unfinished_input() const override;
+    void list_unfinished_input(std::vector<uint64_t>& parts) const override;
+    void drop_unfinished_input(std::string_view why) override;
+
+    bool is_unserved() const override { return viewer_ && (viewer_->paused() || !stream_->published()); }
+
     std::string stream_text() const override { return stream_ ? stream_->key().text() : "-"; }
     net::ClientDetails details() const override;
     net::Traffic traffic() const override;
@@ -144,6 +150,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     Message announce(const Message& request);
     Message record(const Message& request);
     base::Result<void> take_recorded(std::span<const uint8_t> bytes);
+    base::Result<void> count_memory();
     void take_interleaved(int64_t now_us);
     void on_media(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us);
     base::Result<void> tick_publisher();

@@ -40,6 +40,7 @@ void Connection::park(const Message& response) {
     viewer_->join(key, claimed_ ? stream_of_datagrams() : std::move(work_->socket),
                   base::Slice::copy(::rtsp::write(response)));
     work_.reset();
+    note_unserved();
 }
 
 std::unique_ptr<runtime::ByteStream> Connection::stream_of_datagrams() {
@@ -58,8 +59,10 @@ void Connection::on_datagram(size_t track, bool rtcp, std::span<const uint8_t> b
     if (rtcp && viewer_ && lost_) on_player_report(track, bytes);
     if (!publisher_ || session_.state() != ::rtsp::ServerSession::State::kRecording) return;
     runtime::ContextScope scope(id());
-    received_bytes_ += bytes.size();
+    const uint64_t before = std::exchange(received_bytes_, received_bytes_ + bytes.size());
     on_media(track, rtcp, bytes, now_us);
+    if ((before ^ received_bytes_) / net::InputMemory::kFree == 0) return;
+    if (auto counted = count_memory(); !counted) close(counted.error().text(), CloseReason::kFlood);
 }
 
 // A count that goes back adds nothing, so that a player can state each lost packet once.
@@ -91,7 +94,10 @@ void Connection::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> 
         size_t used = 0;
         const auto step = reader_.feed(bytes, used);
         bytes = bytes.subspan(used);
-        if (step == ::rtsp::Reader::Step::kNeedMore) return;
+        if (step == ::rtsp::Reader::Step::kNeedMore) {
+            if (auto counted = count_input(); !counted) viewer.abort(counted.error().text(), CloseReason::kFlood);
+            return;
+        }
         if (step == ::rtsp::Reader::Step::kError)
             return viewer.abort(reader_.error_text(), CloseReason::kProtocolError);
         if (step == ::rtsp::Reader::Step::kInterleaved) continue;  // receiver reports: over TCP nothing is lost
@@ -107,6 +113,7 @@ void Connection::on_request(const Message& request) {
     // Nothing of the stream may follow the answer to PAUSE and TEARDOWN.
     if (before != session_.state() && session_.state() == ::rtsp::ServerSession::State::kReady)
         viewer_->set_paused(true);
+    note_unserved();
     const bool tears_down = request.method == ::rtsp::Method::kTeardown && response.status == 200;
     if (tears_down) viewer_->set_paused(true);
     viewer_->send_control(base::Slice::copy(::rtsp::write(response)));

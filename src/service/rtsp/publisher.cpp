@@ -162,6 +162,16 @@ std::vector<uint8_t> Publisher::report(size_t track, int64_t now_us) {
     return bytes;
 }
 
+size_t Publisher::unfinished_input() const {
+    size_t bytes = reader_.memory();
+    for (const Input& input : inputs_) bytes += input.buffer.memory();
+    return bytes;
+}
+
+void Publisher::check_memory() {
+    if (live::Stream* stream = publication_.stream()) stream->check_memory();
+}
+
 std::string Publisher::timeout_text(int64_t now_us) const {
     const int64_t limit_ms = any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     if (now_us - last_media_us_ < limit_ms * 1000) return {};

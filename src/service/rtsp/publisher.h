@@ -66,6 +66,12 @@ class Publisher final : public live::PublicationOwner {
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
     size_t dropped_tracks() const override { return dropped_; }
+    // Frames in progress, and packets that wait for others.
+    size_t unfinished_input() const override;
+    void list_unfinished(std::vector<uint64_t>& frames) const { reader_.list_unfinished(frames); }
+    void drop_unfinished() { reader_.drop_unfinished(); }
+    // The unfinished input has grown: the stream counts that.
+    void check_memory();
     live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void standby_keyframe_wanted() override { wants_keyframe_ = true; }
     void publication_revoked(std::string_view why, base::CloseReason reason) override {

@@ -138,6 +138,28 @@ void Connection::on_media(size_t track, bool rtcp, std::span<const uint8_t> byte
     publisher_->on_rtp(track, bytes, now_us);
 }
 
+size_t Connection::unfinished_input() const {
+    return reader_.memory() + (work_ ? work_->input.capacity() : 0) + (publisher_ ? publisher_->unfinished_input() : 0);
+}
+
+void Connection::list_unfinished_input(std::vector<uint64_t>& parts) const {
+    if (publisher_) publisher_->list_unfinished(parts);
+}
+
+// A track may have ended in the middle of a frame, while others go on.
+void Connection::drop_unfinished_input(std::string_view why) {
+    if (!publisher_) return close(why, CloseReason::kFlood);
+    publisher_->drop_unfinished();
+}
+
+// Called for each 64 kB that came.
+Result<void> Connection::count_memory() {
+    constexpr size_t kMuch = 1u << 20;
+    TRY(count_input());
+    if (publisher_ && unfinished_input() >= kMuch) publisher_->check_memory();
+    return {};
+}
+
 // Time limits and reports.
 Result<void> Connection::tick_publisher() {
     const int64_t now_us = runtime::now_us();

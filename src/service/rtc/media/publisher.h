@@ -55,6 +55,13 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void on_rtp(std::span<uint8_t> packet, int64_t now_us) override;
     void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
     void on_tick(int64_t now_ms) override;
+    size_t unfinished_input() const override { return bridge_ ? bridge_->memory() : 0; }
+    void list_unfinished(std::vector<uint64_t>& frames) const override {
+        if (bridge_) bridge_->list_unfinished(frames);
+    }
+    void drop_unfinished() override {
+        if (bridge_) bridge_->drop_unfinished();
+    }
     int64_t tick_ms() const override { return misses_packets_ ? kNackTickMs : kTwccEveryMs; }
     void on_closed() override;
     std::string describe() const override;

@@ -366,6 +366,7 @@ int64_t RtcSession::on_timer(int64_t now_ms) {
     if (now_ms >= tick_ms_ && media_) {
         media_->on_tick(now_ms);
         report_counters();
+        if (auto counted = count_input(); !counted) end(counted.error().text(), CloseReason::kFlood);
         tick_ms_ = next_tick(now_ms);
     }
     return std::min(tick_ms_, silent_until);

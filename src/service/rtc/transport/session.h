@@ -143,6 +143,13 @@ class RtcSession final : public net::Session, public MediaSession {
     std::string stream_text() const override { return key_.text(); }
     net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
+    size_t unfinished_input() const override { return media_ ? media_->unfinished_input() : 0; }
+    void list_unfinished_input(std::vector<uint64_t>& frames) const override {
+        if (media_) media_->list_unfinished(frames);
+    }
+    void drop_unfinished_input(std::string_view) override {
+        if (media_) media_->drop_unfinished();
+    }
 
     uint32_t index = 0;  // index in the service's sessions
     // The candidates of its answer, for the answer to an ICE restart.
