@@ -9,6 +9,7 @@
 #include "convert/statistics.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/limited_log.h"
 #include "runtime/loop/sync.h"
 #include "runtime/threads/compute.h"
 
@@ -78,8 +79,8 @@ struct AudioConverter::State : base::RefCounted<State> {
     uint64_t dropped = 0;
 
     void fail(std::string_view why) {
-        base::log::warn("rtc: {}: audio cannot be converted to {}: {}", name, media::codec_info(work.options.to).name,
-                        why);
+        runtime::warn_limited("rtc: {}: audio cannot be converted to {}: {}", name,
+                              media::codec_info(work.options.to).name, why);
         failed = true;
         waiting.clear();
         waiting_bytes = 0;
@@ -189,8 +190,8 @@ AudioConverter::~AudioConverter() {
     worker_->leave();
     --statistics().audio_converters;
     if (state_->dropped > 0)
-        base::log::warn("rtc: {}: {} packets of audio were not converted: the queue was full", state_->name,
-                        state_->dropped);
+        runtime::warn_limited("rtc: {}: {} packets of audio were not converted: the queue was full", state_->name,
+                              state_->dropped);
 }
 
 void AudioConverter::push(base::Slice packet, int64_t time_us) {
@@ -200,7 +201,7 @@ void AudioConverter::push(base::Slice packet, int64_t time_us) {
         state_->waiting_bytes + packet.size() > kMaxWaitingBytes) {
         ++statistics().audio_dropped;
         if (state_->dropped++ == 0)
-            base::log::warn("rtc: {}: audio conversion falls behind, packets are dropped", state_->name);
+            runtime::warn_limited("rtc: {}: audio conversion falls behind, packets are dropped", state_->name);
         return;
     }
     state_->waiting_bytes += packet.size();

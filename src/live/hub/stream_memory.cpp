@@ -10,6 +10,7 @@
 #include "live/hub/registry.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
+#include "runtime/loop/limited_log.h"
 
 namespace live {
 
@@ -56,8 +57,9 @@ void Stream::check_memory(size_t frame_bytes) {
         return;
     }
     if (!memory_short_)
-        base::log::warn("{}: holds {} MB of memory, stream_memory is {} MB: slow viewers jump, then the GOP cache goes",
-                        key_.text(), megabytes(counted_memory_), megabytes(limit));
+        runtime::warn_limited(
+            "{}: holds {} MB of memory, stream_memory is {} MB: slow viewers jump, then the GOP cache goes",
+            key_.text(), megabytes(counted_memory_), megabytes(limit));
     memory_short_ = true;
     release_memory(limit / 4 * 3);
     if (counted_memory_ > limit || frame_bytes > limit)
@@ -88,7 +90,7 @@ void Stream::release_memory(size_t target) {
 
 void Stream::overdraw(std::string why) {
     if (!owner_ || !overdrawn_.empty()) return;
-    base::log::warn("{}: its publisher is ended: {}", key_.text(), why);
+    runtime::warn_limited("{}: its publisher is ended: {}", key_.text(), why);
     overdrawn_ = std::move(why);
     ask_for_housekeeping();
 }

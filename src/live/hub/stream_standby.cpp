@@ -6,6 +6,7 @@
 #include "live/hub/registry.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
+#include "runtime/loop/limited_log.h"
 
 namespace live {
 
@@ -167,9 +168,9 @@ void Stream::note_active(int64_t now_ms) {
     const bool frozen =
         standby_->note_active({owner_->publisher_alive(), has_video, sent.video_frames, sent.audio_frames}, now_ms);
     if (frozen)
-        base::log::warn("{}: its publisher {} sends no {} for {} ms (standby_timeout), {} publishers wait", key_.text(),
-                        owner_->facts().session_id, has_video ? "video" : "audio", standby_->options().timeout_ms,
-                        standby_->size());
+        runtime::warn_limited("{}: its publisher {} sends no {} for {} ms (standby_timeout), {} publishers wait",
+                              key_.text(), owner_->facts().session_id, has_video ? "video" : "audio",
+                              standby_->options().timeout_ms, standby_->size());
 }
 
 void Stream::tick_standby(int64_t now_ms) {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "runtime/loop/limited_log.h"
 
 namespace service::cluster {
 
@@ -83,8 +84,8 @@ Result<void> Leases::take_over(const base::StreamKey& stream, Lease& lease, cons
     if (is_gone) {
         const auto held = store_.claim({{{lease.key, lease.value, lease.expected}}});
         if (held && held->front().empty()) {
-            base::log::warn("cluster: {} was published at {}, which is gone: it is taken over",
-                            base::for_log(stream.text()), other.where());
+            runtime::warn_limited("cluster: {} was published at {}, which is gone: it is taken over",
+                                  base::for_log(stream.text()), other.where());
             lease.expected.clear();
             lease.renewed_ms = now_ms;
             ++counters_.inherited;
@@ -231,8 +232,8 @@ void Leases::settle(const base::StreamKey& stream, const Store::Claim& claim, co
     if (!other || is_own || is_before(lease.record, *other)) {
         if (!is_own) {
             ++counters_.won;
-            base::log::warn("cluster: {} is published at {}, too, where it began later: it is ended there",
-                            base::for_log(stream.text()), other ? other->where() : "another server");
+            runtime::warn_limited("cluster: {} is published at {}, too, where it began later: it is ended there",
+                                  base::for_log(stream.text()), other ? other->where() : "another server");
         }
         lease.expected = held;  // replaced by the next claim, unless it has changed
         lease.renewed_ms = 0;

@@ -12,6 +12,7 @@
 #include "protocol/http/url.h"
 #include "protocol/rtmp/url.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 #include "runtime/socket/tcp.h"
 #include "service/cluster/config.h"
 #include "service/cluster_block.h"
@@ -166,8 +167,8 @@ void Service::leave(live::Stream& stream) {
 }
 
 void Service::lease_lost(const base::StreamKey& key, const Record& winner) {
-    base::log::warn("cluster: {} is published at {}, too, where it began earlier: it ends here",
-                    base::for_log(key.text()), winner.where());
+    runtime::warn_limited("cluster: {} is published at {}, too, where it began earlier: it ends here",
+                          base::for_log(key.text()), winner.where());
     if (const auto stream = registry_.find(key))
         stream->revoke(fmt::format("the stream is published at {}, too, where it began earlier", winner.where()),
                        CloseReason::kPublisherReplaced);

@@ -51,7 +51,7 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
     if (whole) {
         if (auto ended = open->container->end(); !ended) {
             whole = false;
-            base::log::error("dvr: {}: {}", open->names.growing, ended.error().describe());
+            runtime::error_some(failure_log_, "dvr: {}: {}", open->names.growing, ended.error().describe());
             report_failed(open->names.stream, open->names.path, ended.error().text());
         }
     }
@@ -72,7 +72,7 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
             return events_.tell(live::FileEnded{ending->publisher});
         }
         if (!result && ending->whole) {
-            base::log::error("dvr: {}: {}", ending->names.growing, result.error().describe());
+            runtime::error_some(failure_log_, "dvr: {}: {}", ending->names.growing, result.error().describe());
             report_failed(ending->names.stream, ending->names.path, result.error().text());
             ending->whole = false;
         }

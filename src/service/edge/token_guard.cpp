@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "config/path_variables.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 #include "service/edge/config.h"
 #include "service/edge/origin.h"
 
@@ -89,7 +90,7 @@ Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost&
             return fail(CloseReason::kRefusedAuth, "the origin: " + problem);
         }
         if (!was_reached) origins_.note_failure(origin, problem, runtime::now_ms());
-        base::log::warn("token_traverse: {} cannot be asked: {}", origin, problem);
+        runtime::warn_limited("token_traverse: {} cannot be asked: {}", origin, problem);
     }
     ++refused_;
     return fail(CloseReason::kRefusedAuth, "no origin can be asked (token_traverse)");

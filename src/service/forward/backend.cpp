@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "net/access/account.h"
+#include "runtime/loop/limited_log.h"
 #include "service/forward/target.h"
 
 namespace service::forward {
@@ -112,8 +113,8 @@ void BackendQuery::run() {
         ++query_limiter_.failures;
         if (urls.error().text() != last_error_) {
             last_error_ = urls.error().text();
-            base::log::warn("forward: the backend of {} ({}): {}; it is asked again", stream_->key().text(),
-                            url_.substr(0, url_.find('?')), last_error_);
+            runtime::warn_limited("forward: the backend of {} ({}): {}; it is asked again", stream_->key().text(),
+                                  url_.substr(0, url_.find('?')), last_error_);
         }
         if (!runtime::sleep_ms(pause_ms)) return;
     }

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 
 namespace service::forward {
 
@@ -163,9 +164,9 @@ void Push::note_failure(const base::Error& error) {
     if (error.text() == last_error_) return;
     last_error_ = error.text();
     if (state_ == State::kLoop)
-        return base::log::error("forward: {} to {} is a loop, and is not tried again: {}", key().text(), target_.shown,
-                                last_error_);
-    base::log::warn("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, last_error_);
+        return runtime::error_limited("forward: {} to {} is a loop, and is not tried again: {}", key().text(),
+                                      target_.shown, last_error_);
+    runtime::warn_limited("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, last_error_);
 }
 
 // Pushes that fail together do not retry at the same moment.

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "protocol/rtmp/server_session.h"
+#include "runtime/loop/limited_log.h"
 #include "service/forward/config.h"
 #include "service/forward/rtmp_link.h"
 
@@ -110,7 +111,7 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
     for (const std::string& destination : destinations) {
         auto target = make_target(destination, stream.key(), publisher.params);
         if (!target) {
-            base::log::error("forward: {}: {}", stream.key().text(), target.error().text());
+            runtime::error_limited("forward: {}: {}", stream.key().text(), target.error().text());
         } else if (std::ranges::find(wanted, target->text, &Target::text) == wanted.end()) {
             wanted.push_back(*std::move(target));
         }
@@ -124,8 +125,8 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
     if (wanted.empty()) return;
     std::string path = publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
     if (path.size() > ::rtmp::kMaxForwardPath)
-        return base::log::error("forward: {} has passed through too many servers, and is not forwarded",
-                                stream.key().text());
+        return runtime::error_limited("forward: {} has passed through too many servers, and is not forwarded",
+                                      stream.key().text());
     for (Target& target : wanted) {
         PushOwner& owner = *this;
         pushes_.push_back(

@@ -326,7 +326,7 @@ void Output::failed(const std::string& path, const std::string& reason, bool for
     if (off_ || !stream_) return;
     if (policy == "disconnect") return disconnect_(options_.key, reason);
     if (!for_good && policy == "continue") return;
-    base::log::warn("HLS of {} is off until it is published again", options_.key.text());
+    runtime::warn_some(failure_log_, "HLS of {} is off until it is published again", options_.key.text());
     off_ = true;
     lose_segment();
 }

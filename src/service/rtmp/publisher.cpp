@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "runtime/loop/limited_log.h"
 #include "service/rtmp/connection.h"
 
 namespace service::rtmp {
@@ -44,8 +45,9 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
     uint64_t jumps = stream->counters().timeline_jumps;
     if (jumps == noted_jumps_ || now_us < last_note_us_ + snapshot_->global.pithy_print_ms * 1000LL) return;
     last_note_us_ = now_us;
-    base::log::warn("RTMP publish: the timestamps of {} jumped {} times; its timeline continues without the jumps",
-                    stream->key().text(), jumps - noted_jumps_);
+    runtime::warn_limited(
+        "RTMP publish: the timestamps of {} jumped {} times; its timeline continues without the jumps",
+        stream->key().text(), jumps - noted_jumps_);
     noted_jumps_ = jumps;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 
 namespace service::tools {
 
@@ -110,8 +111,8 @@ void Tool::run_once() {
 void Tool::note_end(const runtime::Process::Exit& exit) {
     const std::string text = text_of(exit);
     if (text != problem_)
-        base::log::warn("{}: {}, it is started again every {} s{}{}", for_log(), text, kPauseMs / 1000,
-                        job_.log_file.empty() ? "" : "; see ", job_.log_file);
+        runtime::warn_limited("{}: {}, it is started again every {} s{}{}", for_log(), text, kPauseMs / 1000,
+                              job_.log_file.empty() ? "" : "; see ", job_.log_file);
     problem_ = text;
 }
 
@@ -122,7 +123,7 @@ void Tool::note_failure(const Error& error) {
         problem_ = fmt::format("{} is not there, or may not be run", program);
         return;
     }
-    if (error.text() != problem_) base::log::error("{}: {}; it is tried again", for_log(), error.describe());
+    if (error.text() != problem_) runtime::error_limited("{}: {}; it is tried again", for_log(), error.describe());
     problem_ = error.text();
 }
 
