@@ -197,6 +197,7 @@ Result<base::Slice> make_avc_config(std::span<const uint8_t> sps, std::span<cons
     if (sps.size() < 4 || sps.size() > 0xffff || pps.empty() || pps.size() > 0xffff) {
         return fail(Code::kProtocol, fmt::format("an SPS of {} bytes, a PPS of {}", sps.size(), pps.size()));
     }
+    TRY(parse_h264_sps(sps));
     std::vector<uint8_t> out;
     base::ByteWriter w(out);
     w.u8(1);

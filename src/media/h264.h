@@ -46,7 +46,7 @@ struct H264Sps {
 base::Result<AvcConfig> parse_avc_config(std::span<const uint8_t> record);
 // nalu: with its header byte, and with emulation prevention bytes.
 base::Result<H264Sps> parse_h264_sps(std::span<const uint8_t> nalu);
-// Builds the record, with length prefixes of four bytes. An SPS shorter than four bytes is an error.
+// Builds the record, with length prefixes of four bytes. An SPS that cannot be parsed is an error.
 base::Result<base::Slice> make_avc_config(std::span<const uint8_t> sps, std::span<const uint8_t> pps);
 
 std::string_view h264_profile_name(uint8_t profile_idc, uint8_t constraints);  // empty when not known

@@ -95,6 +95,13 @@ TEST(H264, WritesWhatItReads) {
     EXPECT_FALSE(make_avc_config(hex("67"), hex("68")));
 }
 
+// One rule for all readers: what those of TS and RTP make of parameter sets is valid for those of FLV and MP4.
+TEST(H264, MakesNoConfigurationOfAnSpsCroppedToNothing) {
+    const auto sps = hex("67640020acd940c078b011000003000100000300320f18319600"), pps = hex("68ebecb22c");
+    EXPECT_FALSE(parse_h264_sps(sps));
+    EXPECT_FALSE(make_avc_config(sps, pps));
+}
+
 TEST(H264, LevelNames) {
     EXPECT_EQ(h264_level_name(31), "3.1");
     EXPECT_EQ(h264_level_name(40), "4");

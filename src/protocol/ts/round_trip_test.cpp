@@ -187,6 +187,26 @@ TEST(RoundTrip, EveryCodec) {
 }
 
 // 2^33 ticks are 95,443,717.7 ms, 26.5 hours; at half of it the highest bit changes.
+TEST(RoundTrip, AnSpsThatFlvRefusesIsNoHeader) {
+    std::vector<media::Frame> frames;
+    FrameReader reader([&](media::Frame frame) { frames.push_back(std::move(frame)); });
+    const auto send = [&](std::string_view sps) {
+        PesPacket packet;
+        packet.stream.codec = media::Codec::kH264;
+        packet.dts = packet.pts = 0;
+        packet.payload = base::Slice::copy(
+            base::hex("00000001" + std::string(sps) + "00000001" + "68ebecb22c" + "00000001" + "658882"));
+        reader.take(packet);
+    };
+    send("67640020acd940c078b011000003000100000300320f183196");  // cropped to nothing
+    ASSERT_EQ(frames.size(), 1u) << "the frame without its configuration";
+    EXPECT_FALSE(frames[0].sequence_header);
+    EXPECT_EQ(reader.unreadable(), 1u);
+    send("6742c01ed900a047fec8");
+    ASSERT_EQ(frames.size(), 3u);
+    EXPECT_TRUE(frames[1].sequence_header);
+}
+
 TEST(RoundTrip, TimesWrap) {
     constexpr int64_t kWrap = 95'443'717;
     for (int64_t wrap : {kWrap / 2, kWrap})
