@@ -11,9 +11,8 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       registry_(registry),
       gate_(gate),
       offers_(offers),
-      listeners_(sessions, "RTMP connection", "rtmp-accept", [this](auto socket, auto tls) {
-          connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
-      }) {}
+      listeners_(sessions, "RTMP connection", "rtmp-accept",
+                 [this](auto socket, auto tls) { accept(std::move(socket), std::move(tls)); }) {}
 
 Service::~Service() { stop(); }
 
@@ -22,6 +21,10 @@ Result<void> Service::start() {
     if (!snapshot_->rtmps.enabled) return {};
     TRY(tls_pair_.load(snapshot_->rtmps.cert, snapshot_->rtmps.key));
     return listeners_.open(snapshot_->rtmps.listen, "RTMPS", &tls_pair_);
+}
+
+void Service::accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
+    connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
 }
 
 Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {

@@ -40,6 +40,9 @@ class Service {
     uint16_t port(size_t listener = 0) const { return listeners_.port(listener); }
     size_t connections() const { return connections_.size(); }
 
+    // A connection that a listener has accepted. tls: null for a plain one; its handshake is not done yet.
+    void accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
+
     // For its connections.
     const config::SnapshotPtr& snapshot() const { return snapshot_; }
     net::SessionTable& sessions() { return sessions_; }
