@@ -16,6 +16,7 @@
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtmp/messages.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 #include "runtime/socket/local_addresses.h"
 #include "service/edge/params.h"
 #include "service/edge/pull_connection.h"
@@ -266,7 +267,7 @@ void Pull::note_failure(const std::string& origin, const base::Error& error) {
     const std::string text = origin + ": " + error.text();
     if (text == problem_) return;
     problem_ = text;
-    base::log::warn("edge pull: {} from {}; other origins, and this one later, are tried", key_.text(), text);
+    runtime::warn_limited("edge pull: {} from {}; other origins, and this one later, are tried", key_.text(), text);
 }
 
 }  // namespace service::edge

@@ -9,6 +9,7 @@
 #include "config/path_variables.h"
 #include "convert/flv/to_rtmp.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 #include "service/edge/params.h"
 #include "service/edge/pull.h"
 
@@ -85,7 +86,8 @@ void Push::run() {
         auto round = run_round();
         if (ending_ || runtime::cancelled()) break;
         if (!round) {
-            base::log::error("edge push: {}: {}; its publisher is ended", stream_->key().text(), round.error().text());
+            runtime::error_limited("edge push: {}: {}; its publisher is ended", stream_->key().text(),
+                                   round.error().text());
             // The end of the publication ends this push, too.
             stream_->revoke(round.error().text(), CloseReason::kOutputFailed);
             break;
@@ -118,7 +120,7 @@ Result<void> Push::run_round() {
         const bool refused = ended.error().code() == Code::kRefused;
         if (!refused && ended.error().code() != Code::kConfig)
             owner_.origins().note_failure(origin, ended.error().text(), runtime::now_ms());
-        if (why != problem_) base::log::warn("edge push: {} to {}", stream_->key().text(), why);
+        if (why != problem_) runtime::warn_limited("edge push: {} to {}", stream_->key().text(), why);
         problem_ = why;
         // A refusal is a decision about the publisher.
         if (refused && !had_origin) return fail(Code::kRefused, why);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "protocol/rtmp/messages.h"
+#include "runtime/loop/limited_log.h"
 
 namespace service::edge {
 
@@ -58,7 +58,7 @@ bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
     const std::string path =
         publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
     if (path.size() > ::rtmp::kMaxForwardPath) {
-        base::log::error("edge push: {} has passed through too many servers", stream.key().text());
+        runtime::error_limited("edge push: {} has passed through too many servers", stream.key().text());
         return false;
     }
     // One that still sends the rest of an earlier publication would have the name at the origin.

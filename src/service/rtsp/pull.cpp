@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "live/hub/options.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 #include "service/rtsp/pull_connection.h"
 #include "service/rtsp/random.h"
 
@@ -123,7 +124,7 @@ void Pull::note_streaming(const std::string& ip, bool tcp) {
 
 void Pull::note_password_in_the_clear() {
     if (std::exchange(warned_, true)) return;
-    base::log::warn(
+    runtime::warn_limited(
         "ingest {}: the password goes to {} in the clear, as the camera offers Basic alone; methods digest "
         "forbids it",
         task_.name, task_.source.url);
@@ -133,8 +134,8 @@ void Pull::note_failure(const base::Error& error) {
     state_ = State::kWaiting;
     if (error.text() == last_error_) return;
     last_error_ = error.text();
-    base::log::warn("ingest {}: {} from {}: {}; it is tried again", task_.name, task_.stream.text(), task_.source.url,
-                    last_error_);
+    runtime::warn_limited("ingest {}: {} from {}: {}; it is tried again", task_.name, task_.stream.text(),
+                          task_.source.url, last_error_);
 }
 
 Result<void> Pull::pause(const base::Error& error) {
