@@ -57,8 +57,19 @@ void NaluDepacketizer::begin(uint32_t timestamp) {
     pps_.clear();
 }
 
+// Zeros begin no payload: type 0 is not specified for H.264, and HEVC's temporal id is never 0.
+NaluDepacketizer::Nalu NaluDepacketizer::without_start_code(Nalu payload) {
+    size_t zeros = 0;
+    while (zeros < payload.size() && payload[zeros] == 0) ++zeros;
+    if (zeros < 2 || zeros == payload.size() || payload[zeros] != 1) return payload;
+    mended_ = true;
+    return payload.subspan(zeros + 1);
+}
+
 // False when the payload is invalid at this position.
 bool NaluDepacketizer::take(Nalu payload) {
+    if (payload[0] == 0) payload = without_start_code(payload);
+    if (payload.empty()) return false;
     uint8_t type = format_.type(payload);
     if (type == format_.fragment) return take_fragment(payload);
     if (in_fragment_ && !end_unended_fragment()) return false;

@@ -32,6 +32,7 @@ class NaluDepacketizer final : public Depacketizer {
 
     void begin(uint32_t timestamp);
     bool take(Nalu payload);
+    Nalu without_start_code(Nalu payload);
     bool take_aggregate(Nalu payload);
     bool take_fragment(Nalu payload);
     bool end_fragment();

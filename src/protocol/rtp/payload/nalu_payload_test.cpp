@@ -338,6 +338,22 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
     EXPECT_EQ(depacketizer->counters().malformed, 0u);
 }
 
+// Of units and of fragments.
+TEST_F(H264Payload, AStartCodeBeforeAPayloadIsLeftOut) {
+    packetizer = make({.max_payload = 100});
+    std::vector<Unit> units;
+    for (const Payload& one : cut(video_frame(Codec::kH264, true, {nalu({0x65}, 250)}))) {
+        Bytes bytes{0, 0, 0, 1};
+        bytes.insert(bytes.end(), one.bytes.begin(), one.bytes.end());
+        depacketizer->push({bytes, 0, one.marker, false}, units);
+    }
+    ASSERT_EQ(units.size(), 2u);
+    EXPECT_EQ(nalus_of(units[1].frame), std::vector<Bytes>{nalu({0x65}, 250)});
+    EXPECT_TRUE(units[1].mended);
+    EXPECT_TRUE(push(*depacketizer, {0, 0, 1}, 3000).empty());
+    EXPECT_EQ(depacketizer->counters().malformed, 1u);
+}
+
 TEST_F(H264Payload, AFragmentWithoutItsEndEndsWithItsFrame) {
     packetizer = make({.max_payload = 100});
     begin();
