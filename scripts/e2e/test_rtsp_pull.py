@@ -2,6 +2,7 @@
 what was sent comes, reconnecting, on demand, reload, credentials, loops."""
 
 import contextlib
+import re
 import signal
 import socket
 import time
@@ -94,6 +95,18 @@ def test_credentials(servers, name):
         shown = str(api.clients(server)) + str(api.streams(server)) + server.log()
         for secret in ("s%3Ae", "s:e@c", "ret@", "view%20er"):
             assert secret not in shown, f"{secret} should not be shown"
+
+
+def test_what_is_dropped_of_a_camera_is_said(servers):
+    """A camera that describes HEVC and sends H.264: its audio is published; log and explain tell why there is no video."""
+    with Camera(tags_of(), change=lambda text: re.sub(r"; sprop-parameter-sets=\S+", "", text.replace("H264/", "H265/"))) as camera:
+        server = puller(servers, ingest(camera.url()))
+        stream = api.wait_stream(server, "cam", lambda stream: stream["frames"] > 20, seconds=10)
+        server.wait_log("RTSP publisher: dropped .video.")
+        explained = api.ask(server, f"/api/v1/streams/{stream['id']}/explain")
+        faults = next(check for check in explained["checks"] if check["name"] == "input_faults")
+        assert faults["verdict"] == "warn" and " video" in faults["text"], f"explain should say what is dropped: {faults}"
+        assert explained["verdict"] != "ok", f"a stream whose video is dropped is not well: {explained['verdict']}"
 
 
 def test_a_password_in_the_clear(servers):

@@ -142,7 +142,29 @@ void Publisher::on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t
     if (input.stats) input.stats->on_sender_report(reports.found->ntp, now_us);
 }
 
+// Counted by what reads the packets; noted at intervals.
+void Publisher::note_faults() {
+    using Faults = live::InputFaults;
+    const auto note = [this](Faults::Kind kind, uint64_t now, uint64_t& noted, std::string_view why) {
+        for (; noted < now; ++noted) faults_.add(kind, why);
+    };
+    note(Faults::kMessage, bad_packets_, noted_bad_packets_, "neither RTP nor RTCP");
+    for (size_t track = 0; track < inputs_.size(); ++track) {
+        Input& input = inputs_[track];
+        const auto kind = input.kind == media::Kind::kVideo ? Faults::kVideo : Faults::kAudio;
+        const convert::RtpReaderCounters now = reader_.counters(track);
+        const std::string_view defect = now.payloads.defect;
+        auto& noted = input.noted;
+        note(kind, now.payloads.malformed, noted.payloads.malformed,
+             defect.empty() ? "a payload that is not as its format has it" : defect);
+        note(kind, now.payloads.damaged, noted.payloads.damaged, "a frame of which packets were lost or malformed");
+        note(kind, now.payloads.undecodable, noted.payloads.undecodable, "a frame without parameter sets");
+        note(kind, now.other_packets, noted.other_packets, "a packet of a payload type that is not described");
+    }
+}
+
 void Publisher::on_tick(int64_t now_us) {
+    note_faults();
     if (!reorders_) return;
     for (size_t track = 0; track < inputs_.size(); ++track) drain(track, now_us);
 }

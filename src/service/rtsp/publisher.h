@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "convert/rtp/rtp_reader.h"
+#include "live/hub/input_faults.h"
 #include "live/hub/stream.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtp/jitter_buffer.h"
@@ -57,7 +58,6 @@ class Publisher final : public live::PublicationOwner {
     std::vector<uint8_t> report(size_t track, int64_t now_us);
 
     size_t tracks() const { return inputs_.size(); }
-    uint64_t bad_packets() const { return bad_packets_; }
     // Not empty: it is to be closed, because nothing came for too long (firstpkt_timeout, normal_timeout).
     std::string timeout_text(int64_t now_us) const;
     // Not empty: it is to be closed, because it has no viewers (kickoff_for_idle).
@@ -72,6 +72,8 @@ class Publisher final : public live::PublicationOwner {
     void drop_unfinished() { reader_.drop_unfinished(); }
     // The unfinished input has grown: the stream counts that.
     void check_memory();
+    // As of the last on_tick().
+    const live::InputFaults* input_faults() const override { return &faults_; }
     live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void standby_keyframe_wanted() override { wants_keyframe_ = true; }
     void publication_revoked(std::string_view why, base::CloseReason reason) override {
@@ -91,11 +93,13 @@ class Publisher final : public live::PublicationOwner {
         rtp::JitterBuffer buffer;
         std::optional<uint16_t> last;  // in order
         std::optional<rtp::ReceptionStats> stats;
+        convert::RtpReaderCounters noted;  // in faults_
     };
     void begin(Input& input, const rtp::PacketView& packet);
     void drain(size_t track, int64_t now_us);
     void read(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
               int64_t now_us);
+    void note_faults();
     void note_channels(media::Frame& frame) const;
     void publish_frames();
 
@@ -107,7 +111,8 @@ class Publisher final : public live::PublicationOwner {
     const uint32_t ssrc_;  // ours, in reports
     bool any_media_ = false;
     int64_t last_media_us_;
-    uint64_t bad_packets_ = 0;
+    uint64_t bad_packets_ = 0, noted_bad_packets_ = 0;
+    live::InputFaults faults_{"RTSP publisher"};
     bool wants_keyframe_ = false;  // to take over
     convert::RtpReader reader_;
     std::vector<Input> inputs_;

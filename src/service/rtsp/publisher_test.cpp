@@ -85,6 +85,31 @@ TEST_F(RtspPublisher, PacketsBecomeFramesWithTheirChannels) {
     EXPECT_EQ(sink_.text, "a1 b1 c1 ");
 }
 
+TEST_F(RtspPublisher, WhatIsDroppedIsCountedByKind) {
+    sdp::SessionTrack track;
+    track.kind = Kind::kVideo;
+    track.payload_type = 8;
+    track.format.codec = Codec::kH264;
+    track.format.clock_rate = 90'000;
+    publisher_ =
+        std::make_unique<Publisher>(owner_, snapshot_, snapshot_->vhosts.front(), std::vector{track}, 0, false, 0);
+    ASSERT_TRUE(runtime::testing::ok(publisher_->acquire(*stream_)));
+    using Faults = live::InputFaults;
+    const auto counts = [&](int64_t now_us) {
+        publisher_->on_tick(now_us);
+        return publisher_->input_faults()->counts();
+    };
+    EXPECT_EQ(counts(1'000), Faults::Counts{});
+    publisher_->on_rtp(0, std::vector<uint8_t>{1, 2, 3}, 1'000);
+    EXPECT_EQ(counts(2'000)[Faults::kMessage], 1u);
+    push(1, "\x7f\x01");  // a reserved type
+    push(2, "\x65\x88");  // the next timestamp: the first frame was damaged
+    push(3, "\x65\x88");  // no parameter sets
+    EXPECT_EQ(counts(3'000)[Faults::kVideo], 3u) << publisher_->input_faults()->last_text();
+    EXPECT_EQ(publisher_->input_faults()->last_text(), "a frame without parameter sets");
+    EXPECT_EQ(counts(4'000)[Faults::kVideo], 3u) << "each once";
+}
+
 TEST_F(RtspPublisher, DatagramsArePutInOrder) {
     make(true);
     for (const auto& [number, text] : {std::pair{65'535, "a"}, {1, "c"}, {0, "b"}, {2, "d"}, {1, "c"}})
@@ -114,7 +139,8 @@ TEST_F(RtspPublisher, WhatIsNoRtpIsCounted) {
     publisher_->on_rtp(0, {}, 0);
     publisher_->on_rtp(0, std::vector<uint8_t>(12), 0);
     publisher_->on_rtcp(0, std::vector<uint8_t>(3, 0xff), 0);
-    EXPECT_EQ(publisher_->bad_packets(), 3u);
+    publisher_->on_tick(2'000);
+    EXPECT_EQ(publisher_->input_faults()->counts()[live::InputFaults::kMessage], 3u);
     EXPECT_TRUE(publisher_->report(0, 0).empty()) << "nothing to report of";
 }
 
