@@ -1,7 +1,7 @@
 // What an RTMP publisher sends as RTP, and back as frames, in simulated time: bodies are parsed and published to a
 // stream that a player of RTP has joined; its packets go, some lost, repeated or reordered, to the lane of another
-// stream, which is published by RTP and read by frames. The input is a sequence of bodies, each with its type, a step
-// of its timestamp and its bytes: arbitrary, or valid ones with bytes changed.
+// stream, which is published by RTP and read by frames. The input is what becomes of packets, then a sequence of
+// bodies, each with its type, a step of its timestamp and its bytes: arbitrary, or valid ones with bytes changed.
 //
 // Packets fit a datagram, and their numbers are unique; frames are of announced tracks, and their times do not go back
 // without saying so; at the end nothing refers to either stream.
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -83,6 +84,7 @@ class Run {
   public:
     explicit Run(const FuzzInput& input) : time_(runtime::testing::fuzz_time()), in_(input) {
         options_.keep_bframe = in_.byte() & 1;
+        for (uint8_t& fate : fates_) fate = in_.byte();
         to_ = std::make_unique<convert::FramesToRtp>(*from_stream_, options_, unplayable_log_);
         from_stream_->rtp_lane().join(player_, live::RtpLane::Wants::kPlay);
         to_stream_->subscribe(frames_);
@@ -160,7 +162,7 @@ class Run {
             const live::RtpPacket& packet = from.ring().at(next_);
             CHECK(packet.payload.size() <= kMaxPayload && packet.track < from.tracks().size());
             CHECK(seen_.emplace(from.tracks()[packet.track].kind, packet.sequence).second);
-            const uint8_t fate = in_.byte();
+            const uint8_t fate = fates_[packets_++ % fates_.size()];
             const auto append = [&](const live::RtpPacket& one) {
                 to.append(one.track, {static_cast<uint16_t>(one.sequence), one.timestamp, one.marker, one.keyframe},
                           one.payload.bytes(), runtime::now_us());
@@ -197,6 +199,8 @@ class Run {
     Frames frames_;
     std::unique_ptr<convert::FramesToRtp> to_;
     std::unique_ptr<convert::RtpToFrames> back_;
+    std::array<uint8_t, 16> fates_{};  // of the packets, by turns
+    size_t packets_ = 0;
     uint64_t next_ = 0;
     size_t tracks_ = 0;
     uint32_t revision_ = 0;
