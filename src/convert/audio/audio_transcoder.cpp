@@ -312,9 +312,19 @@ void AudioTranscoder::encode_whole(std::vector<EncodedAudio>& out) {
 
 void AudioTranscoder::encode_one(std::vector<EncodedAudio>& out) {
     if (libav().avcodec_send_frame(encoder_.get(), to_encode_.get()) < 0) return;
+    if (!encodes_) {
+        // The packets that consist of the encoder's delay alone.
+        for (int64_t left = encoder_->initial_padding / frame_size_; left > 0; --left)
+            packet_times_.push_back(to_encode_->pts - left * frame_size_);
+        encodes_ = true;
+    }
+    packet_times_.push_back(to_encode_->pts);
     while (libav().avcodec_receive_packet(encoder_.get(), packet_.get()) >= 0) {
-        // pts is that of the packet's first sample; the encoder's own delay is already subtracted.
-        out.push_back({base::Slice::copy(std::span(packet_->data, static_cast<size_t>(packet_->size))), packet_->pts});
+        // Not the encoder's pts: behind a jump it still counts on from the frame before.
+        const int64_t time =
+            packet_times_.empty() ? packet_->pts : packet_times_.front() - encoder_->initial_padding % frame_size_;
+        if (!packet_times_.empty()) packet_times_.pop_front();
+        out.push_back({base::Slice::copy(std::span(packet_->data, static_cast<size_t>(packet_->size))), time});
         libav().av_packet_unref(packet_.get());
     }
 }

@@ -10,6 +10,7 @@
 // supports CELT only, which is made for music and degrades speech at low rates.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -111,8 +112,10 @@ class AudioTranscoder {
     int64_t source_samples_ = 0;  // made from the last packet of the source
     base::Slice header_;
     media::AudioClock clock_;
-    std::vector<float> waiting_;  // interleaved, less than one output packet
-    int64_t waiting_time_ = 0;    // of its first sample
+    std::vector<float> waiting_;        // interleaved, less than one output packet
+    int64_t waiting_time_ = 0;          // of its first sample
+    bool encodes_ = false;              // a frame was encoded
+    std::deque<int64_t> packet_times_;  // of the encoder's next packets, without the part of its delay below a frame
     AudioTranscoderCounters counters_;
 };
 

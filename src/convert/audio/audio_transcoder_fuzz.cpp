@@ -2,12 +2,14 @@
 // or valid ones of our own encoders with bytes changed, which the decoders take to pieces deep enough. The first bytes
 // choose the codecs; each packet is a byte of flags, a step of the time in ms, and its content.
 //
-// A packet makes a bounded number of packets; those are never empty, and their times never go back; a source of exact
-// times is converted without loss, whatever came before it.
+// A packet makes a bounded number of packets; those are never empty; but where the source's times have jumped, theirs
+// are near to those of the source, and do not go back.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -84,11 +86,25 @@ std::vector<uint8_t> packet_of(base::ByteReader& in, uint8_t flags, Codec codec)
     return packet;
 }
 
-void check(const AudioTranscoder& to, const std::vector<EncodedAudio>& out, int frame_size, int64_t& last) {
+// What is known of the packets so far.
+struct Times {
+    static constexpr size_t kDelayed = 3;  // packets of before a jump: one is completed there, AAC has two
+    int64_t last = INT64_MIN;
+    size_t since_jump = 0;
+    uint64_t jumps = 0;
+};
+
+void check(const AudioTranscoder& to, const std::vector<EncodedAudio>& out, int frame_size,
+           std::optional<int64_t> source_us, Times& times) {
+    if (times.jumps != to.counters().jumps) times.since_jump = 0;
+    times.jumps = to.counters().jumps;
     for (const EncodedAudio& packet : out) {
         CHECK(!packet.payload.empty() && packet.payload.size() <= 8 * 1024);
-        CHECK(packet.time >= last);
-        last = packet.time + 1;
+        if (times.since_jump++ >= Times::kDelayed) {
+            CHECK(packet.time > times.last);
+            CHECK(!source_us || std::abs(packet.time * 1'000'000 / to.sample_rate() - *source_us) <= kMaxMs * 1000);
+        }
+        times.last = packet.time;
     }
     CHECK(out.size() <= static_cast<size_t>(kMaxMs * to.sample_rate() / 1000 / frame_size + 2));
 }
@@ -104,7 +120,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(to.channels() == 1 || to.channels() == 2);
     const int frame_size =
         options.to == Codec::kAac ? 1024 : options.opus_ptime_ms * AudioTranscoder::kSampleRate / 1000;
-    int64_t time_us = 0, last = INT64_MIN;
+    int64_t time_us = 0;
+    Times times;
     std::vector<EncodedAudio> out;
     for (size_t packets = 0; packets < kMaxPackets && in.left() > 0; ++packets) {
         const uint8_t flags = in.u8();
@@ -113,11 +130,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const std::vector<uint8_t> packet = packet_of(in, flags, options.from);
         out.clear();
         to.push(packet, time_us, out);
-        check(to, out, frame_size, last);
+        check(to, out, frame_size, time_us, times);
         CHECK(to.packets_until_output() >= 1);
     }
     out.clear();
     to.finish(out);
-    check(to, out, frame_size, last);
+    check(to, out, frame_size, {}, times);
     return 0;
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 #include "media/aac.h"
@@ -184,6 +186,30 @@ TEST(AudioTranscoder, AGapKeepsTheTimesAfterIt) {
     for (size_t i = 1; i < out.size(); ++i) EXPECT_GE(out[i].time, out[i - 1].time + 648) << i;
     EXPECT_NEAR(static_cast<double>(to->counters().filled_samples), 4800 + 960, 1000);  // 100 ms, and a packet's rest
     EXPECT_EQ(to->counters().jumps, 2u);
+}
+
+// The encoder's own count of times goes on over it for a packet, because of its delay.
+TEST(AudioTranscoder, TheFirstPacketBehindAJumpHasTheNewTime) {
+    for (const media::Codec codec : {media::Codec::kOpus, media::Codec::kAac}) {
+        for (const int64_t jump_us : {int64_t{62'000'000}, int64_t{-30'000'000}}) {
+            auto to = make(from_alaw(codec));
+            ASSERT_TRUE(to);
+            Packets out = encode_tone(*to, 50, 0);
+            // One that goes back is taken for one after two seconds of packets that are late.
+            int64_t at_us = jump_us;
+            for (int i = 0; i < 200; ++i) {
+                if (to->counters().jumps < 2) at_us = jump_us + i * 20'000;
+                to->push(tone_packet(i, 440), jump_us + i * 20'000, out);
+            }
+            ASSERT_EQ(to->counters().jumps, 2u);
+            const auto first = std::ranges::find_if(out, [](const EncodedAudio& packet) {
+                return std::abs(packet.time) > 10 * AudioTranscoder::kSampleRate;
+            });
+            ASSERT_NE(first, out.end());
+            EXPECT_LE(first->time, at_us * 48 / 1000) << jump_us;
+            EXPECT_GT(first->time, at_us * 48 / 1000 - 2 * 1024) << jump_us;
+        }
+    }
 }
 
 TEST(AudioTranscoder, GarbageIsCountedAndSkipped) {
