@@ -61,7 +61,7 @@ void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
 base::Result<void> Gate::check(const Visitor& visitor, const config::Vhost& vhost) {
     for (Guard* guard : guards_) {
         if (guard->may_yield(visitor.action, vhost)) continue;
-        auto admitted = guard->admit(visitor, vhost);
+        auto admitted = guard->check(visitor, vhost);
         if (admitted) continue;
         note_refusal(visitor, admitted.error());
         return admitted;

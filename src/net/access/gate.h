@@ -40,6 +40,8 @@ struct Visitor {
     std::string forward_path{};
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;
+    // All guards admitted it to this play: it waits for it, or goes on with it.
+    bool is_admitted = false;
 
     base::StreamKey key() const { return {vhost, app, stream}; }
 };
@@ -52,6 +54,11 @@ class Guard {
     // meanwhile.
     virtual base::Result<void> admit(const Visitor& visitor, const config::Vhost& vhost) = 0;
     virtual bool may_yield(Action, const config::Vhost&) const { return false; }
+    // The same for Gate::check(), which leaves out guards that may yield: it begins nothing for a client that was not
+    // admitted by all of them. Must not yield.
+    virtual base::Result<void> check(const Visitor& visitor, const config::Vhost& vhost) {
+        return admit(visitor, vhost);
+    }
     // Whether left() shall be called at the end of what it admits.
     virtual bool follows(Action, const config::Vhost&) const { return false; }
     // Whether parts of a play (segments of HLS) require that the client was admitted to the play.
@@ -104,7 +111,8 @@ class Gate {
     base::Result<Grant> admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client = nullptr);
     bool may_yield(Action action, const config::Vhost& vhost) const;
 
-    // The same for a request that begins nothing: asks only the guards that never yield. For HLS without contexts.
+    // The same for a request that begins nothing: asks only the guards that never yield. For clients that wait since
+    // they were admitted, for HEAD, and for HLS without contexts.
     base::Result<void> check(const Visitor& visitor, const config::Vhost& vhost);
     bool guards_parts(const config::Vhost& vhost) const;
 

@@ -44,6 +44,24 @@ class GateTest : public ::testing::Test {
     TestGuard a_{"a", notes_}, b_{"b", notes_};
 };
 
+// What a guard does for an admitted client it may leave out for a request that begins nothing.
+TEST_F(GateTest, ARequestThatBeginsNothingIsChecked) {
+    struct Beginner final : Guard {
+        base::Result<void> admit(const Visitor&, const config::Vhost&) override {
+            ++begun;
+            return {};
+        }
+        base::Result<void> check(const Visitor&, const config::Vhost&) override { return {}; }
+        int begun = 0;
+    } beginner;
+    gate_.add(beginner);
+    EXPECT_TRUE(gate_.check({}, vhost_));
+    EXPECT_EQ(beginner.begun, 0);
+    EXPECT_TRUE(ask());
+    EXPECT_EQ(beginner.begun, 1);
+    gate_.remove(beginner);
+}
+
 // For a stream whose vhost needs a connect of its own.
 TEST_F(GateTest, AHeldGrantEndsAfterTheOneThatHoldsIt) {
     gate_.add(a_);

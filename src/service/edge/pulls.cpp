@@ -13,38 +13,6 @@ using base::CloseReason;
 using base::fail;
 using base::Result;
 
-namespace {
-
-constexpr int64_t kPollMs = 10;
-// What a stream without a cached GOP has sent in this time shows its tracks.
-constexpr media::Time kTracksKnownAfter = std::chrono::milliseconds(500);
-
-}  // namespace
-
-bool TrackWait::may_yield(net::Action action, const config::Vhost& vhost) const {
-    return action == net::Action::kPlay && pulls_.fetches(vhost);
-}
-
-// RTMP and HTTP players wait in their own services, viewers of HLS for their first segment.
-Result<void> TrackWait::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
-    const bool needs_tracks = visitor.type != net::SessionType::kRtmpPlay &&
-                              visitor.type != net::SessionType::kFlvPlay && visitor.type != net::SessionType::kHlsPlay;
-    if (!may_yield(visitor.action, vhost) || !needs_tracks || waiting_ >= kMaxWaiting) return {};
-    struct Count {
-        explicit Count(size_t& all) : count(++all) {}
-        ~Count() { --count; }
-        size_t& count;
-    } const counted(waiting_);
-    const live::StreamKey key = visitor.key();
-    const auto limit = runtime::Deadline::in_ms(kMaxMs);
-    while (!limit.passed() && pulls_.is_fetched(key)) {
-        const auto stream = registry_.find(key);
-        if (stream && stream->published() && (!stream->gop().empty() || stream->last_dts() > kTracksKnownAfter)) break;
-        TRY(runtime::sleep_ms(kPollMs));
-    }
-    return {};
-}
-
 Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
              Origins& origins, ClientTls& tls, const Identity& identity, const Offers& offers)
     : snapshot_(std::move(snapshot)),
@@ -56,7 +24,9 @@ Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Re
       identity_(identity),
       offers_(offers),
       request_name_(new_request_name()),
-      track_wait_(*this, registry) {}
+      track_wait_({[this](const config::Vhost& vhost) { return fetches(vhost); },
+                   [this](const live::StreamKey& key) { return is_fetched(key); }},
+                  registry) {}
 
 Pulls::~Pulls() { stop(); }
 
@@ -178,6 +148,14 @@ void Pulls::resume(const live::StreamKey& key) {
     if (!started_) return;
     if (auto found = pulls_.find(key); found != pulls_.end()) return found->second->want_again();
     (void)begin(key);
+}
+
+// A pull goes on for a client that waits; it is begun by those who were admitted by all guards.
+Result<void> Pulls::check(const net::Visitor& visitor, const config::Vhost& vhost) {
+    if (visitor.is_admitted) return admit(visitor, vhost);
+    if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
+    if (auto found = pulls_.find(visitor.key()); found != pulls_.end()) found->second->want(visitor);
+    return {};
 }
 
 Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {

@@ -16,27 +16,9 @@
 #include "service/identity.h"
 #include "service/locator.h"
 #include "service/shared_parts.h"
+#include "service/track_wait.h"
 
 namespace service::edge {
-
-class Pulls;
-
-// A guard that lets players who need the stream's tracks for their answer (WebRTC, RTSP) wait until these are there.
-// Asked after Pulls, which has begun the pull.
-class TrackWait final : public net::Guard {
-  public:
-    static constexpr int64_t kMaxMs = 5'000;
-    static constexpr size_t kMaxWaiting = 1'000;  // others are let through at once
-
-    explicit TrackWait(const Pulls& pulls, const live::Registry& registry) : pulls_(pulls), registry_(registry) {}
-    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
-    bool may_yield(net::Action action, const config::Vhost& vhost) const override;
-
-  private:
-    const Pulls& pulls_;
-    const live::Registry& registry_;
-    size_t waiting_ = 0;
-};
 
 class Pulls final : private PullOwner, private net::Guard, private live::StreamWatcher {
   public:
@@ -84,6 +66,7 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     void stream_published(live::Stream&) override {}
     void stream_unpublished(live::Stream& stream) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
     Pull* begin(const live::StreamKey& key);
     bool make_room();
 

@@ -215,6 +215,19 @@ TEST_F(PullsTest, WithoutMediaHaveALimit) {
     EXPECT_GT(pulls_->refused(), 0u) << "those that end have a limit, too";
 }
 
+// A request that was not admitted by all guards keeps a pull, and begins none.
+TEST_F(PullsTest, BeginForAdmittedClientsAlone) {
+    net::Visitor visitor;
+    visitor.vhost = vhost().name;
+    visitor.app = "live";
+    visitor.stream = "a";
+    ASSERT_TRUE(ok(gate_.check(visitor, vhost())));
+    EXPECT_EQ(find("a"), nullptr);
+    visitor.is_admitted = true;
+    ASSERT_TRUE(ok(gate_.check(visitor, vhost())));
+    EXPECT_NE(find("a"), nullptr);
+}
+
 TEST_F(PullsTest, EndWhereTheVhostIsNoEdgeAnyMore) {
     ASSERT_TRUE(ok(ask("a")));
     EXPECT_TRUE(pulls_->is_fetched(key("a")));

@@ -81,18 +81,37 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
         bool master = false;               // the multivariant one
         std::string path{};
     };
-    // A request for a playlist that is not there: of a stream that is fetched it waits. Without an answer: there is
-    // none.
     base::Result<void> redirect(const config::Vhost& vhost, const std::string& path, const net::HttpRequest& request,
                                 net::HttpResponse& response);
+    // A request for a playlist that is not there: of a stream that is fetched it waits, once it is admitted. Without an
+    // answer: there is none.
     base::Result<void> await_fetched(const config::Vhost& vhost, const std::string& path,
                                      const net::HttpRequest& request, net::HttpResponse& response);
+    // It is there within the time. Yields.
+    base::Result<bool> await_playlist(const net::Visitor& visitor, const config::Vhost& vhost, const std::string& path,
+                                      runtime::ByteStream* client);
+    // context: of a viewer that was admitted while it waited; empty: that of the request.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
-                                net::HttpResponse& response);
+                                net::HttpResponse& response, std::string_view context = {});
     base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                              const net::HttpRequest& request, net::HttpResponse& response);
+                              const net::HttpRequest& request, net::HttpResponse& response,
+                              std::string_view admitted_context);
     base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                      const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
+    // What a viewer that is not known gets from the gate.
+    struct Admission {
+        net::Visitor visitor{};
+        net::AddressQuota::Share share{};
+        net::Grant grant{};
+    };
+    base::Result<void> check_without_context(const Output& output, const config::Vhost& vhost,
+                                             const net::HttpRequest& request, runtime::ByteStream* client);
+    base::Result<void> serve_without_context(const Playlist& asked, const net::HttpRequest& request,
+                                             net::HttpResponse& response);
+    base::Result<void> keep(const ViewerName& name, const Output& output, const config::Vhost& vhost,
+                            Admission admission, bool stays);
+    base::Result<Admission> admit(const ViewerName& name, const live::StreamKey& key, const config::Vhost& vhost,
+                                  const net::HttpRequest& request, runtime::ByteStream* client);
     // Counts the response's bytes for the viewer, or only for the stream if there is no viewer.
     void count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
                const net::HttpRequest& request, net::HttpResponse& response);

@@ -125,34 +125,57 @@ base::Result<void> Service::redirect(const config::Vhost& vhost, const std::stri
     return response.redirect(302, http_redirect(server, request.message, vhost.name));
 }
 
-// The first request for a stream has it fetched; the player gets the playlist when the first segment is complete.
+// The first request for a stream has it fetched, when its client is admitted; the player gets the playlist when the
+// first segment is complete.
 base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std::string& path,
                                           const net::HttpRequest& request, net::HttpResponse& response) {
     const auto& hls = vhost.get<VhostConfig>();
     if (!hls.enabled || draining_ || request.is_head() || without_suffix(path) != path) return {};
     const auto named = stream_of_playlist(hls, vhost.name, path);
     if (!named || awaiting_ >= kMaxAwaiting || !offers_.is_fetched(*named)) return {};
-    const live::StreamKey& key = *named;
     struct Count {
         explicit Count(size_t& all) : count(++all) {}
         ~Count() { --count; }
         size_t& count;
     } const counted(awaiting_);
-    const auto limit = runtime::Deadline::in_ms(kMinAwaitMs + static_cast<int64_t>(2'000 * hls.fragment));
-    const runtime::EndWatch watch(response.client());
+    std::string context(hls.ctx ? request.message.parameter("hls_ctx") : std::string_view());
+    const bool has_context = !context.empty();
+    if (has_context && !Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
+    if (!has_context) context = viewers_.issue(named->text());
+    const ViewerName name = viewer_name(&*named, context);
+    auto admission = admit(name, *named, vhost, request, response.client());
+    if (!admission) {
+        if (admission.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admission.error()));
+        return refuse_viewer(admission.error(), response);
+    }
+    if (!TRY(await_playlist(admission->visitor, vhost, path, response.client()))) return {};
+    const Playlist come = find_playlist(vhost.name, path);
+    if (!come.output) return {};
+    if (!hls.ctx) return serve_without_context(come, request, response);
+    if (auto kept = keep(name, *come.output, vhost, *std::move(admission), has_context); !kept)
+        return refuse_viewer(kept.error(), response);
+    return playlist(come, vhost, request, response, context);
+}
+
+base::Result<bool> Service::await_playlist(const net::Visitor& visitor, const config::Vhost& vhost,
+                                           const std::string& path, runtime::ByteStream* client) {
+    const live::StreamKey key = visitor.key();
+    net::Visitor waiting = visitor;
+    waiting.is_admitted = true;
+    const auto limit =
+        runtime::Deadline::in_ms(kMinAwaitMs + static_cast<int64_t>(2'000 * vhost.get<VhostConfig>().fragment));
+    const runtime::EndWatch watch(client);
     for (int64_t asked_ms = 0; !draining_ && !limit.passed() && offers_.is_fetched(key);) {
         const auto found = find_output(vhost.name, path);
-        if (found && found->view()) break;
+        if (found && found->view()) return true;
         // Who waits asks again from time to time, or the stream would be let go.
         if (const int64_t now_ms = runtime::now_ms(); asked_ms == 0 || now_ms - asked_ms >= kAskAgainMs) {
             asked_ms = now_ms;
-            auto allowed =
-                gate_.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay), vhost);
-            if (!allowed) return refuse_viewer(allowed.error(), response);
+            if (!gate_.check(waiting, vhost)) return false;
         }
         TRY(runtime::sleep_ms(kAwaitPollMs));
     }
-    return {};
+    return false;
 }
 
 base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpResponse& response) {
@@ -179,42 +202,62 @@ int64_t Service::idle_ms(const Output& output) {
     return std::max(kMinIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
 }
 
-// Asks the guards about an unknown viewer; returns its id. stays: create the viewer in any case, even if no guard
-// follows it. A viewer about whom a server was asked is also created, so that it is asked only once.
+// Asks the guards about a viewer, unless it is known. One query at a time per viewer, because a viewer may send several
+// requests at once.
+base::Result<Service::Admission> Service::admit(const ViewerName& name, const live::StreamKey& key,
+                                                const config::Vhost& vhost, const net::HttpRequest& request,
+                                                runtime::ByteStream* client) {
+    while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
+    Admission admission;
+    const net::Visitor& visitor = admission.visitor =
+        net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
+    if (viewers_.banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
+    if (viewers_.known(name)) return admission;
+    // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
+    auto reserved = viewers_.reserve(visitor);
+    if (!reserved) sessions_.log_refusal("HLS viewer", visitor.ip, reserved.error());
+    admission.share = TRY(std::move(reserved));
+    asking_.insert(name);
+    auto admitted = gate_.admit(visitor, vhost, client);
+    asking_.erase(name);
+    asked_.pulse();
+    if (!admitted && admitted.error().code() != base::Code::kCancelled)
+        net::note_refusal(sessions_, visitor, admitted.error());
+    admission.grant = TRY(std::move(admitted));
+    return admission;
+}
+
+// stays: create the viewer in any case, even if no guard follows it. A viewer about whom a server was asked is also
+// created, so that it is asked only once.
+base::Result<void> Service::keep(const ViewerName& name, const Output& output, const config::Vhost& vhost,
+                                 Admission admission, bool stays) {
+    if (!stays && !admission.grant && !gate_.may_yield(net::Action::kPlay, vhost)) return {};
+    return viewers_.asked(name, admission.visitor, idle_ms(output), runtime::now_ms(), std::move(admission.share),
+                          std::move(admission.grant));
+}
+
+// Returns the viewer's id.
 base::Result<std::string> Service::let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                           const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
-    const live::StreamKey& key = output.key();
-    // One query at a time per viewer, because a viewer may send several requests at once.
-    while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
-    net::AddressQuota::Share share;
-    net::Grant stay;
-    const net::Visitor visitor = net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
-    if (!viewers_.known(name) && !viewers_.banned(name)) {
-        // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
-        auto reserved = viewers_.reserve(visitor);
-        if (!reserved) sessions_.log_refusal("HLS viewer", visitor.ip, reserved.error());
-        share = TRY(std::move(reserved));
-        asking_.insert(name);
-        auto admitted = gate_.admit(visitor, vhost, client);
-        asking_.erase(name);
-        asked_.pulse();
-        if (!admitted && admitted.error().code() != base::Code::kCancelled)
-            net::note_refusal(sessions_, visitor, admitted.error());
-        stay = TRY(std::move(admitted));
-    }
-    if (stays || stay || gate_.may_yield(net::Action::kPlay, vhost))
-        TRY(viewers_.asked(name, visitor, idle_ms(output), runtime::now_ms(), std::move(share), std::move(stay)));
-    return visitor.id;
+    auto admission = TRY(admit(name, output.key(), vhost, request, client));
+    const std::string id = admission.visitor.id;
+    TRY(keep(name, output, vhost, std::move(admission), stays));
+    return id;
 }
 
 // The first response to a viewer: the master playlist with its id.
 base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                   const net::HttpRequest& request, net::HttpResponse& response) {
-    const ViewerName name = viewer_name(&output->key(), viewers_.issue(output->key().text()));
+                                   const net::HttpRequest& request, net::HttpResponse& response,
+                                   std::string_view admitted_context) {
+    const bool is_admitted = !admitted_context.empty();
+    const ViewerName name =
+        viewer_name(&output->key(), is_admitted ? admitted_context : viewers_.issue(output->key().text()));
     const std::string& context = name.context;
     base::Result<void> admitted;
     // A client that only checks whether the stream exists (HEAD) is not a viewer.
-    if (request.is_head()) {
+    if (is_admitted) {
+        // While it waited for the stream.
+    } else if (request.is_head()) {
         admitted = gate_.check(net::http_visitor(request, context, output->key(), net::SessionType::kHlsPlay), vhost);
     } else if (auto let = let_in(name, *output, vhost, request, false, response.client()); !let) {
         admitted = std::unexpected(std::move(let.error()));
@@ -224,13 +267,39 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
         return refuse_viewer(admitted.error(), response);
     }
     if (!output->view()) return response.send_error(404, "the stream has ended");
+    if (!request.is_head()) output->note_asked(runtime::now_ms() + idle_ms(*output));
     std::string text = master_playlist(output->master(), request, context, output->hls().master_m3u8_path_relative);
     count({}, key_of(output), request, response);
     return serve_playlist(text, nullptr, request, response);
 }
 
+// Viewers without a context cannot be told apart: guards that may yield are asked about one only where its request may
+// begin something, namely that the stream is fetched again.
+base::Result<void> Service::check_without_context(const Output& output, const config::Vhost& vhost,
+                                                  const net::HttpRequest& request, runtime::ByteStream* client) {
+    net::Visitor visitor = net::http_visitor(request, request.session_id, output.key(), net::SessionType::kHlsPlay);
+    visitor.may_be_known = true;
+    if (output.publishing() || request.is_head() || !offers_.is_fetched(output.key()))
+        return gate_.check(visitor, vhost);
+    (void)TRY(gate_.admit(std::move(visitor), vhost, client));
+    return {};
+}
+
+base::Result<void> Service::serve_without_context(const Playlist& asked, const net::HttpRequest& request,
+                                                  net::HttpResponse& response) {
+    Output& output = *asked.output;
+    Rendition* rendition = output.rendition(asked.path);
+    const auto view = rendition ? rendition->view() : nullptr;
+    if (asked.master ? !output.view() : !view) return response.send_error(404, "the stream has ended");
+    output.note_asked(runtime::now_ms() + idle_ms(output));
+    count({}, key_of(asked.output), request, response);
+    if (!asked.master) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
+    const std::string text = master_playlist(output.master(), request, {}, output.hls().master_m3u8_path_relative);
+    return serve_playlist(text, nullptr, request, response);
+}
+
 base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
-                                     net::HttpResponse& response) {
+                                     net::HttpResponse& response, std::string_view context) {
     const std::shared_ptr<Output>& output = asked.output;
     const VhostConfig& hls = output->hls();
     const live::StreamKey& key = output->key();
@@ -241,26 +310,18 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
             404, fmt::format("{} is published, its first HLS segment is not complete yet", key.text()));
     }
     if (!hls.ctx) {
-        net::Visitor visitor = net::http_visitor(request, request.session_id, key, net::SessionType::kHlsPlay);
-        visitor.may_be_known = true;
-        auto checked = gate_.check(visitor, vhost);
-        if (!checked) return refuse_viewer(checked.error(), response);
-        output->note_asked(runtime::now_ms() + idle_ms(*output));
-        count({}, key_of(output), request, response);
-        if (asked.master) {
-            const std::string text = master_playlist(output->master(), request, {}, hls.master_m3u8_path_relative);
-            return serve_playlist(text, nullptr, request, response);
+        if (auto checked = check_without_context(*output, vhost, request, response.client()); !checked) {
+            if (checked.error().code() == base::Code::kCancelled) return checked;
+            return refuse_viewer(checked.error(), response);
         }
-        Rendition& rendition = *output->rendition(asked.path);
-        const auto view = rendition.view();
-        return serve_playlist(view->written.text, &rendition.gzipped(), request, response);
+        return serve_without_context(asked, request, response);
     }
     const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(name)) {
         response.header("Cache-Control", "no-store").header("Retry-After", "5");
         return response.send_error(503, "the server ends");
     }
-    if (name.context.empty() || asked.master) return master(output, vhost, request, response);
+    if (name.context.empty() || asked.master) return master(output, vhost, request, response, context);
     if (!Viewers::is_context(name.context)) return response.send_error(400, "hls_ctx is none of ours");
     auto id = let_in(name, *output, vhost, request, true, response.client());
     if (!id) {
@@ -270,6 +331,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     Rendition* rendition = output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
+    output->note_asked(runtime::now_ms() + idle_ms(*output));
     count(name, key_of(output), request, response);
     if (!hls.ts_ctx) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
     return serve_playlist(m3u8::with_query(view->written, "?hls_ctx=" + *id), nullptr, request, response);

@@ -18,6 +18,11 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.pushes.push_back(push_offer());
     auto service =
         std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, parts.identity.signature);
+    // Users of the offer may outlive the service.
+    parts.offers.fetches.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
+        const auto rtsp = weak.lock();
+        return rtsp && rtsp->pulls().pulls_on_demand(key);
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     return module_of("rtsp", std::move(service));

@@ -68,10 +68,8 @@ void add_pull_rows(std::vector<config::Row>& rows) {
     rows.push_back(row(input, "methods", &I::methods, one_of({"all", "digest", "basic"}), kLive,
                        "RTSP: how the user and password of url may be sent: digest, basic (in the clear without "
                        "rtsps), or all: digest where the camera offers it."));
-    rows.push_back(
-        row(input, "on_demand", &I::on_demand, none(), kLive,
-            "RTSP: pulls only while there are players other than those of HLS. A player that comes first waits for "
-            "the stream."));
+    rows.push_back(row(input, "on_demand", &I::on_demand, none(), kLive,
+                       "RTSP: pulls only while there are players. A player that comes first waits for the stream."));
 }
 
 void check_ingests(config::Checks& checks, config::Vhost& vhost) {

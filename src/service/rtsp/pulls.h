@@ -11,6 +11,7 @@
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
 #include "service/rtsp/pull.h"
+#include "service/track_wait.h"
 
 namespace service::rtsp {
 
@@ -30,6 +31,8 @@ class Pulls final : private PullOwner, private net::Guard {
     const std::vector<std::unique_ptr<Pull>>& list() const { return pulls_; }
     // Whether a stream that is not published yet is pulled, so that a player may wait for it.
     bool pulls(const live::StreamKey& stream) const;
+    // The same, of one on demand, for which a player begins the pull.
+    bool pulls_on_demand(const live::StreamKey& stream) const;
 
   private:
     const config::SnapshotPtr& snapshot() const override { return snapshot_; }
@@ -38,6 +41,9 @@ class Pulls final : private PullOwner, private net::Guard {
     ClientTls& tls() override { return tls_; }
     void pull_ended(Pull& pull) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    Pull* find_on_demand(const live::StreamKey& stream) const;
+    bool has_on_demand(const config::Vhost& vhost) const;
     void begin_wanted();
 
     config::SnapshotPtr snapshot_;
@@ -46,6 +52,7 @@ class Pulls final : private PullOwner, private net::Guard {
     net::Gate& gate_;
     ClientTls tls_;
     std::vector<std::unique_ptr<Pull>> pulls_;
+    TrackWait track_wait_;
     bool started_ = false;
 };
 
