@@ -125,3 +125,18 @@ def test_the_first_whep_player_of_a_camera_gets_its_codec(servers):
             answer = ask_whep(second, "cam", HEVC_OFFER)
             body = answer.body.decode()
             assert answer.status == 201 and "H265/90000" in body, f"the {which} player: {answer.describe()}"
+
+
+@pytest.mark.parametrize("hls", ["", "hls_ctx off;"], ids=["hls_ctx", "no-hls_ctx"])
+def test_viewers_of_hls_keep_an_idle_publisher(servers, hls):
+    """kickoff_for_idle counts them: nobody else watches here."""
+    vhosts = default_vhost(vhost=PLAYED % hls, publish="kickoff_for_idle 3;")
+    server = servers(top=TOP, vhosts=vhosts)
+    tags = media.from_keyframe(media.plain())
+    watched, alone = (rtmp.publisher(server, "live", name) for name in ("s", "alone"))
+    with publishing.Steady(watched, tags, speed=4), publishing.Steady(alone, tags):
+        wait_until(lambda: http.get_status(server.http_port, "/live/s.m3u8") == 200, 3, lambda: "a playlist")
+        server.wait_log("no viewer for 3 s .kickoff_for_idle.", 8)
+        time.sleep(scaled(0.7))
+        streams = {stream["name"]: stream["publish"]["active"] for stream in api.ask(server, "/api/v1/streams")["streams"]}
+        assert streams.get("s") and not streams.get("alone"), f"the one that is watched should go on: {streams}"

@@ -387,6 +387,15 @@ StreamCounters Stream::figures() const {
     return figures;
 }
 
+int64_t Stream::idle_since_ms() const {
+    if (idle_since_ms_ == 0 || file_viewers_until_ms_ == 0) return idle_since_ms_;
+    return has_file_viewers() ? 0 : std::max(idle_since_ms_, file_viewers_until_ms_);
+}
+
+bool Stream::has_file_viewers() const {
+    return file_viewers_until_ms_ != 0 && file_viewers_until_ms_ > runtime::now_ms();
+}
+
 size_t Stream::viewer_count() const {
     size_t count = rtp_ ? rtp_->players() : 0;
     for (const auto& log : logs_) count += log->audience().size();

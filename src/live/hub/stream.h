@@ -202,9 +202,11 @@ class Stream : public base::RefCounted<Stream> {
     const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
     media::Time last_dts() const { return timeline_.last(); }
     size_t viewer_count() const;
-    int64_t idle_since_ms() const {
-        return idle_since_ms_;
-    }  // by the loop's clock: when the last viewer left or publishing began; 0 while there are any
+    // By the loop's clock: when the last viewer left or publishing began; 0 while there are any.
+    int64_t idle_since_ms() const;
+    // Viewers that fetch files (HLS), whom viewer_count() does not have: they are expected to be there until then.
+    void note_file_viewers(int64_t until_ms) { file_viewers_until_ms_ = std::max(file_viewers_until_ms_, until_ms); }
+    bool has_file_viewers() const;
     const StreamCounters& counters() const { return counters_; }
     StreamCounters& counters() { return counters_; }
     // For statistics: the counters, and for a stream that is published by RTP those of its RTP, whether it is converted
@@ -315,6 +317,7 @@ class Stream : public base::RefCounted<Stream> {
     int64_t unpublished_since_ms_ = 0;
     bool asked_for_housekeeping_ = false;  // it is in the registry's list
     int64_t idle_since_ms_ = 0;
+    int64_t file_viewers_until_ms_ = 0;
     base::Ref<media::TrackSet> tracks_;
     media::PerTrack<media::Codec> codecs_;  // of tracks_
     Timeline timeline_;

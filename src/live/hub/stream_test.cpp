@@ -10,6 +10,7 @@
 #include "live/hub/owner_testing.h"
 #include "live/hub/registry.h"
 #include "live/hub/testing.h"
+#include "runtime/loop/clock.h"
 
 namespace live {
 namespace {
@@ -62,6 +63,22 @@ TEST(Stream, HasOnePublisher) {
     EXPECT_FALSE(stream->published());
     EXPECT_GT(stream->unpublished_since_ms(), 0);
     EXPECT_TRUE(stream->acquire(second, false));
+}
+
+// kickoff_for_idle, and pulls on demand.
+TEST(Stream, IsNotIdleWhileViewersFetchFiles) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    const int64_t began_ms = stream->idle_since_ms();
+    ASSERT_GT(began_ms, 0);
+    stream->note_file_viewers(1);
+    EXPECT_FALSE(stream->has_file_viewers()) << "they have left";
+    EXPECT_EQ(stream->idle_since_ms(), began_ms);
+    stream->note_file_viewers(runtime::now_ms() + 60'000);
+    stream->note_file_viewers(runtime::now_ms() + 10'000);
+    EXPECT_TRUE(stream->has_file_viewers());
+    EXPECT_EQ(stream->idle_since_ms(), 0);
 }
 
 TEST(Stream, IsRevokedWithAReason) {

@@ -92,7 +92,7 @@ bool Pull::publishes(const live::Stream& stream) const {
 }
 
 size_t players_of(live::Stream& stream) {
-    size_t count = 0;
+    size_t count = stream.has_file_viewers() ? 1 : 0;
     if (const live::RtpLane* lane = stream.rtp_lane_if_any()) count += lane->players();
     stream.for_each_log([&](live::LiveLog& log) {
         if (!convert::publishes_by_rtmp(log.key())) count += log.audience().size();

@@ -46,7 +46,8 @@ class PullOwner {
     ~PullOwner() = default;
 };
 
-// Viewers of its logs and its players by WebRTC, without servers to which it is forwarded or passed up.
+// Viewers of its logs, its players by WebRTC, and one for all who fetch files, without servers to which it is forwarded
+// or passed up.
 size_t players_of(live::Stream& stream);
 
 class Pull {

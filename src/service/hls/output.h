@@ -64,8 +64,11 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
 
-    // A client without a context requested the playlist and is expected to request it again before that time.
-    void note_asked(int64_t until_ms) { asked_until_ms_ = until_ms; }
+    // A client requested the playlist and is expected to request it again before that time.
+    void note_asked(int64_t until_ms) {
+        asked_until_ms_ = until_ms;
+        if (stream_) stream_->note_file_viewers(until_ms);
+    }
     int64_t asked_until_ms() const { return asked_until_ms_; }
     // It is published, or a player that was at the beginning of its playlist when it ended may still be playing.
     bool lasts(int64_t now_ms) const;

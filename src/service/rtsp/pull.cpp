@@ -57,7 +57,7 @@ bool Pull::is_unwanted() const {
     if (!task_.on_demand) return false;
     const int64_t now_ms = runtime::now_ms();
     const auto stream = owner_.registry().find(task_.stream);
-    if (stream && stream->viewer_count() > 0) return false;
+    if (stream && (stream->viewer_count() > 0 || stream->has_file_viewers())) return false;
     const bool is_published = stream && stream->published();
     if (wanted_ms_ != 0 && now_ms - wanted_ms_ < (is_published ? kUnwatchedMs : kAskedMs)) return false;
     return !is_published || (stream->idle_since_ms() != 0 && now_ms - stream->idle_since_ms() >= kUnwatchedMs);
