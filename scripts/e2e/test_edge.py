@@ -259,7 +259,7 @@ def test_what_origins_are_told(servers, debug):
         with rtmp.player(second, "live", "s?token=t&user=u"):
             wait_until(lambda: there.connects, 10, "a connect at the origin")
         command, *arguments = there.connects[0]
-        assert command["tcUrl"] == f"rtmp://{there.address}/live", command
+        assert command["tcUrl"] == f"rtmp://v.__defaultVhost__.com:{there.port}/live", command
         assert ("srs_pid" in (arguments[0] if arguments else {})) == (debug == "on"), f"srs_* with debug {debug}: {arguments}"
         if debug == "on":
             assert arguments[0]["srs_pid"] == second.pid and arguments[0]["srs_id"] and arguments[0]["srs_server_ip"], arguments

@@ -108,7 +108,13 @@ Result<Source> source_of(const Origin& origin, Scheme scheme, const base::Stream
     if (!rtmp) add_parameter(source.url, "tracks=all");
     if (params.starts_with('?')) add_parameter(source.url, params.substr(1));
     TRY(check(source), "the stream's URL");
-    if (rtmp) TRY(check_names(source, key, vhost), "the stream's URL");
+    if (!rtmp) return source;
+    TRY(check_names(source, key, vhost), "the stream's URL");
+    // An origin may have no __defaultVhost__, so that it refuses its own address at connect.
+    if (vhost == config::kDefaultVhost) return source;
+    ::rtmp::Url url = TRY(::rtmp::parse_url(source.url));
+    url.host = vhost;
+    source.tc_url = url.tc_url();
     return source;
 }
 

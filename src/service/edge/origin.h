@@ -36,6 +36,8 @@ struct Source {
     Scheme scheme = Scheme::kRtmp;
     std::string url;
     std::string shown;  // the same without parameters
+    // By RTMP, for connect: with the vhost as its host, as SRS sends it; empty: that of the URL.
+    std::string tc_url{};
 };
 
 // The stream at an origin. vhost: that the origin is asked for. params: "?k=v", or empty. The origin's own scheme wins

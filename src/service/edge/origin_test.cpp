@@ -59,6 +59,22 @@ TEST(Origin, HasTheStream) {
     EXPECT_EQ(source->shown, "rtmp://a/live/s") << "parameters are not for the log";
 }
 
+// An origin that has no __defaultVhost__ decides at connect.
+TEST(Origin, IsToldTheVhostAtConnect) {
+    const auto tc_url = [](const char* origin, Scheme scheme, const char* vhost) {
+        return source_of(*parse_origin(origin), scheme, kKey, vhost, "?k=v")->tc_url;
+    };
+    EXPECT_EQ(tc_url("a:1936", Scheme::kRtmp, "b.com"), "rtmp://b.com:1936/live");
+    EXPECT_EQ(tc_url("a", Scheme::kRtmps, "b.com"), "rtmps://b.com/live");
+    EXPECT_EQ(tc_url("a", Scheme::kRtmp, "__defaultVhost__"), "") << "that of the URL";
+    EXPECT_EQ(tc_url("a", Scheme::kHttp, "b.com"), "");
+    const Source source = *source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "");
+    const auto there = ::rtmp::resolve_stream(source.tc_url, "live", "s?vhost=b.com");
+    ASSERT_TRUE(there);
+    EXPECT_EQ(there->vhost, "b.com");
+    EXPECT_EQ(redirected(source, "rtmp://c/live/s")->tc_url, "") << "another server knows what its URL means";
+}
+
 TEST(Origin, NamesSelectNoOtherVhost) {
     const std::pair<const char*, const char*> names[] = {{"live", "s?vhost=private"},
                                                          {"live...vhost...private", "s"},

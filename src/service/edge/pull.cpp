@@ -196,9 +196,9 @@ bool Pull::run_round() {
 }
 
 Result<void> Pull::attempt(const std::string& origin) {
-    state_ = State::kConnecting;
     origin_ = origin;
     ++attempts_;
+    state_ = State::kConnecting;
     streaming_ms_ = 0;
     const config::SnapshotPtr snapshot = owner_.snapshot();  // keeps vhost alive
     const config::Vhost* vhost = owner_.fetching(*snapshot, key_.vhost);
@@ -213,6 +213,8 @@ Result<void> Pull::attempt(const std::string& origin) {
     ++owner_.origins().state(origin).connections;
     for (int redirects = 0;; ++redirects) {
         PullConnection connection(*this, source, upstream_options(cluster), *vhost, stream);
+        state_ = State::kConnecting;
+        streaming_ms_ = 0;
         connection_ = &connection;
         auto ended = connection.run();
         connection_ = nullptr;

@@ -5,6 +5,7 @@
 #include "live/hub/options.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
+#include "service/edge/testing.h"
 
 namespace service::edge {
 namespace {
@@ -213,6 +214,30 @@ TEST_F(PullsTest, WithoutMediaHaveALimit) {
         ASSERT_LE(pulls_->list().size(), Pulls::kMaxWithoutMedia);
     }
     EXPECT_GT(pulls_->refused(), 0u) << "those that end have a limit, too";
+}
+
+TEST_F(PullsTest, CountNoPullTwiceWhereTheTargetOfARedirectRefuses) {
+    testing::FakeOrigin first, target;
+    target.plays = false;
+    first.location = "rtmp://" + target.address() + "/live/a";
+    pulls_->reload(snapshot_ = with({first.address()}));
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(until([&] { return find("a") && find("a")->problem().find("not here") != std::string::npos; }));
+    EXPECT_EQ(origins_.state(first.address()).pulls, 0u);
+    pulls_->stop();
+}
+
+TEST_F(PullsTest, TellOriginsTheVhostAtConnect) {
+    testing::FakeOrigin first;
+    auto edge = std::make_shared<config::Snapshot>(*with({first.address()}));
+    edge->vhosts.front().get<VhostConfig>().vhost = "a.com";
+    pulls_->reload(snapshot_ = edge);
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(until([&] { return !first.played.empty(); }));
+    EXPECT_TRUE(first.connects.front().tc_url.starts_with("rtmp://a.com:")) << first.connects.front().tc_url;
+    EXPECT_EQ(first.played.front(), "a?vhost=a.com");
+    EXPECT_EQ(first.connects.front().forward_path, pulls_->request_name());
+    pulls_->stop();
 }
 
 // A request that was not admitted by all guards keeps a pull, and begins none.

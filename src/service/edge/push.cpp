@@ -160,6 +160,7 @@ Result<void> Push::connect(const Source& source, std::unique_ptr<runtime::ByteSt
     ::rtmp::ClientOptions options;
     options.publish = true;
     options.forward_path = path_;
+    options.tc_url = source.tc_url;
     session_ = std::make_unique<::rtmp::ClientSession>(static_cast<::rtmp::ClientHandler&>(*this), url, options,
                                                        kRtmpHandshakeBytes);
     return await_ready(*session_, *socket, "asking to publish", limit);

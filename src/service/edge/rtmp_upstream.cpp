@@ -22,6 +22,7 @@ class RtmpUpstream final : public Upstream, private ::rtmp::ClientHandler {
         ::rtmp::ClientOptions options;
         options.forward_path = options_.path;
         options.arguments = options_.arguments;
+        options.tc_url = source_.tc_url;
         session_.emplace(static_cast<::rtmp::ClientHandler&>(*this), url, options, kRtmpHandshakeBytes);
         auto ready = await_ready(*session_, *socket_, "asking to play", limit);
         location_ = session_->location();
