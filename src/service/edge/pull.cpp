@@ -45,8 +45,13 @@ std::string_view Pull::state_name(State state) {
     return kNames[static_cast<size_t>(state)];
 }
 
-Pull::Pull(PullOwner& owner, live::StreamKey key)
-    : owner_(owner), key_(std::move(key)), started_ms_(runtime::now_ms()), wanted_ms_(started_ms_) {}
+Pull::Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms)
+    : owner_(owner),
+      key_(std::move(key)),
+      address_(address),
+      started_ms_(runtime::now_ms()),
+      not_before_ms_(not_before_ms),
+      wanted_ms_(started_ms_) {}
 
 Pull::~Pull() = default;
 
@@ -121,6 +126,7 @@ void Pull::run() {
     runtime::set_context_id(runtime::new_context_id());
     // A quarter more or less, so that the streams of an origin that broke do not all come at the same moment.
     const auto spread = static_cast<int64_t>(std::hash<std::string>()(key_.text()) % (kRoundMs / 2));
+    if (const int64_t wait_ms = not_before_ms_ - runtime::now_ms(); wait_ms > 0) (void)runtime::sleep_ms(wait_ms);
     while (!ending_ && !done_ && !runtime::cancelled()) {
         const int64_t began_ms = runtime::now_ms();
         reconfigured_ = false;
@@ -251,6 +257,7 @@ UpstreamOptions Pull::upstream_options(const VhostConfig& cluster) const {
 void Pull::note_streaming(const Source& source, const std::string& ip) {
     state_ = State::kStreaming;
     streaming_ms_ = runtime::now_ms();
+    had_media_ = true;
     owner_.origins().note_success(origin_);
     ++owner_.origins().state(origin_).pulls;
     problem_.clear();

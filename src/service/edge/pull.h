@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/close_reason.h"
+#include "base/ip.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
@@ -64,8 +65,9 @@ class Pull {
     static constexpr int64_t kAskedMs = 35'000;      // players by HTTP wait for up to 30 s by default
     static constexpr int kMaxRedirects = 3;
 
-    // The owner must outlive it.
-    Pull(PullOwner& owner, live::StreamKey key);
+    // address: of the client that asks first. not_before_ms: by the loop's clock, of the first attempt. The owner must
+    // outlive it.
+    Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms);
     ~Pull();
     Pull(const Pull&) = delete;
 
@@ -82,6 +84,8 @@ class Pull {
     void want_again() { again_ = true; }
 
     const live::StreamKey& key() const { return key_; }
+    const base::IpAddress& address() const { return address_; }
+    bool had_media() const { return had_media_; }
     State state() const { return state_; }
     bool ending() const { return ending_; }
     // There is no server to pull it from, as far as it is known.
@@ -114,6 +118,7 @@ class Pull {
 
     PullOwner& owner_;
     const live::StreamKey key_;
+    const base::IpAddress address_;
     State state_ = State::kConnecting;
     bool ending_ = false;
     bool done_ = false;   // without a failure: nobody wants it, or another publishes the stream
@@ -123,7 +128,8 @@ class Pull {
     std::vector<std::string> located_;  // by the last look-up
     std::string silent_;                // the origin that failed last by a time limit; empty: another way, or none
     bool by_flv_ = false;               // its first player came by HTTP-FLV
-    const int64_t started_ms_;
+    bool had_media_ = false;
+    const int64_t started_ms_, not_before_ms_;
     int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked last
     int64_t watched_ms_ = 0;    // when it was last seen with players
     int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not

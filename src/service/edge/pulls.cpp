@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/access/address_limiter.h"
 #include "service/cluster_block.h"
 #include "service/edge/params.h"
 
@@ -82,39 +83,75 @@ void Pulls::pull_ended(Pull& pull) {
     }
     auto found = pulls_.find(pull.key());
     CHECK(found != pulls_.end() && found->second.get() == &pull);
+    note_asked(pull);
     ended = std::move(found->second);
     pulls_.erase(found);
 }
 
-// Of those without media and without players the oldest. False: all of them have players.
-bool Pulls::make_room() {
-    Pull* oldest = nullptr;
-    for (auto& [key, pull] : pulls_) {
-        if (pull->state() == Pull::State::kStreaming || pull->has_watchers()) continue;
-        if (!oldest || pull->started_ms() < oldest->started_ms()) oldest = pull.get();
-    }
-    if (!oldest) return false;
-    auto found = pulls_.find(oldest->key());
-    oldest->stop("it made room for another stream", CloseReason::kRefusedLimit);
-    ending_.emplace(oldest, std::move(found->second));
+void Pulls::end_for(Pull& pull, std::string_view why) {
+    auto found = pulls_.find(pull.key());
+    note_asked(pull);
+    pull.stop(why, CloseReason::kRefusedLimit);
+    ending_.emplace(&pull, std::move(found->second));
     pulls_.erase(found);
-    return true;
 }
 
-Pull* Pulls::begin(const live::StreamKey& key) {
-    if (pulls_.size() >= kMaxWithoutMedia) {
-        const auto has_none = [](const auto& entry) { return entry.second->state() != Pull::State::kStreaming; };
-        const auto without_media = static_cast<size_t>(std::ranges::count_if(pulls_, has_none));
-        // Those that are being ended may be as many again.
-        if (without_media >= kMaxWithoutMedia && (ending_.size() >= kMaxWithoutMedia || !make_room())) {
-            ++refused_;
-            return nullptr;
+// The address that has most of them gives way. False: that is this one, and all of its own have players.
+bool Pulls::make_room(const base::IpAddress& address) {
+    std::map<base::IpAddress, size_t> counts;
+    for (auto& [key, pull] : pulls_)
+        if (pull->state() != Pull::State::kStreaming) ++counts[pull->address()];
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+    if (most == counts.end()) return false;
+    const bool is_own = counts[address] >= most->second;
+    Pull *unwatched = nullptr, *newest = nullptr;
+    for (auto& [key, pull] : pulls_) {
+        if (pull->state() == Pull::State::kStreaming) continue;
+        if (pull->address() != (is_own ? address : most->first)) continue;
+        if (!newest || pull->started_ms() >= newest->started_ms()) newest = pull.get();
+        if (pull->has_watchers()) continue;
+        if (!unwatched || pull->started_ms() < unwatched->started_ms()) unwatched = pull.get();
+    }
+    Pull* leaves = unwatched || is_own ? unwatched : newest;
+    if (leaves) end_for(*leaves, "it made room for another stream");
+    return leaves != nullptr;
+}
+
+Pull* Pulls::begin(const live::StreamKey& key, const std::string& ip) {
+    const auto parsed = base::IpAddress::parse(ip);
+    const base::IpAddress address = parsed ? net::AddressLimiter::key_of(*parsed) : base::IpAddress();
+    const auto is_of = [&](const Pull& pull) { return parsed && pull.address() == address; };
+    size_t without_media = 0, of_address = 0;
+    if (pulls_.size() >= kMaxOfAddress)
+        for (const auto& [other, pull] : pulls_) {
+            if (pull->state() == Pull::State::kStreaming) continue;
+            ++without_media;
+            of_address += is_of(*pull) ? 1 : 0;
         }
+    const bool is_exempt = parsed && std::ranges::any_of(snapshot_->address_limits.exempt, [&](const auto& network) {
+                               return network.contains(*parsed);
+                           });
+    // Those that are being ended may be as many again.
+    const bool is_full =
+        without_media >= kMaxWithoutMedia && (ending_.size() >= kMaxWithoutMedia || !make_room(address));
+    if (is_full || (of_address >= kMaxOfAddress && !is_exempt)) {
+        ++refused_;
+        return nullptr;
     }
     PullOwner& owner = *this;
-    auto pull = std::make_unique<Pull>(owner, key);
+    const auto asked = asked_.find(key);
+    auto pull = std::make_unique<Pull>(owner, key, address, asked == asked_.end() ? 0 : asked->second);
     if (!pull->start()) return nullptr;
     return pulls_.emplace(key, std::move(pull)).first->second.get();
+}
+
+// For a second: no list of what clients invent.
+void Pulls::note_asked(const Pull& pull) {
+    const int64_t now_ms = runtime::now_ms();
+    if (asked_.size() >= kMaxWithoutMedia) std::erase_if(asked_, [&](const auto& one) { return one.second <= now_ms; });
+    asked_.erase(pull.key());
+    if (pull.attempts() > 0 && !pull.had_media() && asked_.size() < kMaxWithoutMedia)
+        asked_[pull.key()] = now_ms + kAskAgainMs;
 }
 
 bool Pulls::fetches(const config::Vhost& vhost) const {
@@ -171,7 +208,7 @@ Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhos
     }
     const auto stream = registry_.find(key);
     if (stream && stream->published()) return {};
-    Pull* pull = begin(key);
+    Pull* pull = begin(key, visitor.ip);
     // An origin's own publisher may come.
     if (!pull && !vhost.get<VhostConfig>().is_edge()) return {};
     if (!pull) return fail(CloseReason::kRefusedLimit, "too many streams are being asked for at the origins");

@@ -22,8 +22,12 @@ namespace service::edge {
 
 class Pulls final : private PullOwner, private net::Guard, private live::StreamWatcher {
   public:
-    // Of pulls that have no media yet: at the limit the oldest that has no player ends.
-    static constexpr size_t kMaxWithoutMedia = 1000;
+    // Of pulls that have no media yet, and of those the ones that clients of one address have begun (not those that
+    // address_limits exempts). At the limit one of the address that has most of them ends: the oldest without a player,
+    // otherwise the newest.
+    static constexpr size_t kMaxWithoutMedia = 1000, kMaxOfAddress = 200;
+    // An origin that had no stream of that name is not asked for it again within this time, whoever asks.
+    static constexpr int64_t kAskAgainMs = 1'000;
 
     // The references must outlive it.
     Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
@@ -49,7 +53,7 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     void resume(const live::StreamKey& key);
 
     const std::map<live::StreamKey, std::unique_ptr<Pull>>& list() const { return pulls_; }
-    size_t refused() const { return refused_; }  // because of kMaxWithoutMedia
+    size_t refused() const { return refused_; }  // because of these limits
     size_t loops() const { return loops_; }
 
   private:
@@ -67,8 +71,10 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     void stream_unpublished(live::Stream& stream) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
-    Pull* begin(const live::StreamKey& key);
-    bool make_room();
+    Pull* begin(const live::StreamKey& key, const std::string& ip = {});
+    bool make_room(const base::IpAddress& address);
+    void end_for(Pull& pull, std::string_view why);
+    void note_asked(const Pull& pull);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
@@ -81,6 +87,7 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     const std::string request_name_;
     std::map<live::StreamKey, std::unique_ptr<Pull>> pulls_;
     std::map<Pull*, std::unique_ptr<Pull>> ending_;  // whose streams may have another pull already
+    std::map<live::StreamKey, int64_t> asked_;       // those that no origin had: when they may be asked for again
     TrackWait track_wait_;
     bool started_ = false;
     size_t refused_ = 0, loops_ = 0;

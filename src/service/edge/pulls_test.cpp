@@ -38,8 +38,9 @@ class PullsTest : public runtime::testing::RuntimeTest {
         return snapshot;
     }
     base::Result<net::Grant> ask(const std::string& stream, const std::string& path = "",
-                                 net::Action action = net::Action::kPlay) {
+                                 net::Action action = net::Action::kPlay, const std::string& ip = "") {
         net::Visitor visitor;
+        visitor.ip = ip;
         visitor.action = action;
         visitor.type = net::SessionType::kRtmpPlay;
         visitor.vhost = vhost().name;
@@ -216,6 +217,58 @@ TEST_F(PullsTest, WithoutMediaHaveALimit) {
     EXPECT_GT(pulls_->refused(), 0u) << "those that end have a limit, too";
 }
 
+TEST_F(PullsTest, WithoutMediaHaveALimitPerAddress) {
+    const auto of = [&](const std::string& stream, const std::string& ip) {
+        return ask(stream, "", net::Action::kPlay, ip);
+    };
+    for (size_t i = 0; i < Pulls::kMaxOfAddress; ++i) ASSERT_TRUE(ok(of("a" + std::to_string(i), "10.0.0.1")));
+    const auto more = of("more", "10.0.0.1");
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error().close_reason(), base::CloseReason::kRefusedLimit);
+    EXPECT_TRUE(ok(of("a0", "10.0.0.1"))) << "what is pulled already";
+    EXPECT_TRUE(ok(of("more", "10.0.0.2")));
+    EXPECT_EQ(pulls_->refused(), 1u);
+    auto exempting = std::make_shared<config::Snapshot>(*snapshot_);
+    exempting->address_limits.exempt = {*base::IpNetwork::parse("10.0.0.0/24")};
+    pulls_->reload(snapshot_ = exempting);
+    EXPECT_TRUE(ok(of("another", "10.0.0.1")));
+}
+
+TEST_F(PullsTest, TheAddressWithMostGivesWay) {
+    const auto exempting = std::make_shared<config::Snapshot>(*snapshot_);
+    exempting->address_limits.exempt = {*base::IpNetwork::parse("10.0.0.1/32")};
+    pulls_->reload(snapshot_ = exempting);
+    ASSERT_TRUE(ok(ask("early", "", net::Action::kPlay, "10.0.0.2")));
+    // All have players, as far as the edge can see.
+    std::vector<base::Ref<live::Stream>> streams;
+    for (size_t i = 0; i + 1 < Pulls::kMaxWithoutMedia; ++i) {
+        const std::string name = "a" + std::to_string(i);
+        ASSERT_TRUE(ok(ask(name, "", net::Action::kPlay, "10.0.0.1")));
+        streams.push_back(registry_.find_or_create(key(name), live::live_options(vhost())));
+        streams.back()->note_file_viewers(runtime::now_ms() + 60'000);
+    }
+    EXPECT_FALSE(ask("refused", "", net::Action::kPlay, "10.0.0.1")) << "the one with most gets no more";
+    ASSERT_TRUE(ok(ask("new", "", net::Action::kPlay, "10.0.0.3")));
+    EXPECT_NE(find("new"), nullptr);
+    EXPECT_NE(find("early"), nullptr) << "though nobody seems to play it: HTTP players wait elsewhere";
+    EXPECT_EQ(pulls_->list().size(), Pulls::kMaxWithoutMedia);
+    streams.clear();
+}
+
+TEST_F(PullsTest, AskForAStreamThatNoOriginHadOnceASecond) {
+    runtime::testing::SimulatedTime time;
+    ASSERT_TRUE(ok(ask("a")));
+    time.pass_ms(100);
+    ASSERT_EQ(find("a")->attempts(), 1u) << "at once";
+    for (int64_t ms = 0; find("a") && ms < Pull::kAskedMs + 5'000; ms += 100) time.pass_ms(100);
+    ASSERT_EQ(find("a"), nullptr) << "it was given up";
+    ASSERT_TRUE(ok(ask("a")));
+    time.pass_ms(Pulls::kAskAgainMs / 2);
+    EXPECT_EQ(find("a")->attempts(), 0u);
+    time.pass_ms(Pulls::kAskAgainMs);
+    EXPECT_EQ(find("a")->attempts(), 1u);
+}
+
 TEST_F(PullsTest, CountNoPullTwiceWhereTheTargetOfARedirectRefuses) {
     testing::FakeOrigin first, target;
     target.plays = false;
@@ -223,6 +276,7 @@ TEST_F(PullsTest, CountNoPullTwiceWhereTheTargetOfARedirectRefuses) {
     pulls_->reload(snapshot_ = with({first.address()}));
     ASSERT_TRUE(ok(ask("a")));
     ASSERT_TRUE(until([&] { return find("a") && find("a")->problem().find("not here") != std::string::npos; }));
+    EXPECT_TRUE(find("a")->had_media());
     EXPECT_EQ(origins_.state(first.address()).pulls, 0u);
     pulls_->stop();
 }
