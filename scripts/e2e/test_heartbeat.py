@@ -61,6 +61,16 @@ def test_summaries_are_those_of_the_api(servers):
     assert told["ok"] and told["system"]["mem_ram_kbyte"] > 0 and told["self"]["mem_kbyte"] > 0, f"the first report's figures: {told}"
 
 
+def test_summaries_without_the_api(servers):
+    with Web() as web:
+        server = servers(top=heartbeat(web, "summaries on;"))
+        wait_requests(web, 1)
+        told = web.requests[0].json()["summaries"]["data"]
+    assert told["ok"] is True and told["self"]["pid"] == server.process.pid, told
+    assert told["self"]["mem_kbyte"] > 0 and told["system"]["mem_ram_kbyte"] > 0 and told["system"]["cpus"] > 0, told
+    assert "srs.conf" in told["self"]["argv"], told
+
+
 def test_the_proxy_of_srs_takes_it(servers):
     """It refuses a report without any of these (FIELD.md, 4), and sends players to the address that is reported."""
     with Web() as web:

@@ -67,6 +67,7 @@ base::Result<void> Service::listen(const config::ListenAddresses& addresses, con
 base::Result<void> Service::start() {
     const config::HttpApi& api = snapshot_->http_api;
     if (!api.enabled) return {};
+    system_.start();  // its figures are in reports of the heartbeat, too
     system_.start();
     housekeeper_ = runtime::spawn("api-housekeeper", [this] {
         while (runtime::sleep_ms(kApiHousekeepingMs)) {
