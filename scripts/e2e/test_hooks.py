@@ -36,8 +36,8 @@ FIELDS = {
     "on_close": COMMON | {"send_bytes", "recv_bytes"},
     "on_publish": STREAM,
     "on_unpublish": STREAM,
-    "on_play": STREAM | {"pageUrl"},
-    "on_stop": STREAM,
+    "on_play": STREAM | {"pageUrl", "clients"},
+    "on_stop": STREAM | {"clients"},
     "on_dvr": STREAM | {"cwd", "file"},
     "on_hls": STREAM | {"cwd", "file", "duration", "url", "m3u8", "m3u8_url", "seq_no"},
 }
@@ -67,6 +67,7 @@ def test_rtmp_publisher_and_player(servers):
         (stopped,) = asked.bodies("on_stop")
         check_stream(stopped, "one")
         assert stopped["client_id"] == played["client_id"], stopped
+        assert (played["clients"], stopped["clients"]) == (2, 2), "publisher and player, also when it has gone"
         for publishes in (True, False):
             who = (published if publishes else played)["client_id"]
             mine = [body for body in asked.bodies() if body["client_id"] == who]

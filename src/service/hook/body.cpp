@@ -55,7 +55,8 @@ std::string relative(std::string_view path) {
 
 }  // namespace
 
-std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor, const net::Traffic& traffic) {
+std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor, const net::Traffic& traffic,
+                        size_t clients) {
     Json body = common(hook_name(hook), identity, visitor);
     if (hook == Hook::kOnClose) {
         body["send_bytes"] = traffic.sent_bytes;
@@ -68,6 +69,7 @@ std::string client_body(Hook hook, const Identity& identity, const net::Visitor&
     if (hook == Hook::kOnPlay || hook == Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
     if (hook == Hook::kOnConnect) return base::to_text(body);
     add_stream(body, visitor);
+    if (hook == Hook::kOnPlay || hook == Hook::kOnStop) body["clients"] = clients;
     return base::to_text(body);
 }
 

@@ -18,9 +18,10 @@ struct Identity {
     std::string cwd;
 };
 
-// on_connect, on_close, on_publish, on_unpublish, on_play, on_stop. traffic: for on_close.
+// on_connect, on_close, on_publish, on_unpublish, on_play, on_stop. traffic: for on_close. clients: of the
+// stream, publisher and players, with this one; for on_play and on_stop.
 std::string client_body(Hook hook, const Identity& identity, const net::Visitor& visitor,
-                        const net::Traffic& traffic = {});
+                        const net::Traffic& traffic = {}, size_t clients = 0);
 // publisher: the current or last publisher; if it is not known, only vhost, app and stream are set.
 std::string dvr_body(const Identity& identity, const net::Visitor& publisher, const live::RecordingDone& event);
 std::string hls_body(const Identity& identity, const net::Visitor& publisher, const live::SegmentDone& event);

@@ -39,13 +39,14 @@ TEST(HookBody, AllFieldsInTheirOrder) {
     const std::string id = net::stream_id({"__defaultVhost__", "live", "cam"});
     const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";
     const std::string ids = R"("stream_url":"/live/cam","stream_id":")" + id + R"("})";
-    auto body = [&](Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}); };
+    auto body = [&](Hook hook) { return client_body(hook, kIdentity, visitor(), {10, 20}, 3); };
     EXPECT_EQ(body(Hook::kOnConnect), expected("on_connect", stream + R"("pageUrl":"http://page/"})"));
     EXPECT_EQ(body(Hook::kOnClose), expected("on_close", R"("send_bytes":20,"recv_bytes":10})"));
     EXPECT_EQ(body(Hook::kOnPublish), expected("on_publish", stream + ids));
     EXPECT_EQ(body(Hook::kOnUnpublish), expected("on_unpublish", stream + ids));
-    EXPECT_EQ(body(Hook::kOnPlay), expected("on_play", stream + R"("pageUrl":"http://page/",)" + ids));
-    EXPECT_EQ(body(Hook::kOnStop), expected("on_stop", stream + ids));
+    const std::string with_clients = ids.substr(0, ids.size() - 1) + R"(,"clients":3})";
+    EXPECT_EQ(body(Hook::kOnPlay), expected("on_play", stream + R"("pageUrl":"http://page/",)" + with_clients));
+    EXPECT_EQ(body(Hook::kOnStop), expected("on_stop", stream + with_clients));
     EXPECT_EQ(dvr_body(kIdentity, visitor(), {{"__defaultVhost__", "live", "cam"}, "./a.flv", 1, 2}),
               expected("on_dvr", stream + R"("cwd":"/srv","file":"./a.flv",)" + ids));
     live::StandbyChange change;

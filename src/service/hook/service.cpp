@@ -67,11 +67,12 @@ std::string working_directory() {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
-                 std::string service_id)
+                 const net::SessionTable& sessions, std::string service_id)
     : snapshot_(std::move(snapshot)),
       gate_(gate),
       events_(events),
       registry_(registry),
+      sessions_(sessions),
       identity_{snapshot_->global.server_id, std::move(service_id), working_directory()},
       caller_(stats_),
       reporter_(caller_, stats_) {}
@@ -113,12 +114,19 @@ bool Service::follows(Action action, const config::Vhost& vhost) const {
     return hooks.enabled && (action == Action::kPublish || !urls_of(pair_of(action).end, hooks).empty());
 }
 
+size_t Service::clients_with(const net::Visitor& visitor) const {
+    const net::StreamAccount* account = sessions_.accounts().find(visitor.key());
+    if (!account) return 1;
+    const net::Session* session = sessions_.find(visitor.id);
+    return account->clients() + (session && session->stream_account() == account ? 0 : 1);
+}
+
 Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     const VhostConfig& hooks = vhost.get<VhostConfig>();
     if (!hooks.enabled) return {};
     const Hook hook = pair_of(visitor.action).begin;
     const std::vector<std::string>& urls = urls_of(hook, hooks);
-    const std::string body = urls.empty() ? "" : client_body(hook, identity_, visitor);
+    const std::string body = urls.empty() ? "" : client_body(hook, identity_, visitor, {}, clients_with(visitor));
     const bool open = std::ranges::find(hooks.fail_open, hook_name(hook)) != hooks.fail_open.end();
     bool sent = false;
     for (const std::string& url : urls) {
@@ -144,7 +152,8 @@ void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
     if (!hooks) return;
     const Hook hook = pair_of(visitor.action).end;
     if (urls_of(hook, *hooks).empty()) return;
-    EndReports::Report end{hook, visitor.vhost, visitor.id, client_body(hook, identity_, visitor, traffic)};
+    EndReports::Report end{hook, visitor.vhost, visitor.id,
+                           client_body(hook, identity_, visitor, traffic, clients_with(visitor))};
     if (hooks->on_dvr.empty()) return report_end(end);
     ends_.add(std::move(end));
 }

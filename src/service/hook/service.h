@@ -11,6 +11,7 @@
 #include "live/hub/events.h"
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
+#include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
@@ -24,9 +25,9 @@ namespace service::hook {
 
 class Service final : public net::Guard, private live::EventListener, private live::StreamWatcher {
   public:
-    // service_id: of this run. Gate, events and registry must outlive it.
+    // service_id: of this run. Gate, events, registry and sessions must outlive it.
     Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
-            std::string service_id);
+            const net::SessionTable& sessions, std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -50,6 +51,8 @@ class Service final : public net::Guard, private live::EventListener, private li
     void on_segment(const live::SegmentDone& event) override;
     void stream_published(live::Stream&) override {}
     void standby_changed(live::Stream& stream, const live::StandbyChange& change) override;
+    // Publisher and players of its stream, with itself, which may have no session yet, or none any more.
+    size_t clients_with(const net::Visitor& visitor) const;
     void report_end(const EndReports::Report& end);
     // Null: the vhost has no hooks.
     const VhostConfig* hooks_of(const std::string& vhost) const;
@@ -60,6 +63,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     net::Gate& gate_;
     live::Events& events_;
     live::Registry& registry_;
+    const net::SessionTable& sessions_;
     Identity identity_;
     HookStats stats_;
     Caller caller_;
