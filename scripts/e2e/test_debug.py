@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from lib import http, rtmp
-from lib.server import BINARY, OBJS, run_once
+from lib.server import BINARY, OBJS, ROOT, run_once
 from lib.timing import VALGRIND, scaled, wait_until
 
 API = "http_api { enabled on; listen 127.0.0.1:API_PORT; %s }"
@@ -33,6 +33,22 @@ def ask(server, path, status=200, **headers):
 
 def ask_json(server, path, **headers):
     return json.loads(ask(server, path, **headers).body)
+
+
+def test_the_advice_of_the_profile_page_works(servers):
+    """What the console says where diagnostics are off, word by word, for an API that other machines reach."""
+    page = (ROOT / "research/console/src/console/pages/profile.js").read_text()
+    advice = re.search(r"Diagnostics are off: http_api \{ (debug on; .*?) \} switches them on, by a reload", page)[1]
+    server = servers(top=API % "" + "\n# the end")
+    text = server.conf_path.read_text()
+    text = text.replace("listen 127.0.0.1:%d;  }" % server.api_port, "listen %d; %s }" % (server.api_port, advice))
+    assert advice in text, text
+    server.conf_path.write_text(text)
+    server.stop()
+    server.start()
+    assert ask(server, PROFILE + "?seconds=1", 401)
+    login = "Basic " + base64.b64encode(b"NAME:PASSWORD").decode()
+    ask(server, "/api/v1/debug/profile?seconds=1", Authorization=login)
 
 
 class Load:

@@ -35,7 +35,7 @@ export const consoleChinese = {
     Connections: "连接",
     default: "默认",
     Default: "默认值",
-    "Diagnostics are off: http_api { debug on; } switches them on, by a reload.": "诊断未开启：在 http_api { debug on; } 中开启后重新加载配置即可。",
+    "Diagnostics are off: http_api { debug on; auth { enabled on; username NAME; password PASSWORD; } } switches them on, by a reload. Where the API listens on 127.0.0.1 alone, debug on is enough.": "诊断未开启：在配置中写入 http_api { debug on; auth { enabled on; username NAME; password PASSWORD; } } 并重新加载即可开启。若 API 只监听 127.0.0.1，则只需 debug on。",
     Directive: "指令",
     "Download {file}": "下载 {file}",
     "Dropped tracks": "丢弃的轨道",

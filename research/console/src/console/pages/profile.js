@@ -57,7 +57,8 @@ function useProfile() {
     return [state, take, () => running.current?.abort()];
 }
 
-const DIAGNOSTICS_OFF = "Diagnostics are off: http_api { debug on; } switches them on, by a reload.";
+const DIAGNOSTICS_OFF =
+    "Diagnostics are off: http_api { debug on; auth { enabled on; username NAME; password PASSWORD; } } switches them on, by a reload. Where the API listens on 127.0.0.1 alone, debug on is enough.";
 
 export function Profile() {
     const access = overview.value?.access;
