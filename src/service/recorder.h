@@ -34,6 +34,8 @@ class Recorder {
     // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
     virtual base::Result<void> stop_recording(const live::StreamKey& key) = 0;
     virtual bool is_recording_by_request(const live::StreamKey& key) const = 0;
+    // As the vhost's dvr says.
+    virtual bool is_recording_by_configuration(const live::StreamKey& key) const = 0;
     // Of vhosts that record, that have a dvr_path of their own, or of which a recording was requested in this run.
     virtual std::vector<RecordingRoot> recording_roots() const = 0;
     // Paths of the files that are being written or completed; each is the path of its recording and ".tmp".

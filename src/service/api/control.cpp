@@ -93,7 +93,8 @@ std::vector<Endpoint> Control::endpoints() {
     add(kDelete, "clients/{id}", "ends a client's connection; code 2049: there is no such client", "error?:str",
         &Control::kick);
     constexpr const char* kRecording = "streams/{id}/recording";
-    add(kGet, kRecording, "whether a requested recording is in progress", "recording:bool", &Control::recording)
+    add(kGet, kRecording, "whether a requested recording is in progress, and one of dvr",
+        "recording:bool configured:bool", &Control::recording)
         .failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
     Endpoint& start = add(kPost, kRecording, "starts a recording in addition to those of dvr, from the current GOP on",
                           "", &Control::start_recording);
@@ -158,6 +159,7 @@ Result<void> Control::recording(Request& request, Response& response) {
     if (!TRY(stream_of(request, response, key))) return {};
     Json body = envelope(identity_);
     body["recording"] = offers_.recorder->is_recording_by_request(key);
+    body["configured"] = offers_.recorder->is_recording_by_configuration(key);
     return send_json(response, body);
 }
 

@@ -24,6 +24,7 @@ constexpr Schema kSchemas[] = {
     {"Stream",
      "id:str name:str vhost:str app:str tcUrl:str url:str live_ms:int clients:int frames:int audio_frames:int "
      "video_frames:int send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} publish{active:bool cid?:str} "
+     "recording?:bool "
      "video{codec:str profile:str level:str width:int height:int}|null "
      "audio{codec:str sample_rate:int channel:int profile:str}|null "
      "tracks?[kind:str track:int codec:str language:str label:str] dropped_tracks?:int "

@@ -148,7 +148,7 @@ std::string shown_url(std::string_view url, bool hides_secrets) {
     return hides_secrets ? base::bare_url(url) : base::hide_credentials(url);
 }
 
-void put_stream(JsonText& out, const StreamView& stream, bool hides_secrets) {
+void put_stream(JsonText& out, const StreamView& stream, const Offers& offers, bool hides_secrets) {
     out.field("id", stream.id);
     out.field("name", stream.key.name);
     out.field("vhost", stream.vhost_id);
@@ -165,6 +165,9 @@ void put_stream(JsonText& out, const StreamView& stream, bool hides_secrets) {
     out.field("active", stream.published);
     if (stream.published && !stream.publisher.empty()) out.field("cid", stream.publisher);
     out.close();
+    if (const Recorder* recorder = offers.recorder)
+        out.field("recording",
+                  recorder->is_recording_by_configuration(stream.key) || recorder->is_recording_by_request(stream.key));
     put_video(out, stream.video);
     put_audio(out, stream.audio);
     put_tracks(out, stream.tracks);
@@ -344,7 +347,7 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
     ListWriter list(identity_, "streams");
     for (size_t i = page->start; i < all.size() && page->has(i); ++i) {
         list.text().open();
-        put_stream(list.text(), view_of(all[i], registry_, sessions_), response.hides_secrets());
+        put_stream(list.text(), view_of(all[i], registry_, sessions_), offers_, response.hides_secrets());
         list.text().close();
         TRY(list.next());
     }
@@ -380,7 +383,7 @@ base::Result<void> Statistics::selected_streams(Request& request, Response& resp
     ListWriter list(identity_, "streams");
     for (const uint32_t index : found) {
         list.text().open();
-        put_stream(list.text(), view_of((*rows)[index].key, registry_, sessions_), response.hides_secrets());
+        put_stream(list.text(), view_of((*rows)[index].key, registry_, sessions_), offers_, response.hides_secrets());
         list.text().close();
         TRY(list.next());
     }
@@ -392,7 +395,7 @@ base::Result<void> Statistics::stream(Request& request, Response& response) {
     live::StreamKey key;
     if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
     return send_one(response, identity_, "stream", [&](JsonText& out) {
-        put_stream(out, view_of(key, registry_, sessions_), response.hides_secrets());
+        put_stream(out, view_of(key, registry_, sessions_), offers_, response.hides_secrets());
     });
 }
 

@@ -38,6 +38,9 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     base::Result<void> start_recording(const live::StreamKey& key, const RecordingRequest& request = {}) override;
     base::Result<void> stop_recording(const live::StreamKey& key) override;
     bool is_recording_by_request(const live::StreamKey& key) const override { return find(key, true) != nullptr; }
+    bool is_recording_by_configuration(const live::StreamKey& key) const override {
+        return find(key, false) != nullptr;
+    }
 
     std::vector<RecordingRoot> recording_roots() const override;
     std::vector<std::string> growing_files() const override { return archive_.growing_files(); }

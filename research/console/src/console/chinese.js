@@ -133,6 +133,7 @@ export const consoleChinese = {
     received: "接收",
     Record: "录制",
     "Recording is for callers who may change something.": "只有有权更改的调用者才能录制。",
+    recorded: "录制中",
     recording: "录制中",
     Recordings: "录制文件",
     "refused for another reason": "因其他原因被拒绝",

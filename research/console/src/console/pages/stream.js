@@ -84,6 +84,7 @@ export function Stream({ id }) {
         <header class="stream-head">
             <h2 class="stream-name">${streamName(stream)}</h2>
             <${Verdict} verdict=${health.verdict} />
+            ${stream.recording && html`<span class="tag" data-tag="recorded">${t("recorded")}</span>`}
             <span class="space"></span>
             <${RecordButton} id=${id} recording=${recording} onChange=${() => load(id, state).catch(() => {})} />
         </header>
