@@ -1,6 +1,7 @@
 """Why: the reasons of sessions that ended, and what is odd about a stream."""
 
 import json
+import re
 import time
 
 import pytest
@@ -66,7 +67,7 @@ def test_each_end_has_its_reason(servers):
         with pytest.raises(rtmp.RtmpError):
             rtmp.publisher(server, "live", "a")
         refused = wait_closed(server, "fmle-publish", "refused-busy")[0]
-        assert "is being published already" in refused["text"], f"why it was refused: {refused}"
+        assert re.search(r"is being published already, by \w{8} for \d+ s", refused["text"]), f"why it was refused: {refused}"
 
         viewer = play_flv(server, "a")
         viewer.data()
@@ -143,6 +144,7 @@ CHECKS = [
     "bitrate",
     "input_faults",
     "viewer_drops",
+    "outputs",
 ]
 
 
@@ -171,6 +173,50 @@ def repeated(tags, seconds):
     yield from (tag._replace(timestamp=0) for tag in tags if not flv.is_frame(tag))
     for base in range(0, seconds * 1000, span):
         yield from (tag._replace(timestamp=tag.timestamp - frames[0].timestamp + base) for tag in frames)
+
+
+def wait_output(server, name, pattern):
+    """Until the check "outputs" is bad, and has such a text."""
+
+    def found():
+        answer = explained(server, name)
+        check = check_of(answer, "outputs")
+        return answer if check["verdict"] == "bad" and re.search(pattern, check["text"]) else None
+
+    answer = wait_until(found, 10, lambda: f"{pattern} in {check_of(explained(server, name), 'outputs')}")
+    assert answer["verdict"] == "bad", "a stream with an output that does not work is not healthy"
+
+
+def test_explain_outputs_that_do_not_work(servers):
+    """HLS and a recording whose paths are those of another stream or not possible, a forward to nobody, a transcoding whose
+    program ends at once. A stream without them beside these has no such problem."""
+    outputs = """hls { enabled on; hls_path ./html; hls_m3u8_file [app][stream].m3u8; hls_ts_file [app][stream]-[seq].ts; }
+        forward { enabled on; destination 127.0.0.1:9; }
+        transcode { enabled on; ffmpeg /bin/false; engine e { enabled on; vcodec copy; acodec copy; output rtmp://127.0.0.1:[port]/[app]/[stream]_e; } }
+        dvr { enabled on; dvr_path /proc/none/[stream].flv; }"""
+    server = servers(top=API, vhosts=default_vhost(vhost=outputs) + "vhost plain { http_remux { enabled on; } }")
+    tags = media.from_keyframe(media.plain())
+    with rtmp.publisher(server, "live", "xfirst") as first, publishing.Steady(first, tags):
+        with rtmp.publisher(server, "livex", "first") as second, publishing.Steady(second, tags):
+            for pattern in ("hls: its playlist would be that of", "dvr: ", r"forward: to rtmp://127\.0\.0\.1:9/", "transcode: "):
+                wait_output(server, "first", pattern)
+            assert "hls" not in check_of(explained(server, "xfirst"), "outputs")["text"], "the first publisher has its playlist"
+    with rtmp.publisher(server, "live", "good", tc_url="rtmp://plain/live") as good, publishing.Steady(good, tags):
+        wait_until(lambda: check_of(explained(server, "good"), "frame_rate")["figure"], 10, "a GOP was seen")
+        assert check_of(explained(server, "good"), "outputs")["verdict"] == "ok", explained(server, "good")
+
+
+def test_a_recording_by_configuration_is_shown(servers):
+    dvr = "dvr { enabled on; dvr_apply live/a; dvr_path ./rec/[app]/[stream].flv; }"
+    server = servers(top=API, vhosts=default_vhost(vhost=dvr))
+    tags = media.from_keyframe(media.plain())[:60]
+    with rtmp.publisher(server, "live", "a") as a, rtmp.publisher(server, "live", "b") as b:
+        for client in (a, b):
+            publishing.send_all(client, tags)
+        streams = {one["name"]: one for one in ask(server, "/api/v1/streams")["streams"]}
+        assert (streams["a"]["recording"], streams["b"]["recording"]) == (True, False), streams
+        answers = [ask(server, f"/api/v1/streams/{streams[name]['id']}/recording") for name in "ab"]
+        assert [(one["recording"], one["configured"]) for one in answers] == [(False, True), (False, False)], answers
 
 
 def test_explain_a_good_stream(server):

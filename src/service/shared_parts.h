@@ -39,6 +39,12 @@ struct SegmentOffer {
 // players may wait for it. Does not yield.
 using FetchOffer = std::function<bool(const live::StreamKey&)>;
 
+// An output of a stream (a forward, a transcoding) that does not work.
+struct OutputProblem {
+    std::string output;  // "forward"
+    std::string text;    // where to, and why
+};
+
 // What services offer to each other. A service puts its offer here when it is made and uses those of others from
 // Module::connect() on. An offer whose service is not built in stays empty. A service outlives those that are started
 // after it, so a user of an offer has to be started later.
@@ -47,6 +53,8 @@ struct Offers {
     std::vector<SegmentOffer> segments{};
     std::vector<PushOffer> pushes{};
     std::vector<FetchOffer> fetches{};
+    // Those of the outputs that are no events (live::OutputFailed). They do not yield.
+    std::vector<std::function<std::vector<OutputProblem>(const live::StreamKey&)>> output_problems{};
     Locator* locator = nullptr;
     // Whether what is published to a vhost is passed up to another server. Does not yield.
     std::function<bool(const config::Vhost&)> passes_up{};

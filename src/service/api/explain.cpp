@@ -311,6 +311,16 @@ Check bitrate(const StreamFacts& p) {
                      "(maxrate and bufsize)"};
 }
 
+// HLS, recordings, forwards, transcodings.
+Check outputs(const StreamFacts& p) {
+    if (p.outputs.empty()) return {"outputs", V::kOk, 0, "outputs", "none reports a problem"};
+    std::string text;
+    for (const OutputProblem& problem : p.outputs)
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", problem.output, problem.text);
+    return {"outputs", V::kBad,         static_cast<double>(p.outputs.size()),
+            "outputs", std::move(text), "the log has when it began; the stream itself is not concerned"};
+}
+
 }  // namespace
 
 std::string_view verdict_name(CheckVerdict verdict) {
@@ -331,7 +341,7 @@ std::vector<Check> explain(const StreamFacts& p) {
     if (!p.published) return {published(p), timestamp_jumps(p), viewer_drops(p)};
     return {published(p),  headers(p),  codecs(p),       keyframe_age(p), gop_length(p), gop_hls_fragment(p),
             gop_cache(p),  b_frames(p), drift(p),        offset(p),       clock_rate(p), timestamp_jumps(p),
-            frame_rate(p), bitrate(p),  input_faults(p), viewer_drops(p)};
+            frame_rate(p), bitrate(p),  input_faults(p), viewer_drops(p), outputs(p)};
 }
 
 CheckVerdict worst(const std::vector<Check>& checks) {

@@ -11,6 +11,7 @@
 
 #include "live/hub/input_faults.h"
 #include "live/hub/stream.h"
+#include "service/shared_parts.h"
 
 namespace service::api {
 
@@ -39,6 +40,7 @@ struct StreamFacts {
     int64_t jumped_at_ms = 0;  // 0: never
     size_t viewers = 0;
     const live::InputFaults* faults = nullptr;  // null: they are not counted
+    std::vector<OutputProblem> outputs{};  // that do not work
 };
 
 std::vector<Check> explain(const StreamFacts& patient);

@@ -44,7 +44,7 @@ class Explain : public ::testing::Test {
     }
     std::vector<Check> ask() {
         return explain({health, tracks, counters, hls_fragment, published, gop_too_long, now_ms, unpublished_since_ms,
-                        jumped_at_ms, 7, faults});
+                        jumped_at_ms, 7, faults, outputs});
     }
     Check ask(std::string_view name) {
         for (Check& check : ask())
@@ -67,6 +67,7 @@ class Explain : public ::testing::Test {
     std::optional<double> hls_fragment;
     bool published = true;
     bool gop_too_long = false;
+    std::vector<OutputProblem> outputs;
     int64_t now_ms = kBegan;
     int64_t unpublished_since_ms = 0;
     int64_t jumped_at_ms = 0;
@@ -220,6 +221,17 @@ TEST_F(Explain, NobodyPublishes) {
     unpublished_since_ms = now_ms - 3000;
     EXPECT_EQ(verdict("publisher"), CheckVerdict::kBad);
     EXPECT_EQ(*ask("publisher").figure, 3);
+    EXPECT_EQ(worst(ask()), CheckVerdict::kBad);
+}
+
+TEST_F(Explain, AnOutputThatIsRefusedIsBad) {
+    play(10);
+    EXPECT_EQ(verdict("outputs"), CheckVerdict::kOk);
+    EXPECT_EQ(worst(ask()), CheckVerdict::kOk);
+    outputs = {{"hls", "its playlist would be that of a/b"}, {"forward", "to rtmp://h/a/b: no answer"}};
+    EXPECT_EQ(verdict("outputs"), CheckVerdict::kBad);
+    EXPECT_EQ(ask("outputs").text, "hls: its playlist would be that of a/b; forward: to rtmp://h/a/b: no answer");
+    EXPECT_EQ(ask("outputs").figure, 2);
     EXPECT_EQ(worst(ask()), CheckVerdict::kBad);
 }
 

@@ -30,7 +30,8 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts)
       overview_(
           identity_, [this] { return snapshot_; }, parts_.sessions, statistics_, system_),
       why_(
-          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, statistics_),
+          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, statistics_, parts_.events,
+          parts_.offers),
       control_(
           identity_, [this] { return snapshot_; }, parts_.sessions,
           [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },

@@ -44,6 +44,7 @@ struct Parts {
     const net::Operations& operations;
     const Offers& offers;
 };
+    live::Events& events;
 
 class Service {
   public:

@@ -26,7 +26,7 @@ class ApiTest : public runtime::testing::RuntimeTest {
         snapshot_->http_api.listen = {{"127.0.0.1", 0}};
         snapshot_->http_api.debug = true;
         service_ = std::make_unique<Service>(snapshot_, Parts{identity_, features_, sessions_, registry_, http_router_,
-                                                              router_, others_, operations_, offers_});
+                                                              router_, others_, operations_, offers_, events_});
         service_->connect();
         ASSERT_TRUE(ok(service_->start()));
     }
@@ -53,6 +53,7 @@ class ApiTest : public runtime::testing::RuntimeTest {
     net::Operations operations_;
     net::ApiTable others_;
     Offers offers_;
+    live::Events events_;
     const std::vector<std::string_view> features_{"hls", "srt"};
     const Identity identity_{{"SRS/1.2.3", "1.2.3", "7.8.9", "2026-01-02 03:04:05", 7, "c++"},
                              "origin-1",

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/json.h"
 #include "runtime/loop/clock.h"
@@ -81,6 +83,13 @@ base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpRespo
     return list.send(response, total);
 }
 
+std::vector<OutputProblem> Why::output_problems(const live::Stream& stream) const {
+    std::vector<OutputProblem> all = failures_.of(stream.key(), stream.health().started_ms());
+    for (const auto& problems_of : offers_.output_problems)
+        std::ranges::move(problems_of(stream.key()), std::back_inserter(all));
+    return all;
+}
+
 base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpResponse& response) {
     live::StreamKey key;
     base::Ref<live::Stream> stream;
@@ -100,7 +109,8 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
                                                .unpublished_since_ms = stream->unpublished_since_ms(),
                                                .jumped_at_ms = stream->jumped_at_ms(),
                                                .viewers = stream->viewer_count(),
-                                               .faults = publisher ? publisher->input_faults() : nullptr});
+                                               .faults = publisher ? publisher->input_faults() : nullptr,
+                                               .outputs = output_problems(*stream)});
     Json body = envelope(identity_);
     body["stream"] = {{"id", id}, {"vhost", key.vhost}, {"app", key.app}, {"name", key.name}};
     body["verdict"] = verdict_name(worst(checks));

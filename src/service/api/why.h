@@ -10,6 +10,7 @@
 #include "net/sessions/session.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
+#include "service/api/output_failures.h"
 
 namespace service::api {
 
@@ -20,18 +21,21 @@ class Why {
     using CurrentSnapshot = std::function<config::SnapshotPtr()>;
     // All of them must outlive it.
     Why(const Identity& identity, CurrentSnapshot snapshot, const net::SessionTable& sessions,
-        const live::Registry& registry, const Statistics& statistics)
+        const live::Registry& registry, const Statistics& statistics, live::Events& events, const Offers& offers)
         : identity_(identity),
           snapshot_(std::move(snapshot)),
           sessions_(sessions),
           registry_(registry),
-          statistics_(statistics) {}
+          statistics_(statistics),
+          failures_(events),
+          offers_(offers) {}
 
     std::vector<Endpoint> endpoints();
     // Newest first; start and count as in the other lists.
     base::Result<void> closed_clients(net::HttpRequest& request, net::HttpResponse& response);
 
   private:
+    std::vector<OutputProblem> output_problems(const live::Stream& stream) const;
     base::Result<void> explain_stream(net::HttpRequest& request, net::HttpResponse& response);
 
     const Identity& identity_;
@@ -39,6 +43,8 @@ class Why {
     const net::SessionTable& sessions_;
     const live::Registry& registry_;
     const Statistics& statistics_;
+    OutputFailures failures_;
+    const Offers& offers_;
 };
 
 }  // namespace service::api

@@ -1,5 +1,7 @@
 #include "service/description.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "service/ingest.h"
@@ -39,9 +41,26 @@ std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
     return {{"ff_log_dir", directory.ends_with('/') ? directory : directory + "/", false}};
 }
 
+const char* output_of(Kind kind) { return kind == Kind::kTranscode ? "transcode" : "exec"; }
+
+// An ingest is no output of its stream.
+std::vector<OutputProblem> problems_of(const Service& service, const live::StreamKey& key) {
+    std::vector<OutputProblem> problems;
+    for (const auto& tool : service.tools()) {
+        const bool fails = !tool->problem().empty() && tool->pid() == 0 && !tool->ending();
+        if (fails && tool->job().kind != Kind::kIngest && tool->job().stream == key)
+            problems.push_back({output_of(tool->job().kind), fmt::format("{}: {}", tool->job().name, tool->problem())});
+    }
+    if (const auto* refused = service.refusals(key))
+        for (const std::string& text : *refused) problems.push_back({"transcode", text});
+    return problems;
+}
+
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry);
     parts.api_rows.add(api_row(*service, parts.identity));
+    parts.offers.output_problems.push_back(
+        [service = service.get()](const live::StreamKey& key) { return problems_of(*service, key); });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     return module_of("tools", std::move(service));

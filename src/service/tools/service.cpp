@@ -168,6 +168,11 @@ void Service::plan_all_ingests() {
 // Makes these the only jobs of the group.
 void Service::set_jobs(const StreamKey& group, Plan plan) {
     for (const std::string& problem : plan.problems) runtime::error_some(problem_log_, "{}", problem);
+    if (plan.problems.empty()) {
+        refusals_.erase(group);
+    } else {
+        refusals_[group] = std::move(plan.problems);
+    }
     if (group != kIngests && plan.jobs.size() > kMaxPerStream) {
         runtime::error_some(problem_log_, "{} would have {} external tools: more than {} are not started", group.text(),
                             plan.jobs.size(), kMaxPerStream);

@@ -39,6 +39,11 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
 
     const std::vector<std::unique_ptr<Tool>>& tools() const { return tools_; }
     size_t limit() const;
+    // What of a published stream's tools could not be planned; null: nothing.
+    const std::vector<std::string>* refusals(const base::StreamKey& stream) const {
+        const auto found = refusals_.find(stream);
+        return found == refusals_.end() ? nullptr : &found->second;
+    }
     uint64_t refused() const { return refused_; }  // jobs that had to wait for others to end
 
   private:
@@ -80,6 +85,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     std::set<base::StreamKey> left_;  // streams of tools that ended, which are still published
     std::set<std::string> missing_;   // programs
     uint64_t refused_ = 0;
+    std::map<base::StreamKey, std::vector<std::string>> refusals_;
     runtime::LogLimit problem_log_;
     runtime::LogCondition full_;
     runtime::Task housekeeper_;

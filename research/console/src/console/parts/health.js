@@ -21,6 +21,7 @@ const NAMES = {
     frame_rate: "frame rate",
     bitrate: "bitrate",
     viewer_drops: "viewer drops",
+    outputs: "outputs",
 };
 
 const figure = ({ figure: value, unit }) => (value === null ? "" : `${Number(value.toFixed(Math.abs(value) < 10 ? 2 : 0))} ${unit}`);
