@@ -7,6 +7,7 @@
 #include "live/fanout/live_log.h"
 #include "live/hub/registry.h"
 #include "live/rtp/rtp_lane.h"
+#include "runtime/loop/clock.h"
 
 namespace live {
 namespace {
@@ -100,8 +101,14 @@ Stream::~Stream() {
 
 base::Result<void> Stream::check_free(bool takeover, const StandbyOptions& standby) const {
     if (standby.enabled() && must_wait()) return check_standby(standby);
-    if (owner_ && !takeover && owner_->publisher_alive())
-        return base::fail(base::Code::kBusy, fmt::format("{} is being published already", key_.text()));
+    if (owner_ && !takeover && owner_->publisher_alive()) {
+        // Its address is not for the client that is refused: the id leads to it, in the log and the API.
+        const std::string id = owner_->facts().session_id;
+        const int64_t since_s = (runtime::now_ms() - health_.started_ms()) / 1000;
+        return base::fail(base::Code::kBusy,
+                          fmt::format("{} is being published already{}", key_.text(),
+                                      id.empty() ? "" : fmt::format(", by {} for {} s", id, since_s)));
+    }
     return {};
 }
 

@@ -43,7 +43,9 @@ class HttpConnection::HttpSession final : public Session {
         set_type(SessionType::kHttp);
     }
     std::string stream_text() const override {
-        return connection_.last_target_.empty() ? "-" : connection_.last_target_;
+        if (connection_.last_target_.empty()) return "-";
+        if (connection_.last_answer_.empty()) return connection_.last_target_;
+        return fmt::format("{} ({})", connection_.last_target_, connection_.last_answer_);
     }
     Traffic traffic() const override {
         return {connection_.transport_.received_bytes, connection_.transport_.sent_bytes};
@@ -316,11 +318,13 @@ HttpConnection::Next HttpConnection::serve_one() {
     request.tls = tls_ != nullptr;
     request.session_id = id_;
     last_target_ = request.message.raw_path;  // parameters may contain secrets
+    last_answer_.clear();
     ++served_;
     ++server_.counters_.requests;
     bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
     HttpResponse response(transport_, request, options_->response, keep_alive);
     answer(response, request, std::move(match));
+    last_answer_ = fmt::format("{} {}", http::method_name(request.message.method), response.status());
     if (response.detached()) return Next::kClose;
     if (!response.complete()) return end("the response was not complete", CloseReason::kSystemError);
     if (response.keep_alive()) return Next::kRequest;

@@ -83,6 +83,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     std::string why_;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     std::string last_target_;
+    std::string last_answer_;  // "GET 404"; empty: there is none yet
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
     uint32_t body_memory_ = 0;          // bytes of allocations, of the body that is being read

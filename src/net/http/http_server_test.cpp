@@ -496,7 +496,7 @@ TEST_F(HttpServerTest, AKickedSessionEnds) {
     EXPECT_EQ(client.read().status, 200);
     sessions.for_each([](Session& session) {
         EXPECT_EQ(session.type(), SessionType::kHttp);
-        EXPECT_EQ(session.stream_text(), "/hello");
+        EXPECT_EQ(session.stream_text(), "/hello (GET 200)");
         session.kick("by the test");
     });
     EXPECT_TRUE(client.sees_close());

@@ -42,7 +42,7 @@ std::unique_ptr<OpenFile> Archive::begin(const live::StreamKey& key, const std::
     open->container = mp4 ? make_mp4(*open->file, options) : make_flv(*open->file, options);
     ++counters_.files_begun;
     ++counters_.files_open;
-    base::log::info("dvr: {} begins", open->names.growing);
+    base::log::trace("dvr: {}: {} begins", key.text(), open->names.path);
     return open;
 }
 
