@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "config/listeners.h"
+#include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/signals.h"
 #include "runtime/socket/tcp.h"
@@ -146,6 +147,9 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
     report_reloads(manager, reloader, auto_reload, *operations);
     operations->reload = [&reloader](std::string_view cause) { return reloader.reload(cause); };
+    // In an iteration of its own: the start is no stall of the loop.
+    static_cast<void>(runtime::sleep_ms(1));
+    TRY(runtime::watch_stalls(snapshot->global.stall_warn));
     base::log::trace("the server runs");
     base::log::flush();
     daemon.report("");

@@ -124,6 +124,18 @@ TEST_F(CpuProfileTest, PprofForm) {
     EXPECT_NE(bytes.find("r-xp", expected.size() * sizeof(uintptr_t)), std::string::npos);
 }
 
+TEST(Symbols, NamesWithoutTemplateArguments) {
+    for (const auto& [name, plain] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"live::Audience::pump()", "live::Audience::pump()"},
+             {"std::map<Key, std::vector<int> >::find(Key const&) const", "std::map::find(Key const&) const"},
+             {"void f<int, &g<long> >(std::function<void (int)>)", "void f(std::function)"},
+             {"a::operator<<(b<c>)", "a::operator<<(b)"},
+             {"a<b>::operator->() const", "a::operator->() const"},
+             {"base::operator<=>(x, y)", "base::operator<=>(x, y)"},
+             {"srs+0x12", "srs+0x12"}})
+        EXPECT_EQ(without_template_arguments(name), plain);
+}
+
 TEST(Symbols, NamesOurFunctionsAndThoseOfLibraries) {
     const Symbols& symbols = Symbols::get();
     ASSERT_GT(symbols.size(), 100u);

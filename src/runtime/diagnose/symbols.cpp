@@ -116,6 +116,27 @@ std::string Symbols::mangled_name(uintptr_t address) const {
                        address - reinterpret_cast<uintptr_t>(info.dli_fbase));
 }
 
+std::string without_template_arguments(std::string_view name) {
+    constexpr std::string_view kOperator = "operator";
+    std::string out;
+    int depth = 0;
+    for (size_t i = 0; i < name.size(); ++i) {
+        // The angles of operator<, <<, <=>, -> and >> are part of the name.
+        if (depth == 0 && name.substr(i).starts_with(kOperator)) {
+            const size_t end = std::min(name.find_first_not_of("<=>-", i + kOperator.size()), name.size());
+            out.append(name.substr(i, end - i));
+            i = end - 1;
+        } else if (name[i] == '<') {
+            ++depth;
+        } else if (name[i] == '>' && depth > 0) {
+            --depth;
+        } else if (depth == 0) {
+            out += name[i];
+        }
+    }
+    return out;
+}
+
 std::string Symbols::name(uintptr_t address) const { return demangled(mangled_name(address).c_str()); }
 
 }  // namespace runtime

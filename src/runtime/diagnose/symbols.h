@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace runtime {
@@ -37,5 +38,8 @@ class Symbols {
     const char* names_ = nullptr;      // in the program's file, which stays mapped
     std::vector<Function> functions_;  // sorted by address
 };
+
+// "std::map::find(Key const&)" of "std::map<Key, Value>::find(Key const&)": for people, who know the types.
+std::string without_template_arguments(std::string_view name);
 
 }  // namespace runtime

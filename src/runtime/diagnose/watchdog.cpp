@@ -66,6 +66,7 @@ void take_capture(const siginfo_t&, const void* context) {
 }
 
 LoopStats stats;
+UnscheduledReport unscheduled;
 
 // Frames that do not help an operator: the standard library's call wrappers, and the coroutine's first frames.
 bool is_plumbing(std::string_view name) {
@@ -185,8 +186,12 @@ void Watchdog::on_readable() {
         stats.stalled_ms += stall.ms;
         stats.longest_stall_ms = std::max(stats.longest_stall_ms, stall.ms);
         stats.minute.add(stall.ms, base::monotonic_ms());
-        const ContextScope scope(stall.context_id);
-        base::log::warn("{}", stall.describe());
+        if (stall.cause == StallCause::kNotScheduled) {
+            if (const auto line = unscheduled.add(stall.ms, base::monotonic_ms())) base::log::warn("{}", *line);
+        } else {
+            const ContextScope scope(stall.context_id);
+            base::log::warn("{}", stall.describe());
+        }
         if (stats.last.size() == kMaxStallsKept) stats.last.erase(stats.last.begin());
         stats.last.push_back(std::move(stall));
     }
@@ -285,7 +290,7 @@ Stall Watchdog::describe_capture() const {
     for (size_t i = 0; i < capture.count; ++i) {
         // All but the innermost are return addresses, which point after their call.
         std::string name = symbols.name(capture.calls[i] - (i ? 1 : 0));
-        if (!is_plumbing(name)) stall.calls.push_back(std::move(name));
+        if (!is_plumbing(name)) stall.calls.push_back(without_template_arguments(name));
     }
     return stall;
 }
@@ -367,6 +372,23 @@ std::string Stall::describe() const {
     for (size_t i = 0; i < std::min(calls.size(), kMaxNamed); ++i) text += (i ? " < " : "; at ") + calls[i];
     if (calls.size() > kMaxNamed) text += " < ...";
     return text;
+}
+
+std::optional<std::string> UnscheduledReport::add(int64_t stall_ms, int64_t now_ms) {
+    ++count_;
+    total_ms_ += stall_ms;
+    longest_ms_ = std::max(longest_ms_, stall_ms);
+    if (reported_ms_ && now_ms - *reported_ms_ < kIntervalMs) return std::nullopt;
+    std::string line =
+        fmt::format("the loop was not scheduled for {} ms: other processes or threads had the processor", longest_ms_);
+    if (count_ > 1)
+        line = fmt::format(
+            "the loop was not scheduled {} times, {} ms in all and {} ms at most: other processes or threads had the "
+            "processor",
+            count_, total_ms_, longest_ms_);
+    *this = UnscheduledReport();
+    reported_ms_ = now_ms;
+    return line;
 }
 
 void StallMinute::add(int64_t stall_ms, int64_t now_ms) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,22 @@ class StallMinute {
         int64_t longest_ms = 0;
     };
     std::array<Second, kSeconds> seconds_;
+};
+
+// Stalls while the loop's thread was runnable and others had the processor: no code is at fault, and on a busy machine
+// there are many. One line a minute has their number. Pure.
+class UnscheduledReport {
+  public:
+    static constexpr int64_t kIntervalMs = 60'000;
+    // now_ms: monotonic. The line for the log, if one is due.
+    std::optional<std::string> add(int64_t stall_ms, int64_t now_ms);
+
+  private:
+    // Since the last line.
+    uint64_t count_ = 0;
+    int64_t total_ms_ = 0;
+    int64_t longest_ms_ = 0;
+    std::optional<int64_t> reported_ms_{};
 };
 
 struct LoopStats {

@@ -100,6 +100,21 @@ TEST(StallMinute, KeepsTheLongestOfTheLastMinute) {
     EXPECT_EQ(minute.longest_ms(1'000'000), 0);
 }
 
+TEST(UnscheduledReport, OneLineAMinute) {
+    UnscheduledReport report;
+    EXPECT_EQ(report.add(60, 1'000),
+              "the loop was not scheduled for 60 ms: other processes or threads had the processor");
+    EXPECT_EQ(report.add(50, 2'000), std::nullopt);
+    EXPECT_EQ(report.add(150, 60'999), std::nullopt);
+    EXPECT_EQ(report.add(40, 61'000),
+              "the loop was not scheduled 3 times, 240 ms in all and 150 ms at most: other processes or threads had "
+              "the processor");
+    EXPECT_EQ(report.add(40, 61'001), std::nullopt);
+    EXPECT_EQ(report.add(70, 200'000),
+              "the loop was not scheduled 2 times, 110 ms in all and 70 ms at most: other processes or threads had the "
+              "processor");
+}
+
 TEST_F(WatchdogTest, NamesTheBusyCoroutineAndItsFunction) {
     const Stall stall = stall_of("busy-coroutine", [] { planted_caller(300); });
     EXPECT_GE(stall.ms, 299);
