@@ -25,7 +25,7 @@ void UdpReport::run() {
         if (now_ms - printed_ms_ < snapshot_->global.pithy_print_ms) continue;
         const runtime::UdpStats now = runtime::udp_totals();
         const runtime::UdpRate mean = runtime::udp_rate_between(printed_, now, now_ms - printed_ms_);
-        if (runtime::udp_sockets() > 0)
+        if (mean.received > 0 || mean.sent > 0 || mean.has_loss())
             base::log::trace("UDP: {} sockets, a second: received {}, sent {}, {}", runtime::udp_sockets(),
                              mean.received, mean.sent, mean.loss());
         printed_ = now;

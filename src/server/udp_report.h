@@ -1,6 +1,6 @@
 #pragma once
 // Measures UDP once a second and logs it: a warning for each second in which datagrams were lost, and a summary line
-// every pithy_print_ms while there is a UDP socket.
+// every pithy_print_ms in which datagrams were received or sent.
 
 #include "config/snapshot.h"
 #include "runtime/loop/coroutine.h"
