@@ -18,6 +18,7 @@
 #include "server/parent_watch.h"
 #include "server/privileges.h"
 #include "server/services.h"
+#include "server/stream_report.h"
 #include "server/udp_report.h"
 #include "server/version.h"
 
@@ -208,6 +209,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(shared, snapshot)));
     lifecycle.add(module_of("limits", std::make_shared<Limits>(shared, snapshot)));
     lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(shared)));
+    lifecycle.add(
+        module_of("stream_report", std::make_shared<StreamReport>(snapshot, shared->registry, shared->sessions)));
     lifecycle.add(module_of("overload", std::make_shared<OverloadWatch>(snapshot, shared->gate, *shared->operations)));
     for (const service::Description* one : services())
         lifecycle.add(with_root_for_ports(one->make(shared->parts, snapshot)));
