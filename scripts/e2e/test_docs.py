@@ -50,13 +50,17 @@ NOT_RUN = {
 OTHER = {
     "doc/adding-a-protocol.md": {"struct Vhost": "C++", "void add_rows(": "C++", "config::Section section()": "C++"},
     "doc/console.md": {"location /media/ {": "nginx, and test_pages.py runs it"},
-    "doc/diagnostics.md": {"rtmp [": "output", "the loop stalled": "log", "UDP: datagrams were lost": "log"},
+    "doc/diagnostics.md": {
+        "rtmp [": "output", "the loop stalled": "log", "UDP: datagrams were lost": "log", "__defaultVhost__/live/cam": "log",
+        "http ended": "log",
+    },
     "doc/forward.md": {'{"server_id"': "JSON", '{"code"': "JSON"},
     "doc/hls.md": {"proxy_cache_path": "nginx"},
     "doc/hooks.md": {"def verify": "Python", "ACTION ": "a format"},
     "doc/metrics.md": {"scrape_configs:": "prometheus.yml"},
     "doc/reload.md": {"reload: ": "log", '{"code":0': "JSON"},
     "doc/players.md": {"http://": "addresses"},
+    "doc/security.md": {"[2026-": "log", "[srs]": "fail2ban"},
     "doc/webrtc.md": {"POST http": "requests"},
 }
 SHELL = re.compile(r"(\$ |[A-Z_]+=\S* )*(\S+)")

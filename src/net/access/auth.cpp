@@ -155,6 +155,11 @@ Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpAp
     return why.empty() ? Verdict{} : Verdict{403, why};
 }
 
+bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& api) {
+    const std::string_view given = request.message.headers.get("Authorization");
+    return api.auth.enabled && !given.empty() && rights_of(given, api.auth) == Rights::kNone;
+}
+
 bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api) {
     return api.auth.enabled && judge(ApiAccess::kPrivileged, request, api).status == 0;
 }

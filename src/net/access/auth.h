@@ -36,6 +36,9 @@ bool is_of_another_site(const http::Request& message);
 // The WWW-Authenticate value of a 401 response (RFC 9110, 11.6.1).
 inline constexpr std::string_view kChallenge = "Basic realm=\"SRS\", charset=\"UTF-8\"";
 
+// Whether the request has credentials, and they are wrong: somebody tries passwords, which is worth a line of the log.
+bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& api);
+
 enum class Rights : uint8_t { kNone, kRead, kAll };
 // The rights of this Authorization field. Compares secrets in constant time.
 Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth);

@@ -67,9 +67,8 @@ base::Result<void> Service::listen(const config::ListenAddresses& addresses, con
 
 base::Result<void> Service::start() {
     const config::HttpApi& api = snapshot_->http_api;
-    if (!api.enabled) return {};
     system_.start();  // its figures are in reports of the heartbeat, too
-    system_.start();
+    if (!api.enabled) return {};
     housekeeper_ = runtime::spawn("api-housekeeper", [this] {
         while (runtime::sleep_ms(kApiHousekeepingMs)) {
             statistics_.drop_old();
@@ -234,6 +233,8 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     if (meant->access == Access::kPrivileged) response.same_origin_only();
     const net::Verdict verdict = net::judge(meant->access, request, snapshot->http_api);
     if (verdict.status == 401) response.header("WWW-Authenticate", net::kChallenge);
+    if (verdict.status == 401 && net::has_wrong_credentials(request, snapshot->http_api))
+        runtime::warn_some(login_log_, "HTTP API: wrong user, password or token from {}", request.peer_ip);
     if (verdict.status) return send_failure(response, identity_, verdict.status, verdict.why);
     if (meant->debug && !snapshot->http_api.debug)
         return send_failure(response, identity_, 404, "debugging is off: http_api { debug on; }");

@@ -16,6 +16,7 @@
 #include "net/http/http_server.h"
 #include "net/operations.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/log_limit.h"
 #include "service/api/about.h"
 #include "service/api/control.h"
 #include "service/api/debug.h"
@@ -43,8 +44,8 @@ struct Parts {
     const net::ApiTable& others;  // rows of other services
     const net::Operations& operations;
     const Offers& offers;
-};
     live::Events& events;
+};
 
 class Service {
   public:
@@ -97,6 +98,7 @@ class Service {
     Raw raw_;
     net::TlsPair tls_pair_{"http_api/https"};
     std::vector<Endpoint> rows_;  // complete once started; not moved afterwards
+    runtime::LogLimit login_log_;
     net::HttpServer server_;
     runtime::Task housekeeper_;
 };

@@ -8,6 +8,7 @@
 #include "config/snapshot.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
+#include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/metrics/report.h"
 
@@ -36,6 +37,7 @@ class Service {
     config::SnapshotPtr snapshot_;
     const Identity& identity_;
     Report report_;
+    runtime::LogLimit login_log_;
     net::HttpRouter router_;
     net::HttpServer server_;
     // A request that arrives while another one's answer is being made, or soon after, gets the same text.
