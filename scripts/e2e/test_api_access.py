@@ -60,7 +60,8 @@ def test_tokens_without_a_password_and_short_ones(tmp_path):
         conf.write_text(f"listen 1935;\nvhost a {{ }}\nhttp_api {{ enabled on; auth {{ enabled on; {words} }} }}\n")
         return run_once("-t", "-c", str(conf), directory=tmp_path)
 
-    for good in (f"tokens {ALL};", f"read_tokens {READ};", "username a; password b;"):
+    for good in (f"tokens {ALL};", f"read_tokens {READ};", "username a; password b;", "type bearer; token srs-api-token;",
+                 "type basic; username a; password b;", f"type bearer; tokens {ALL};"):  # fmt: skip
         code, output = check(good)
         assert code == 0, output
     for bad, why in (
@@ -68,10 +69,34 @@ def test_tokens_without_a_password_and_short_ones(tmp_path):
         ("username a;", "without a username and a password"),
         (f"password b; tokens {ALL};", "without a username and a password"),
         ("tokens short;", "at least 16"),
+        ("type bearer; username a; password b;", "SRS_HTTP_API_AUTH_TOKEN"),
+        ("type basic; token srs-api-token;", "without a username and a password"),
+        ("type basic; username a; password b; rtc_bearer_enabled on;", "rtc_bearer_enabled needs `type bearer;`"),
         (f"read_tokens {READ} 0123456789;", "at least 16"),
     ):
         code, output = check(bad)
         assert code == 1 and why in output, f"{bad}: {output}"
+
+
+def test_bearer_tokens_of_srs_8(servers):
+    """By the environment, as its examples have it; the token has 13 characters."""
+    names = {"SRS_HTTP_API_AUTH_ENABLED": "on", "SRS_HTTP_API_AUTH_TYPE": "bearer", "SRS_HTTP_API_AUTH_TOKEN": "srs-api-token",
+             "SRS_HTTP_API_AUTH_RTC_BEARER_ENABLED": "on", "SRS_VHOST_RTC_ENABLED": "on"}  # fmt: skip
+    server = servers(top=api.CONF % "" + "rtc_server { enabled on; listen RTC_PORT; }\n", environment=names)
+    right = "Bearer srs-api-token"
+    for path in READS:
+        assert status(server, path, right) == 200, path
+        refused = http.get(server.api_port, path, Authorization=api.basic("admin:srs-api-token"))
+        assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer"), refused.head
+    assert status(server, "/api/v1/clients/none", right, "DELETE") == 200
+    for port in (server.http_port, server.api_port):
+        for name in ("whip", "whep"):
+            url = f"/rtc/v1/{name}/?app=live&stream=s"
+            refused = http.get(port, url, "POST", Content_Type="application/sdp", body=b"v=0")
+            assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer"), refused.head
+            allowed = http.get(port, url, "POST", Content_Type="application/sdp", Authorization=right, body=b"v=0")
+            assert allowed.status == 400, f"only the offer is wrong: {allowed.describe()}"
+    assert "srs-api-token" not in server.log(), "it is not for the log"
 
 
 def test_without_auth_strangers_read_and_no_more(servers):

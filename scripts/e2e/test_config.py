@@ -134,6 +134,19 @@ def test_directives_of_casters_and_the_raw_api(tmp_path):
         assert output.count(words) == 1, f"one line should say that {words}:\n{output}"
 
 
+def test_what_srs_5_to_8_have_and_we_have_not(tmp_path):
+    """A block of threads, and variables of blocks without effect: a line says so, and the server starts."""
+    code, output = check(tmp_path, GOOD + "threads { interval 5; }\nheartbeat { auth { enabled on; type bearer; token of-a-proxy-0123; } }\n")
+    assert code == 0 and output.count("threads is left out") == 1, output
+    names = {"SRS_STREAM_CASTER_MEDIA_CONNECT_TIMEOUT": "10", "SRS_STREAM_CASTER_ENABLED": "on", "SRS_TENCENTCLOUD_CLS_ENABLED": "off"}
+    conf = tmp_path / "env.conf"
+    conf.write_text(GOOD)
+    code, output = run_once("-t", "-c", str(conf), directory=tmp_path, **names)
+    assert code == 0 and output.count("stream_caster is not built yet") == 1, output
+    assert "SRS_STREAM_CASTER_MEDIA_CONNECT_TIMEOUT" in output and "sets no directive" not in output, output
+    assert "tencentcloud" not in output, f"what is off is not missed:\n{output}"
+
+
 def test_a_stray_word_at_a_guard_is_an_error(tmp_path):
     """SRS reads it as off, and lets everybody in."""
     code, output = check(tmp_path, GOOD.replace("}\n", "security { enabled yes; deny play all; }\n}\n"))

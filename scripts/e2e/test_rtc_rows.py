@@ -142,6 +142,7 @@ def test_keep_original_ssrc(servers, kept):
 LIVE = {
     "rtc_server/candidate": ("candidate 127.0.0.1;", "candidate 127.0.0.9;", r"candidate:.* 127\.0\.0\.9 "),
     "rtc_server/ice_server": ("encrypt on;", "encrypt on; ice_server stun:stun.example.org;", r"link: <stun:stun\.example\.org>"),
+    "vhost/rtc/nack_prefer_rtx": ("nack on;", "nack_prefer_rtx off; nack on;", r"not a=rtpmap:\d+ rtx/90000"),
     "vhost/rtc/nack": ("nack on;", "nack off;", r"not a=rtcp-fb:\d+ nack\r"),
     "vhost/rtc/twcc": ("twcc on;", "twcc off;", r"not a=rtcp-fb:\d+ transport-cc"),
     "vhost/rtc/dtls_role": ("dtls_role passive;", "dtls_role active;", "a=setup:active"),

@@ -23,10 +23,11 @@ const std::map<std::string, const Row*, std::less<>>& index() {
     return kIndex;
 }
 
-// The service that is not built in, if the name is one of a directive in its blocks.
-const Feature* service_of(std::string_view name) {
+// The feature that this build does not have, if the name is one of a directive in its blocks. Blocks whose rows are
+// known and have variables are not meant.
+const Feature* missing_feature_of(std::string_view name) {
     for (const Block& block : blocks())
-        if (block.missing && block.missing->state == features::kNotBuiltIn &&
+        if (block.missing && (block.free_form || block.names != Block::Names::kNone) &&
             name.starts_with("SRS_" + upper(block.path) + "_"))
             return block.missing;
     return nullptr;
@@ -61,7 +62,7 @@ std::vector<EnvironmentEntry> read_environment(const std::vector<std::string>& e
         if (found != index().end())
             entry.row = found->second;
         else
-            entry.not_built_in = service_of(entry.name);
+            entry.missing = missing_feature_of(entry.name);
         entries.push_back(std::move(entry));
     }
     return entries;

@@ -41,6 +41,7 @@ inline constexpr Feature kToolLogs{"the log of external tools", kNotBuiltIn};
 inline constexpr Feature kStats{"stats", "is left out: the summary shows all devices"};
 inline constexpr Feature kVersionQuery{"the version query", "is left out: this server sends no query to its makers"};
 inline constexpr Feature kCloudLogs{"tencentcloud", "is left out: the log and the exporter are for every collector"};
+inline constexpr Feature kThreads{"threads", "is left out: the server knows how many threads it needs"};
 inline constexpr Feature kSip{"the SIP of GB28181", "is left out, as SRS has left it out"};
 inline constexpr Feature kHds{"HDS", "is left out: its players went with Flash"};
 inline constexpr Feature kBandwidthCheck{"bandcheck", "is left out: its players went with Flash"};

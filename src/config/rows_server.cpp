@@ -130,8 +130,15 @@ void add_http_api(std::vector<Row>& rows) {
                                 "The API requires a user name and a password (HTTP Basic), or a token.")));
     rows.push_back(row(auth, "username", &HttpApiAuth::username, "", none(), kLive, "The user name.", "admin"));
     rows.push_back(row(auth, "password", &HttpApiAuth::password, "", none(), kLive, "The password.", "admin"));
+    rows.push_back(row(auth, "type", &HttpApiAuth::type, "", one_of({"basic", "bearer"}), kLive,
+                       "What the API takes: basic, a user name and a password; bearer, a token. Without it both.",
+                       "bearer"));
+    rows.push_back(row(auth, "token", &HttpApiAuth::token, "", none(), kLive,
+                       "The token (Authorization: Bearer ...), as in SRS 8.", "0f3c9a1b7d2e4856"));
+    rows.push_back(guarding(row(auth, "rtc_bearer_enabled", &HttpApiAuth::rtc_bearer_enabled, false, none(), kLive,
+                                "With type bearer, WHIP, WHEP and the older calls of WebRTC need the token, too.")));
     rows.push_back(row(auth, "tokens", &HttpApiAuth::tokens, {}, none(), kLive,
-                       "Tokens that are accepted instead (Authorization: Bearer ...), each of at least 16 "
+                       "Further tokens that are accepted (Authorization: Bearer ...), each of at least 16 "
                        "characters.",
                        "0f3c9a1b7d2e4856"));
     rows.push_back(row(auth, "read_tokens", &HttpApiAuth::read_tokens, {}, none(), kLive,

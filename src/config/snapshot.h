@@ -93,6 +93,9 @@ struct HttpApiAuth {
     std::string password{};
     std::vector<std::string> tokens{};
     std::vector<std::string> read_tokens{};
+    std::string type{};  // "basic", "bearer"; empty: both
+    std::string token{};
+    bool rtc_bearer_enabled{};
 };
 
 struct HttpApiControl {

@@ -261,9 +261,12 @@ void SnapshotBuilder::tell_of_missing_features() {
 void SnapshotBuilder::add_environment(std::span<const EnvironmentEntry> entries) {
     for (const EnvironmentEntry& entry : entries) {
         Location location{entry.name, 0};
-        if (entry.not_built_in) {
-            if (entry.name.ends_with("_ENABLED") && entry.value == "on")
-                miss(*entry.not_built_in, location, entry.name);
+        if (entry.missing) {
+            // All services that may be left out of a build are off by default.
+            const bool is_used = entry.missing->state == features::kNotBuiltIn
+                                     ? entry.name.ends_with("_ENABLED") && entry.value == "on"
+                                     : entry.value != "off";
+            if (is_used) miss(*entry.missing, location, entry.name);
             continue;
         }
         if (entry.row == nullptr) {
@@ -327,16 +330,35 @@ void SnapshotBuilder::check_vhost(Vhost& vhost) {
         if (section.check_vhost) section.check_vhost(checks_, vhost);
 }
 
+// As in SRS 8: type basic has a name and a password, type bearer a token. Without type there may be both.
+void SnapshotBuilder::check_api_auth(const HttpApiAuth& auth) {
+    if (!auth.token.empty() && auth.token.size() < kShortestToken)
+        problems_.warning(origin("http_api/auth/token"),
+                          fmt::format("the token has {} characters; at least {} keep it from being guessed",
+                                      auth.token.size(), kShortestToken));
+    if (!auth.enabled) return;
+    const bool has_tokens = !auth.token.empty() || !auth.tokens.empty() || !auth.read_tokens.empty();
+    if (auth.type == "bearer") {
+        if (!has_tokens)
+            problems_.error(origin("http_api/auth/type"),
+                            "http_api's auth of type bearer needs a token: `token ...;` or SRS_HTTP_API_AUTH_TOKEN");
+        return;
+    }
+    if (auth.rtc_bearer_enabled)
+        problems_.error(origin("http_api/auth/rtc_bearer_enabled"), "rtc_bearer_enabled needs `type bearer;`");
+    const bool needs_name = auth.type == "basic" || !has_tokens;
+    if (auth.username.empty() != auth.password.empty() || (auth.username.empty() && needs_name))
+        problems_.error(origin("http_api/auth/enabled"),
+                        "http_api's auth is enabled without a username and a password");
+}
+
 void SnapshotBuilder::check_api() {
     const HttpApi& api = snapshot_.http_api;
     if (api.https.enabled && !api.enabled)
         problems_.warning(origin("http_api/https/enabled"), "https does nothing while http_api is not enabled");
     if (!api.enabled) return;
     const HttpApiAuth& auth = api.auth;
-    const bool has_tokens = !auth.tokens.empty() || !auth.read_tokens.empty();
-    if (auth.enabled && (auth.username.empty() != auth.password.empty() || (auth.username.empty() && !has_tokens)))
-        problems_.error(origin("http_api/auth/enabled"),
-                        "http_api's auth is enabled without a username and a password");
+    check_api_auth(auth);
     for (const auto& [path, tokens] :
          {std::pair("http_api/auth/tokens", &auth.tokens), std::pair("http_api/auth/read_tokens", &auth.read_tokens)})
         for (const std::string& token : *tokens)

@@ -59,6 +59,7 @@ class SnapshotBuilder {
     void settle_listeners();
     void check_listeners();
     void check_api();
+    void check_api_auth(const HttpApiAuth& auth);
     void check_process();
     void note_not_built_in(const Node& node, const Block& block);
     void tell_of_missing_features();

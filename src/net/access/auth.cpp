@@ -126,7 +126,7 @@ Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth
     while (secret.starts_with(' ')) secret.remove_prefix(1);
     if (secret.empty()) return Rights::kNone;
     if (scheme_is(authorization, "Basic")) {
-        if (auth.username.empty() || auth.password.empty()) return Rights::kNone;
+        if (auth.type == "bearer" || auth.username.empty() || auth.password.empty()) return Rights::kNone;
         return same(secret, base64(auth.username + ":" + auth.password)) ? Rights::kAll : Rights::kNone;
     }
     if (!scheme_is(authorization, "Bearer")) return Rights::kNone;
@@ -136,7 +136,17 @@ Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth
         if (same(secret, token)) rights = Rights::kRead;
     for (const std::string& token : auth.tokens)
         if (same(secret, token)) rights = Rights::kAll;
+    if (auth.type != "basic" && !auth.token.empty() && same(secret, auth.token)) rights = Rights::kAll;
     return rights;
+}
+
+bool may_signal(const http::Request& message, const config::HttpApiAuth& auth) {
+    if (!auth.enabled || !auth.rtc_bearer_enabled) return true;
+    return rights_of(message.headers.get("Authorization"), auth) == Rights::kAll;
+}
+
+std::string_view challenge(const config::HttpApiAuth& auth) {
+    return auth.type == "bearer" ? "Bearer" : "Basic realm=\"SRS\", charset=\"UTF-8\"";
 }
 
 Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApi& api) {

@@ -33,8 +33,11 @@ bool is_operator(const http::Request& message, std::string_view client_ip, const
 // Whether a page of another site may have made a browser send this request. A browser that does not name the page is
 // treated as if one had.
 bool is_of_another_site(const http::Request& message);
-// The WWW-Authenticate value of a 401 response (RFC 9110, 11.6.1).
-inline constexpr std::string_view kChallenge = "Basic realm=\"SRS\", charset=\"UTF-8\"";
+// Whether a call of WebRTC's signalling has the token that http_api { auth { rtc_bearer_enabled } } asks for.
+bool may_signal(const http::Request& message, const config::HttpApiAuth& auth);
+// The WWW-Authenticate value of a 401 response (RFC 9110, 11.6.1). A browser asks for a name and a password only for
+// Basic.
+std::string_view challenge(const config::HttpApiAuth& auth);
 
 // Whether the request has credentials, and they are wrong: somebody tries passwords, which is worth a line of the log.
 bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& api);

@@ -171,6 +171,40 @@ TEST(Auth, Tokens) {
     EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), api).status, 0);
 }
 
+// As in SRS 8, beside the lists of tokens.
+TEST(Auth, TypesOfSrs8) {
+    config::HttpApiAuth auth{.enabled = true, .username = "admin", .password = "secret", .tokens = {"more"}};
+    auth.token = "srs-api-token";
+    auth.type = "bearer";
+    EXPECT_EQ(rights_of("Bearer srs-api-token", auth), Rights::kAll);
+    EXPECT_EQ(rights_of("Bearer more", auth), Rights::kAll);
+    EXPECT_EQ(rights_of(kAdmin, auth), Rights::kNone);
+    EXPECT_EQ(challenge(auth), "Bearer") << "a browser shows no sign-in box for it";
+    auth.type = "basic";
+    EXPECT_EQ(rights_of("Bearer srs-api-token", auth), Rights::kNone);
+    EXPECT_EQ(rights_of(kAdmin, auth), Rights::kAll);
+    EXPECT_TRUE(challenge(auth).starts_with("Basic "));
+    auth.type = "";
+    EXPECT_EQ(rights_of("Bearer srs-api-token", auth), Rights::kAll);
+    EXPECT_EQ(rights_of(kAdmin, auth), Rights::kAll);
+    auth.token = "";
+    EXPECT_EQ(rights_of("Bearer ", auth), Rights::kNone);
+}
+
+TEST(Auth, SignallingNeedsTheTokenWhereItIsAskedFor) {
+    config::HttpApiAuth auth{.enabled = true, .read_tokens = {"only-read"}, .type = "bearer", .token = "all"};
+    http::Request none, reader, right;
+    reader.headers.add("Authorization", "Bearer only-read");
+    right.headers.add("Authorization", "Bearer all");
+    EXPECT_TRUE(may_signal(none, auth));
+    auth.rtc_bearer_enabled = true;
+    EXPECT_FALSE(may_signal(none, auth));
+    EXPECT_FALSE(may_signal(reader, auth));
+    EXPECT_TRUE(may_signal(right, auth));
+    auth.enabled = false;
+    EXPECT_TRUE(may_signal(none, auth));
+}
+
 // A browser adds the name and password of its own login to requests from every page, but no token.
 TEST(Auth, PagesOfOtherSitesNeedAToken) {
     config::HttpApi api;

@@ -137,10 +137,12 @@ Result<HttpAnswer> HttpClient::call(HttpCall call, Deadline deadline) {
     }
 }
 
-Result<std::string> HttpClient::post_json(const std::string& url, const std::string& body, Deadline deadline) {
+Result<std::string> HttpClient::post_json(const std::string& url, const std::string& body, Deadline deadline,
+                                          const std::string& authorization) {
     HttpCall request;
     request.url = url;
     request.headers.add("Content-Type", "application/json");
+    if (!authorization.empty()) request.headers.add("Authorization", authorization);
     request.body = body;
     HttpAnswer answer = TRY(call(std::move(request), deadline));
     if (!http::is_ok_or_created(answer.status))

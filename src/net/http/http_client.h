@@ -59,8 +59,10 @@ class HttpClient {
     // kTimeout, kClosed, kRefused (a certificate), kNotFound (a name), kProtocol (not HTTP), kLimit (too large),
     // kConfig (not a URL), kCancelled.
     base::Result<HttpAnswer> call(HttpCall call, runtime::Deadline deadline);
-    // Posts JSON and returns the answer's body. Errors: those of call(); kRefused: its status is neither 200 nor 201.
-    base::Result<std::string> post_json(const std::string& url, const std::string& body, runtime::Deadline deadline);
+    // Posts JSON and returns the answer's body. authorization: the field, unless it is empty. Errors: those of call();
+    // kRefused: its status is neither 200 nor 201.
+    base::Result<std::string> post_json(const std::string& url, const std::string& body, runtime::Deadline deadline,
+                                        const std::string& authorization = {});
 
     size_t idle_connections() const { return idle_.size(); }
 

@@ -232,7 +232,7 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     if (!meant) return send_failure(response, identity_, 405, "there is nothing to delete");
     if (meant->access == Access::kPrivileged) response.same_origin_only();
     const net::Verdict verdict = net::judge(meant->access, request, snapshot->http_api);
-    if (verdict.status == 401) response.header("WWW-Authenticate", net::kChallenge);
+    if (verdict.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot->http_api.auth));
     if (verdict.status == 401 && net::has_wrong_credentials(request, snapshot->http_api))
         runtime::warn_some(login_log_, "HTTP API: wrong user, password or token from {}", request.peer_ip);
     if (verdict.status) return send_failure(response, identity_, verdict.status, verdict.why);

@@ -7,6 +7,12 @@
 
 namespace service::heartbeat {
 
+struct AuthConfig {
+    bool enabled = false;
+    std::string type{};  // "bearer"
+    std::string token{};
+};
+
 struct ServerConfig {
     bool enabled = false;
     double interval = 9.9;  // s
@@ -14,6 +20,7 @@ struct ServerConfig {
     std::string device_id{};
     bool summaries = false;
     bool ports = false;
+    AuthConfig auth{};
 };
 
 config::Section section();

@@ -8,8 +8,8 @@ namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     auto post = [&client = parts.http_client](const std::string& url, const std::string& body,
-                                              runtime::Deadline deadline) {
-        return client.post_json(url, body, deadline);
+                                              const std::string& authorization, runtime::Deadline deadline) {
+        return client.post_json(url, body, deadline, authorization);
     };
     auto summaries = [&offers = parts.offers] { return offers.summaries ? offers.summaries() : "{}"; };
     return module_of("heartbeat", std::make_shared<Service>(snapshot, std::move(post), std::move(summaries),

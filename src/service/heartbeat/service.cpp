@@ -70,7 +70,8 @@ void Service::report() {
     const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as in SRS: for a container, or behind a NAT
     const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), service_id_, std::to_string(getpid())};
     std::string body = make_report(*snapshot, reporter, heartbeat.summaries ? summaries_() : "{}");
-    auto answer = post_(heartbeat.url, body, Deadline::in_ms(kAnswerMs));
+    const std::string authorization = heartbeat.auth.enabled ? "Bearer " + heartbeat.auth.token : "";
+    auto answer = post_(heartbeat.url, body, authorization, Deadline::in_ms(kAnswerMs));
     if (!answer && answer.error().code() == base::Code::kCancelled) return;
     ++sent_;
     std::string shown = heartbeat.url.substr(0, heartbeat.url.find('?'));

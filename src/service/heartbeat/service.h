@@ -17,9 +17,9 @@ namespace service::heartbeat {
 
 class Service {
   public:
-    // Posts JSON; an error unless the answer's status is 200. Yields.
-    using Post =
-        std::function<base::Result<std::string>(const std::string& url, const std::string& body, runtime::Deadline)>;
+    // Posts JSON with this Authorization field, if it is not empty; an error unless the answer's status is 200. Yields.
+    using Post = std::function<base::Result<std::string>(const std::string& url, const std::string& body,
+                                                         const std::string& authorization, runtime::Deadline)>;
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     using Summaries = std::function<std::string()>;
 

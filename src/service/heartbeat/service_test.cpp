@@ -56,12 +56,13 @@ TEST(HeartbeatReport, LocalIp) { EXPECT_NE(local_ip(), ""); }
 class HeartbeatTest : public runtime::testing::RuntimeTest {
   protected:
     void start(std::shared_ptr<config::Snapshot> s) {
-        auto post = [this](const std::string& url, const std::string& body,
+        auto post = [this](const std::string& url, const std::string& body, const std::string& authorization,
                            runtime::Deadline) -> base::Result<std::string> {
             EXPECT_FALSE(inside_) << "one at a time";
             inside_ = true;
             urls_ += url + ";";
             body_ = body;
+            authorization_ = authorization;
             auto slept = runtime::sleep_ms(delay_ms_);
             inside_ = false;
             TRY(std::move(slept));
@@ -77,7 +78,7 @@ class HeartbeatTest : public runtime::testing::RuntimeTest {
     std::unique_ptr<Service> service_;
     bool inside_ = false;
     int delay_ms_ = 0;
-    std::string urls_, body_, problem_;
+    std::string urls_, body_, problem_, authorization_;
 };
 
 TEST_F(HeartbeatTest, ReportsEachIntervalOneAtATime) {
@@ -128,6 +129,24 @@ TEST_F(HeartbeatTest, AReloadIsInForceAtOnce) {
     service_->reload(s);
     time_.pass_ms(5000);
     EXPECT_EQ(service_->sent(), 2u);
+}
+
+// The proxy of SRS 8 asks for it.
+TEST_F(HeartbeatTest, TheTokenGoesWithEachReport) {
+    auto s = snapshot();
+    s->get<ServerConfig>().enabled = true;
+    s->get<ServerConfig>().auth = {.enabled = false, .type = "bearer", .token = "a-proxy"};
+    start(s);
+    time_.settle();
+    EXPECT_EQ(service_->sent(), 1u);
+    EXPECT_EQ(authorization_, "");
+    auto on = std::make_shared<config::Snapshot>(*s);
+    on->get<ServerConfig>().auth.enabled = true;
+    service_->reload(on);
+    time_.pass_ms(10'000);
+    EXPECT_GE(service_->sent(), 2u);
+    EXPECT_EQ(authorization_, "Bearer a-proxy");
+    EXPECT_EQ(body_.find("a-proxy"), std::string::npos);
 }
 
 TEST_F(HeartbeatTest, EndsInTheMiddleOfAReport) {

@@ -83,6 +83,9 @@ void add_session(std::vector<config::Row>& rows) {
     rows.push_back(row(kVhost, "nack", &V::nack, none(), kLive,
                        "Lost packets of publishers are requested again, and lost packets are retransmitted to "
                        "players that request them."));
+    rows.push_back(row(kVhost, "nack_prefer_rtx", &V::nack_prefer_rtx, none(), kLive,
+                       "Lost packets are retransmitted as RTX (RFC 4588) where the client offers it; off: as they "
+                       "were."));
     rows.push_back(row(kVhost, "nack_no_copy", &V::nack_no_copy, none(), kLive,
                        "No effect: packets for retransmission are always shared, never copied."));
     rows.push_back(row(kVhost, "twcc", &V::twcc, none(), kLive,

@@ -43,6 +43,7 @@ struct ServerConfig {
 struct VhostConfig {
     bool enabled = false;
     bool nack = true;
+    bool nack_prefer_rtx = true;
     bool nack_no_copy = true;  // no effect: packets are always shared
     bool twcc = true;
     int stun_timeout = 30;              // s

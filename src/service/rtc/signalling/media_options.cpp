@@ -136,7 +136,7 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     // (transport-wide) would be useless work; REMB reports the viewer's bandwidth once a second.
     options.extensions = {sdp::Extension::kMid};
     options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
-    options.rtx = rtc.nack;
+    options.rtx = rtc.nack && rtc.nack_prefer_rtx;
     if (const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
         lane && rtc.keep_original_ssrc && (lane->published_by_rtp() || !stream->published()))
         for (const live::RtpTrack& track : tracks_of(*stream, *lane))
@@ -156,7 +156,7 @@ void add_publisher_options(const MediaParts& parts, sdp::LocalOptions& options) 
     options.extensions = {sdp::Extension::kMid};
     if (rtc.twcc) options.extensions.push_back(sdp::Extension::kTwcc);
     options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = rtc.twcc, .remb = true};
-    options.rtx = rtc.nack;
+    options.rtx = rtc.nack && rtc.nack_prefer_rtx;
 }
 
 base::Result<std::unique_ptr<Media>> make_player(MediaParts parts, const sdp::Negotiated& negotiated) {

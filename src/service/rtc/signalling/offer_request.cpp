@@ -65,7 +65,7 @@ std::string_view bearer_token(const http::Request& request) {
     return http::trim(field.substr(space));
 }
 
-Result<OfferRequest> read_whip(const net::HttpRequest& request) {
+Result<OfferRequest> read_whip(const net::HttpRequest& request, bool takes_token) {
     const http::Request& message = request.message;
     OfferRequest offer;
     for (const char* name : {"app", "stream"})
@@ -80,11 +80,11 @@ Result<OfferRequest> read_whip(const net::HttpRequest& request) {
     offer.tc_url = fmt::format("rtmp://{}/{}", offer.vhost, offer.app);
     offer.sdp = message.body;
     TRY(read_wishes(offer, message.parameters));
-    add_token(offer, message);
+    if (takes_token) add_token(offer, message);
     return offer;
 }
 
-Result<OfferRequest> read_json(const net::HttpRequest& request) {
+Result<OfferRequest> read_json(const net::HttpRequest& request, bool takes_token) {
     const auto body = base::parse_json(request.message.body);
     if (!body.is_object()) return fail(Code::kProtocol, "the body is no JSON object");
     auto text = [&](const char* name) {
@@ -105,7 +105,7 @@ Result<OfferRequest> read_json(const net::HttpRequest& request) {
     offer.tc_url = fmt::format("rtmp://{}/{}", offer.vhost, offer.app);
     const std::string_view query = std::string_view(offer.param).substr(offer.param.empty() ? 0 : 1);
     TRY(read_wishes(offer, http::parse_query(query)));
-    add_token(offer, request.message);
+    if (takes_token) add_token(offer, request.message);
     return offer;
 }
 

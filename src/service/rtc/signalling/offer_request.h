@@ -24,11 +24,11 @@ struct OfferRequest {
     std::string sdp;
 };
 
-// kProtocol: the text says what is missing or invalid.
-base::Result<OfferRequest> read_whip(const net::HttpRequest& request);
+// kProtocol: the text says what is missing or invalid. takes_token: a bearer token is the stream's.
+base::Result<OfferRequest> read_whip(const net::HttpRequest& request, bool takes_token);
 // Body: {"api": ..., "streamurl": "webrtc://HOST[:PORT]/APP/STREAM?k=v", "clientip": ..., "sdp": "v=0..."}; clientip is
 // ignored.
-base::Result<OfferRequest> read_json(const net::HttpRequest& request);
+base::Result<OfferRequest> read_json(const net::HttpRequest& request, bool takes_token);
 
 // Whether the media type is `type`: "application/sdp" matches "Application/SDP; charset=utf-8".
 bool has_content_type(const http::Request& request, std::string_view type);

@@ -120,7 +120,13 @@ const std::vector<Signaling::Endpoint>& Signaling::endpoints() {
 }
 
 net::HttpHandler Signaling::bind(const Endpoint& endpoint, Handler handler) {
-    return [this, &endpoint, handler](net::HttpRequest& request, net::HttpResponse& response) {
+    return [this, &endpoint, handler](net::HttpRequest& request, net::HttpResponse& response) -> Result<void> {
+        const config::HttpApiAuth& auth = snapshot_->http_api.auth;
+        // A browser's question before a call has no credentials.
+        if (request.message.method != http::Method::kOptions && !net::may_signal(request.message, auth)) {
+            response.header("WWW-Authenticate", net::challenge(auth));
+            return response.send_error(401, "WebRTC needs the token of http_api's auth");
+        }
         return (this->*handler)(endpoint, request, response);
     };
 }
@@ -267,7 +273,10 @@ Result<void> Signaling::offer(const Endpoint& endpoint, net::HttpRequest& reques
         response.header("Accept-Post", kSdp);
         return send_failure(response, 415, "the body must be SDP (application/sdp)");
     }
-    auto asked = endpoint.json ? read_json(request) : read_whip(request);
+    // The API's own token is no parameter of the stream, which hooks and other servers get.
+    const auto& auth = snapshot->http_api.auth;
+    const bool takes_token = !(auth.enabled && auth.rtc_bearer_enabled);
+    auto asked = endpoint.json ? read_json(request, takes_token) : read_whip(request, takes_token);
     auto answer =
         asked ? begin(endpoint, *asked, request, response) : Result<Answer>(std::unexpected(std::move(asked.error())));
     if (!answer) {

@@ -210,6 +210,32 @@ TEST_F(SignalingTest, WhoMayNotIsRefused) {
     }
 }
 
+// http_api { auth { type bearer; rtc_bearer_enabled on; } } of SRS 8.
+TEST_F(SignalingTest, TheTokenOfTheApiIsNeededWhereItIsAskedFor) {
+    snapshot_->http_api.auth = {.enabled = true, .type = "bearer", .token = "srs-api-token"};
+    using namespace std::string_view_literals;
+    const std::string sdp = "Content-Type: application/sdp\r\n";
+    EXPECT_EQ(post(kWhip, sdp + "Authorization: Bearer camera-7\r\n").status, 201);
+    EXPECT_NE(sessions_.requests.at(0).visitor.param.find("token=camera-7"), std::string::npos) << "the stream's";
+    snapshot_->http_api.auth.rtc_bearer_enabled = true;
+    for (const std::string& wrong : {std::string(), std::string("Authorization: Bearer camera-7\r\n")}) {
+        for (std::string_view target :
+             {kWhip, "/rtc/v1/whep/?app=live&stream=a"sv, "/rtc/v1/publish/"sv, "/rtc/v1/play/"sv}) {
+            auto refused = post(target, sdp + wrong);
+            EXPECT_EQ(refused.status, 401) << target;
+            EXPECT_EQ(refused.header("WWW-Authenticate"), "Bearer") << target;
+        }
+        EXPECT_EQ(ask("DELETE", "/rtc/v1/whip/?token=token1&session=s1", wrong, "").status, 401);
+        EXPECT_EQ(ask("PATCH", "/rtc/v1/whip/?token=token1&session=s1", wrong, "x").status, 401);
+    }
+    EXPECT_EQ(ask("OPTIONS", kWhip, "", "").status, 204) << "browsers ask without it";
+    const std::string right = "Authorization: Bearer srs-api-token\r\n";
+    EXPECT_EQ(post(kWhip, sdp + right).status, 201);
+    EXPECT_EQ(sessions_.requests.at(1).visitor.param.find("srs-api-token"), std::string::npos)
+        << "hooks and other servers get the stream's parameters";
+    EXPECT_EQ(ask("DELETE", "/rtc/v1/whip/?action=delete&token=token1&session=s1", right, "").status, 200);
+}
+
 TEST_F(SignalingTest, OnlyWhereItIsSwitchedOn) {
     snapshot_->vhosts.front().get<VhostConfig>().enabled = false;
     EXPECT_EQ(post(kWhip).status, 404);
