@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <cerrno>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "net/access/file_access.h"
+#include "net/http/flv_start.h"
 #include "net/http/opened_files.h"
 #include "protocol/http/conditional.h"
 #include "protocol/http/headers.h"
@@ -17,6 +20,28 @@ namespace net {
 namespace {
 
 bool is_playlist(std::string_view path) { return path.ends_with(".m3u8") || path.ends_with(".mpd"); }
+
+// The digits that a text begins with, as SRS reads it.
+int64_t leading_number(std::string_view text) {
+    int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+// ?start=BYTES of an FLV file; 0: none.
+uint64_t wanted_start(std::string_view path, const http::Request& message) {
+    if (!path.ends_with(".flv")) return 0;
+    return static_cast<uint64_t>(std::max<int64_t>(leading_number(message.parameter("start")), 0));
+}
+
+// ?range=A-B and ?bytes=A-B of an MP4 file are what Range: bytes=A-B is, except that an A that is not there is 0.
+std::optional<std::string> wanted_range(std::string_view path, const http::Request& message) {
+    if (!path.ends_with(".mp4")) return std::nullopt;
+    std::string_view text = message.parameter("range");
+    if (text.empty()) text = message.parameter("bytes");
+    if (text.find('-') == text.npos) return std::nullopt;
+    return fmt::format("bytes={}{}", text.starts_with('-') ? "0" : "", text);
+}
 
 base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, const HttpRequest& request,
                              HttpResponse& response, const ResponseHeaders* headers) {
@@ -30,9 +55,16 @@ base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, c
     if (headers)
         for (const auto& [name, value] : *headers) response.header(name, value);
     if (http::not_modified(fields, validators)) return response.send(304, {}, {});
+    if (const uint64_t start = wanted_start(path, request.message); start > 0 && start < size) {
+        FileParts parts = TRY(flv_parts_from(*file, start));
+        if (!parts.empty()) return response.send_files(200, http::mime_type(path), std::move(parts));
+    }
     response.header("Accept-Ranges", "bytes");
     http::RangeResult range;
-    if (http::range_applies(fields, validators)) range = http::parse_range(fields.get("Range"), size);
+    if (const auto wanted = wanted_range(path, request.message))
+        range = http::parse_range(*wanted, size);
+    else if (http::range_applies(fields, validators))
+        range = http::parse_range(fields.get("Range"), size);
     if (range.kind == http::RangeResult::Kind::kUnsatisfiable) {
         response.header("Content-Range", http::content_range_unsatisfied(size));
         return response.send_error(416);

@@ -1,5 +1,6 @@
 #pragma once
-// StaticFiles: files below a directory over HTTP (RFC 9110: ranges, conditions). Files are opened on a worker thread
+// StaticFiles: files below a directory over HTTP (RFC 9110: ranges, conditions; SRS: ?start= of FLV, ?range= and
+// ?bytes= of MP4). Files are opened on a worker thread
 // and kept for a second (opened_files.h); bodies are sent from the page cache, and a worker reads what is not there
 // (file_body.h), so that memory is bounded whatever a file's size, and the loop waits for no disk. Nothing outside the
 // directory is served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links

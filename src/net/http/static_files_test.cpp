@@ -152,6 +152,55 @@ TEST_F(StaticFilesTest, Ranges) {
     EXPECT_EQ(get("/ten", "Range: bytes=1-2\r\nIf-Range: \"other\"\r\n").status, 200);
 }
 
+// As SRS's http_server has them, for recordings.
+TEST_F(StaticFilesTest, RangesInTheQueryOfAnMp4) {
+    put(root_ / "a.mp4", "0123456789");
+    for (const char* query : {"?range=2-4", "?bytes=2-4", "?token=x&range=2-4"}) {
+        auto part = get(std::string("/a.mp4") + query);
+        EXPECT_EQ(part.status, 206) << query;
+        EXPECT_EQ(part.body, "234") << query;
+        EXPECT_EQ(part.header("Content-Range"), "bytes 2-4/10") << query;
+    }
+    EXPECT_EQ(get("/a.mp4?range=7-").body, "789");
+    EXPECT_EQ(get("/a.mp4?range=-2").body, "012");
+    EXPECT_EQ(get("/a.mp4?bytes=7-99").body, "789");
+    EXPECT_EQ(get("/a.mp4?range=2-4", "Range: bytes=5-5\r\n").body, "234") << "the query is meant";
+    EXPECT_EQ(get("/a.mp4?range=99-").status, 416);
+    for (const char* none : {"?range=", "?range=5", "?range=x-y", "?range=4-2", "?start=3"}) {
+        EXPECT_EQ(get(std::string("/a.mp4") + none).status, 200) << none;
+        EXPECT_EQ(get(std::string("/a.mp4") + none).body, "0123456789") << none;
+    }
+    EXPECT_EQ(get("/ten?range=2-4").status, 200);
+}
+
+TEST_F(StaticFilesTest, TheStartOfAnFlv) {
+    const auto tag = [](uint8_t type, std::string body) {
+        const auto size = static_cast<char>(body.size());
+        return std::string{static_cast<char>(type), 0, 0, size, 0, 0, 0, 0, 0, 0, 0} + body +
+               std::string{0, 0, 0, static_cast<char>(body.size() + 11)};
+    };
+    const std::string head = std::string("FLV\x01\x05\0\0\0\x09", 9) + std::string(4, '\0');
+    const std::string meta = tag(18, "metadata"), video = tag(9, std::string("\x17\0\0\0\0avcC", 9)),
+                      frame = tag(9, std::string("\x17\x01\0\0\0frame", 10)),
+                      audio = tag(8, std::string("\xaf\0\x12\x10", 4)), last = tag(8, std::string("\xaf\x01last"));
+    const std::string file = head + meta + video + frame + audio + frame + last;
+    put(root_ / "a.flv", file);
+    const size_t second = file.size() - last.size() - frame.size();
+    auto from = [&](size_t start) { return get(fmt::format("/a.flv?start={}", start)); };
+    EXPECT_EQ(from(second).status, 200);
+    EXPECT_EQ(from(second).body, head + video + audio + frame + last);
+    EXPECT_EQ(from(second).header("Content-Type"), "video/x-flv");
+    EXPECT_EQ(from(file.size() - last.size()).body, head + video + audio + last);
+    EXPECT_EQ(from(head.size() + meta.size() + video.size()).body, head + video + frame + audio + frame + last)
+        << "what comes anyway does not come twice";
+    for (const char* none : {"?start=", "?start=0", "?start=-5", "?start=x", "?start=99999", "?range=2-4"})
+        EXPECT_EQ(get(std::string("/a.flv") + none).body, file) << none;
+    put(root_ / "other.flv", "no recording");
+    EXPECT_EQ(get("/other.flv?start=3").body, "no recording");
+    put(root_ / "cut.flv", file.substr(0, head.size() + 5));
+    EXPECT_EQ(get(fmt::format("/cut.flv?start={}", head.size() + 2)).body, head + file.substr(head.size() + 2, 3));
+}
+
 TEST_F(StaticFilesTest, Conditions) {
     auto first = get("/ten");
     std::string etag(first.header("ETag")), date(first.header("Last-Modified"));
