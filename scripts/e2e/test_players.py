@@ -185,6 +185,16 @@ def test_start_page(site, chromium):
         assert_moving(opened)
 
 
+def test_the_start_page_proposes_a_free_name(servers, chromium, tool):
+    """Its first command must not be refused because the name is being published."""
+    server = start_server(servers)
+    tool(pattern(server, "live/livestream"))
+    with page.opened(chromium, address(server)) as opened:
+        opened.page.get_by_role("heading", name="Watch live/livestream").wait_for()
+        opened.page.get_by_text("rtmp://127.0.0.1/live/livestream2").wait_for()
+        assert "stream=livestream2" in opened.page.inner_text("main"), "WHIP, too"
+
+
 def test_start_page_without_a_stream(servers, chromium, tool):
     """It says so, and offers the stream when there is one."""
     server = start_server(servers)

@@ -10,6 +10,7 @@ import pytest
 from conftest import Servers
 from lib import api, page, players, ports, rtc
 from lib.players import address, assert_moving, player, wait_state, words
+from lib.server import ROOT
 from lib.timing import scaled
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="scripts/test installs Chromium and bundles the pages")
@@ -123,6 +124,22 @@ def test_nothing_of_that_name(site, chromium):
         # Chromium writes so of each 404, and when a page closes a WebSocket that is not open yet.
         expected = "none.m3u8|before the connection is established"
         opened.errors = [one for one in opened.errors if not re.search(expected, one)]
+
+
+def test_viewers_need_no_credentials_of_the_api(servers, chromium):
+    """With http_api { auth } a viewer is not asked to sign in, and gets the reason from the stream's own answers."""
+    server = players.start_server(servers, "auth { enabled on; username u; password p; }")
+    with page.opened(chromium, player(server, "ws-flv", stream="none", autostart="true")) as opened:
+        sent = []
+        opened.page.on("request", lambda request: sent.append(request))
+        opened.page.reload()
+        opened.page.locator(".state", has_text="Nobody publishes this stream yet").wait_for()
+        refused = [one.response() for one in sent if "/api/v1/" in one.url]
+        assert refused and all(one.status == 401 for one in refused if one), [one.status for one in refused if one]
+        opened.page.get_by_role("button", name="Stop", exact=True).click()
+        opened.errors = [one for one in opened.errors if not re.search("401|404|before the connection is established", one)]
+    sources = "".join(path.read_text() for path in (ROOT / "research/console/src/players").glob("*.js"))
+    assert 'credentials: "omit"' in sources and "same-origin" not in sources, "else Chromium shows its sign-in box"
 
 
 @pytest.mark.parametrize("protocol", ["flv", "ws-flv"])

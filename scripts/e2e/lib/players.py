@@ -24,9 +24,9 @@ VHOST = """vhost __defaultVhost__ {
 """
 
 
-def start_server(servers):
+def start_server(servers, of_api=""):
     """API, pages and streams at one origin, as in conf/srs.conf."""
-    server = servers.make(top=TOP + api.CONF % "", vhosts=VHOST)
+    server = servers.make(top=TOP + api.CONF % of_api, vhosts=VHOST)
     listen = f"listen 127.0.0.1:{server.api_port}"
     server.conf_path.write_text(server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}"))
     return server.start()

@@ -1,23 +1,35 @@
-// What the API says of published streams, where it may be read: it is the page's own origin's, and may want credentials.
+// What the API of the page's own origin says of published streams, where everybody may read it. No credentials are sent:
+// a browser would ask each viewer for a name and a password.
 import { signal } from "@preact/signals";
 import { at } from "../shared/base.js";
+import { streamUrl } from "./address.js";
 
 const POLL_MS = 3000;
 const [MAX_LISTED, MAX_SHOWN] = [100, 20];
 
 async function fetchJson(path) {
-    const response = await fetch(at(path), { credentials: "same-origin" });
+    const response = await fetch(at(path), { credentials: "omit" });
     if (!response.ok) throw new Error(`${response.status}`);
     return response.json();
 }
 
-// Whether a stream is published: true, false, or null where the API does not say.
+// HEAD of the stream by FLV is answered at once, where GET waits for a publisher.
+async function isServed(place) {
+    try {
+        const { ok, status } = await fetch(streamUrl("flv", place), { method: "HEAD", credentials: "omit" });
+        return ok || (status === 404 ? false : null);
+    } catch {
+        return null;
+    }
+}
+
+// Whether a stream is published: true, false, or null where nobody says. A player does not need the API.
 export async function isPublished(place) {
     try {
         const { data } = await fetchJson(`api/v1/clusters?${new URLSearchParams(place)}`);
         return data.origin !== null;
     } catch {
-        return null;
+        return isServed(place);
     }
 }
 

@@ -75,21 +75,29 @@ function Watch() {
     </section>`;
 }
 
+// A name that nobody publishes: what the page says must work when it is followed.
+function freePlace() {
+    const taken = (published.value?.streams ?? []).filter((one) => one.app === DEFAULT_PLACE.app && !one.vhost).map((one) => one.stream);
+    const names = [DEFAULT_PLACE.stream, ...taken.map((_, index) => `${DEFAULT_PLACE.stream}${index + 2}`)];
+    return { ...DEFAULT_PLACE, stream: names.find((name) => !taken.includes(name)) };
+}
+
 function Publish() {
     const rtmp = `rtmp://${location.hostname}`;
-    const whip = streamUrl("whip", DEFAULT_PLACE);
+    const place = freePlace();
+    const whip = streamUrl("whip", place);
     return html`<section class="card" aria-labelledby="publish">
         <h2 id="publish">${t("Publish")}</h2>
         <div class="ways">
             <div>
                 <h3>FFmpeg</h3>
-                <${CopyLine} label=${t("Command of FFmpeg")} text=${`ffmpeg -re -i FILE -c copy -f flv ${rtmp}/live/livestream`} />
+                <${CopyLine} label=${t("Command of FFmpeg")} text=${`ffmpeg -re -i FILE -c copy -f flv ${rtmp}/${place.app}/${place.stream}`} />
             </div>
             <div>
                 <h3>OBS (RTMP)</h3>
                 <p class="quiet small">${t("Settings, Stream, service Custom. Server, and stream key:")}</p>
-                <${CopyLine} label=${t("Server")} text=${`${rtmp}/live`} />
-                <${CopyLine} label=${t("Stream key")} text="livestream" />
+                <${CopyLine} label=${t("Server")} text=${`${rtmp}/${place.app}`} />
+                <${CopyLine} label=${t("Stream key")} text=${place.stream} />
             </div>
             <div>
                 <h3>OBS (WHIP)</h3>
@@ -99,7 +107,7 @@ function Publish() {
             <div>
                 <h3>${t("This browser")}</h3>
                 <p class="quiet small">${t("A test pattern, the camera or the screen, by WebRTC.")}</p>
-                <p><a class="button" href=${pageUrl({ view: "whip", ...DEFAULT_PLACE })}>${t("Publish from this browser")}</a></p>
+                <p><a class="button" href=${pageUrl({ view: "whip", ...place })}>${t("Publish from this browser")}</a></p>
             </div>
         </div>
     </section>`;
