@@ -148,7 +148,7 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all program help pages console site test standalone compile-commands coverage unit unit-build unit-list unit-syntax fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
+.PHONY: all program help pages console site test e2e standalone compile-commands coverage unit unit-build unit-list unit-syntax fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
 all: program pages
 # Without the web pages, for builds that test the program alone.
 program: $(in_order) $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
@@ -168,6 +168,7 @@ help:
 	@echo "make site        make the site of the documents: $(OBJS)/site/html; broken links in them fail"
 	@echo "make test        run every test (scripts/test without installing anything)"
 	@echo "make unit        run the unit tests; DIR=src/protocol/rtmp those of one folder, FILTER=Chunk* some of them"
+	@echo "make e2e         run the end-to-end tests of TEST=scripts/e2e/test_publish.py"
 	@echo "make fuzz        run every fuzz target over its corpus and mutations of it; TARGET=name one of them with"
 	@echo "                 libFuzzer (clang++-19) for SECONDS=60"
 	@echo "make bench       build what measures: $(addprefix $(OBJS)/,$(notdir $(BENCH_DIRS)))"
@@ -180,6 +181,12 @@ help:
 	@echo "make clean       delete what was built in $(OBJS); the configuration stays"
 	@echo "OBJS=DIR         build somewhere else than in objs/"
 	@echo "V=1              show the compiler calls"
+
+# One file of end-to-end tests, or with -k in TEST some of them; in a new clone its Python packages are installed first.
+e2e: program
+	@[ -n "$(TEST)" ] || { echo "which test? make e2e TEST=scripts/e2e/test_publish.py" >&2; exit 1; }
+	@scripts/test --python
+	@SRS_OBJS=$(abspath $(OBJS)) objs/venv/bin/python -m pytest -q $(TEST)
 
 test:
 	scripts/test --no-install --objs=$(OBJS)
