@@ -365,3 +365,20 @@ def test_missing_certificate_is_said(servers):
     said = server.log() + server.output()
     assert code != 0 and re.search(r"/no/(key|cert)\.pem", said), f"the file should be named; exit code {code}\n{said}"
     server.process = None
+
+
+def test_a_404_says_why_in_every_format(servers):
+    """As WHEP and RTSP do: nobody publishes it, there is no such vhost, or it has no HLS."""
+    vhosts = "vhost a.com { hls { enabled on; } http_remux { enabled on; mount [vhost]/[app]/[stream].flv; wait_publisher off; } }\nvhost b.com { }\n"
+    server = servers(vhosts=vhosts)
+    wanted = {
+        ("a.com", "/live/none.m3u8"): "the stream is not published",
+        ("b.com", "/live/none.m3u8"): "vhost b.com has no HLS",
+        ("c.com", "/live/none.m3u8"): "there is no vhost c.com",
+        ("c.com", "/live/none.flv"): "there is no vhost c.com",
+        ("c.com", "/live/none.ts"): "there is no vhost c.com",
+    }
+    for (host, path), why in wanted.items():
+        answer = http.get(server.http_port, path, Host=host)
+        assert answer.status == 404 and why in answer.body.decode(), answer.describe()
+    assert b"vhost" not in http.get(server.http_port, "/none.html", Host="c.com").body, "of files nothing is said"

@@ -58,6 +58,15 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     };
     route.still_served = [this] { return !idle(); };
     router.add(std::move(route));
+    net::HttpRoute missing;
+    missing.methods = {http::Method::kGet};
+    missing.pattern = "/*";
+    missing.summary = "Why there is no such playlist";
+    missing.is_fallback = true;
+    missing.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
+        return explain_missing(request, response);
+    };
+    router.add(std::move(missing));
 }
 
 Service::~Service() { stop(); }

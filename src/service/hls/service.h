@@ -73,6 +73,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     void disconnect_asked();
 
     base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
+    // The 404 of a playlist that neither a stream nor a file has, with the reason that other protocols give.
+    base::Result<void> explain_missing(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
     // A playlist of a stream.

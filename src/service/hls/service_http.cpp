@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
 #include "runtime/loop/clock.h"
@@ -74,6 +75,17 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
     if (!vhost) return {};
     return serve_live_file(*vhost, path_below(*vhost, request.message.path), request, response);
+}
+
+base::Result<void> Service::explain_missing(net::HttpRequest& request, net::HttpResponse& response) {
+    if (!request.message.path.ends_with(".m3u8")) return {};
+    const std::string_view name = net::vhost_name(request.message);
+    const config::Vhost* vhost = snapshot_->vhost(name);
+    response.header("Cache-Control", "no-store");
+    if (!vhost) return response.send_error(404, fmt::format("there is no vhost {}", base::for_log(name)));
+    if (!vhost->get<VhostConfig>().enabled)
+        return response.send_error(404, fmt::format("vhost {} has no HLS", vhost->name));
+    return response.send_error(404, "the stream is not published");
 }
 
 base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const std::string& path,

@@ -1,8 +1,11 @@
 #include "service/http_live/service.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "convert/flv/all_tracks.h"
 #include "live/hub/options.h"
 #include "net/access/access_rules.h"
@@ -42,6 +45,15 @@ net::AddressQuota::Limits waiting_limits(const config::Snapshot& snapshot) {
             limits.exempt};
 }
 
+// Files of that name have been looked for by now.
+base::Result<void> refuse_unknown_vhost(const net::HttpRequest& request, net::HttpResponse& response) {
+    const std::string& path = request.message.path;
+    const auto ends = [&](std::string_view suffix) { return path.ends_with(suffix); };
+    if (!ends(".flv") && !ends(".ts") && !ends(".aac") && !ends(".mp3")) return {};
+    const std::string_view name = net::vhost_name(request.message);
+    return response.send_error(404, fmt::format("there is no vhost {}", base::for_log(name)));
+}
+
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -78,7 +90,7 @@ void Service::reload(const config::SnapshotPtr& next) {
 base::Result<void> Service::handle(When when, net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
     const config::Vhost* vhost = snapshot->vhost(net::vhost_name(request.message));
-    if (!vhost) return {};
+    if (!vhost) return when == When::kLater ? refuse_unknown_vhost(request, response) : base::Result<void>();
     const auto& remux = vhost->get<VhostConfig>();
     if (!remux.enabled) return {};
     Mount mount(remux.mount);
