@@ -1,5 +1,5 @@
-// A measuring stick: what writing costs, through runtime/disk.h and by plain write() of the same pieces. Processor time
-// of the process (the kernel's threads for it included) and of the loop's own thread.
+// A measuring stick: what writing costs, through runtime/disk/disk.h and by plain write() of the same pieces. Processor
+// time of the process (the kernel's threads for it included) and of the loop's own thread.
 //
 //   disk DIRECTORY BACKEND CHUNK FILES MEGABYTES       as fast as it goes; seconds of processor time per GB
 //   disk DIRECTORY BACKEND CHUNK FILES -SECONDS TICK   each file gets CHUNK bytes every TICK ms; us per file and second

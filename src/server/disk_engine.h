@@ -1,6 +1,6 @@
 #pragma once
-// The disk engine of runtime/disk.h as a module: started before the modules that write files; at the end it waits until
-// their data has been written.
+// The disk engine of runtime/disk/disk.h as a module: started before the modules that write files; at the end it waits
+// until their data has been written.
 
 #include "base/log.h"
 #include "config/snapshot.h"

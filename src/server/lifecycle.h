@@ -12,7 +12,7 @@ class Lifecycle {
   public:
     Lifecycle() = default;
     Lifecycle(const Lifecycle&) = delete;
-    ~Lifecycle();  // stops
+    ~Lifecycle();  // stops: yields
 
     void add(Module module) { modules_.push_back(std::move(module)); }
     // If one fails, those before it are stopped again and its error is returned, with its name.

@@ -30,7 +30,7 @@ class ServiceManager {
 
     ServiceManager() = default;
     ServiceManager(const ServiceManager&) = delete;
-    ~ServiceManager();
+    ~ServiceManager();  // yields
 
     // Opens the socket, and starts the coroutine that serves the watchdog. An error: the environment is unusable.
     base::Result<void> start(const Environment& environment);

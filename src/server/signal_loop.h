@@ -24,7 +24,7 @@ class SignalLoop {
 
     // All of them must outlive it.
     SignalLoop(runtime::Signals& signals, Lifecycle& lifecycle, net::Operations& operations, Hooks hooks);
-    ~SignalLoop();
+    ~SignalLoop();  // yields
 
     // Yields until the server is to end. The modules are still running (immediate exit) or idle.
     void run();

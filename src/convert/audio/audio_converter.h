@@ -1,5 +1,5 @@
 #pragma once
-// AudioConverter: an audio transcoder on a thread (runtime/compute.h), because a hundred streams would occupy the loop.
+// AudioConverter: an audio transcoder on a thread (runtime/threads/compute.h): a hundred would occupy the loop.
 // A converter has one job under way at a time, so that packets stay in order; the loop never waits. All converters
 // share one coroutine for delivery, which lives while there are converters, and yields to others. The queue is bounded:
 // packets beyond its limits are dropped, counted, and logged. A converter may be destroyed while its job is under way;

@@ -1,7 +1,7 @@
 #pragma once
 // Audience: the viewers of one LiveLog and the pump that sends to them: one coroutine for all. The pump visits all
 // viewers once per merge interval, in several phases when they are many, or with every video frame when the interval is
-// 0. It yields at least every millisecond. A pass begins with a read of the publisher. Few viewers are visited by the
+// 0. It yields after 500 us. A pass begins with a read of the publisher. Few viewers are visited by the
 // coroutine that has read, and the pump sleeps on.
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // SequenceWindow: which of the last sequence numbers of a track were assigned to a packet, whether or not that packet
-// is still stored. An SRTP index must not be used for a second packet (srtp/sender.h), so a number is given away once.
-// Pure.
+// is still stored. An SRTP index must not be used for a second packet (protocol/srtp/sender.h), so a number is given
+// away once. Pure.
 
 #include <array>
 #include <cstddef>

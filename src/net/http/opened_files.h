@@ -48,7 +48,7 @@ class OpenedFiles {
 
     OpenedFiles() = default;
     OpenedFiles(const OpenedFiles&) = delete;
-    ~OpenedFiles();
+    ~OpenedFiles();  // yields
 
     // Yields unless the file is kept; what is wanted must stay until then. Fails where the workers have too much to do;
     // that there is no such file is in the result's error.

@@ -174,8 +174,9 @@ Findings clock_source(const Facts& f) {
 Findings clock_sync(const Facts& f) {
     if (!f.clock_synchronised) return {unknown("whether the clock is synchronised cannot be read here")};
     if (*f.clock_synchronised) return {good("the kernel's clock is synchronised")};
-    return {better("the kernel's clock is not synchronised: names of files, DASH and certificates go by it",
-                   "timedatectl set-ntp true, or apt install chrony")};
+    return {
+        better("the kernel's clock is not synchronised: names of files, times in playlists and certificates go by it",
+               "timedatectl set-ntp true, or apt install chrony")};
 }
 
 Findings governor(const Facts& f) {

@@ -1,5 +1,5 @@
 #pragma once
-// A row of the API's route table: net/api_endpoint.h, under the names of this service.
+// A row of the API's route table: net/http/api_endpoint.h, under the names of this service.
 
 #include "net/http/api_endpoint.h"
 

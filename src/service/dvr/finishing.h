@@ -24,7 +24,7 @@ base::Result<Finished> repair_flv(const std::string& growing);
 
 // Finishes a file according to the path's extension. whole: the file was closed properly (then an FLV file needs
 // nothing more and duration_ms is known; an MP4 file is converted from fragments to a plain file in any case).
-// kNotFound: the file does not exist. owner: the stream that it belongs to, see runtime/file_owner.h.
+// kNotFound: the file does not exist. owner: the stream that it belongs to, see runtime/disk/file_owner.h.
 base::Result<Finished> finish_file(const std::string& growing, const std::string& path, bool whole, int64_t duration_ms,
                                    const std::string& owner = {});
 

@@ -24,7 +24,7 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
   public:
     // All of them must outlive it.
     Service(config::SnapshotPtr snapshot, live::Registry& registry, const live::Events& events);
-    ~Service();  // stops
+    ~Service();  // stops: yields
 
     // Reads the journal: yields. Must be called before streams are published.
     base::Result<void> start();

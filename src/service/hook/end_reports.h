@@ -28,7 +28,7 @@ class EndReports {
     // `send` sends a report. It must not yield.
     explicit EndReports(std::function<void(const Report&)> send, int64_t max_wait_ms = kMaxWaitMs)
         : send_(std::move(send)), max_wait_ms_(max_wait_ms) {}
-    ~EndReports();  // drops waiting reports
+    ~EndReports();  // drops waiting reports; yields
 
     // A file of the client's recording is being completed, or has been. The calls are paired.
     void file_ending(const std::string& client_id) { ++files_[client_id]; }

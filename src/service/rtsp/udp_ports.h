@@ -1,7 +1,7 @@
 #pragma once
 // UdpPorts: two UDP sockets, for RTP and for RTCP: those of the server, which all sessions share, or of a client. A
 // session claims the addresses of its client at SETUP; datagrams of others are dropped. Datagrams are sent in batches
-// (runtime/udp_batch.h). Streams that have sent their share of a moment are called again soon, in one pass.
+// (runtime/socket/udp_batch.h). Streams that have sent their share of a moment are called again soon, in one pass.
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // The frames-to-RTP bridges of all streams that are published as frames. A bridge is created when a stream is published
 // in a vhost whose rtc has rtmp_to_rtc on, and is destroyed when the stream is unpublished. (The opposite bridge, for a
-// stream published by RTP, is owned by its publisher: bridge_to_frames.h.)
+// stream published by RTP, is owned by its publisher: convert/rtp/from_rtp.h.)
 
 #include <map>
 #include <memory>

@@ -67,7 +67,7 @@ class MediaSession {
     // to the kernel together; packets of one size for one peer are joined (GSO). header: the RTP header with
     // extensions, as this peer must see it. The payload is `first` followed by `second` (RTX: the original sequence
     // number, then the payload). index: the unwrapped sequence number, rollovers << 16 | sequence; an index must never
-    // be reused with other bytes for the same SSRC (srtp/sender.h). Header and payload together are at most
+    // be reused with other bytes for the same SSRC (protocol/srtp/sender.h). Header and payload together are at most
     // kMaxPacketBytes. Before the connection, and while the socket's buffer is full, the packet is dropped and counted.
     virtual void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) = 0;

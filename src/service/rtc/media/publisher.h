@@ -2,7 +2,7 @@
 // Publisher: a WebRTC client's published media, from decrypted packets to the stream's RTP lane. It restores RTX
 // packets, requests missing packets (RFC 4585), sends reports (RFC 3550, transport-wide congestion control, REMB), and
 // requests a keyframe when a loss could not be repaired or a player needs one. Packets enter the lane unchanged and in
-// their order of arrival: see live/rtp_ring.h. It does not repacketize. Of simulcast one layer is used.
+// their order of arrival: see live/rtp/rtp_ring.h. It does not repacketize. Of simulcast one layer is used.
 
 #include <cstdint>
 #include <memory>
@@ -80,7 +80,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     // this long or has sent BYE: while its own is active, the other SSRC is another layer. This is also the minimum
     // interval between two switches.
     static constexpr int64_t kSsrcSilentMs = 300;
-    // SSRCs of the session, RTX included: as many as SRTP tracks (srtp/receiver.h). Packets of further SSRCs are
+    // SSRCs of the session, RTX included: as many as protocol/srtp/receiver.h tracks. Packets of further SSRCs are
     // ignored.
     static constexpr size_t kMaxSsrcs = 32;
 

@@ -1,6 +1,6 @@
 #pragma once
 // UdpPort: one local UDP socket shared by all sessions. One coroutine receives in batches; datagrams are sent in
-// batches (runtime/udp_batch.h).
+// batches (runtime/socket/udp_batch.h).
 
 #include <memory>
 
