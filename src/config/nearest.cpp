@@ -10,7 +10,8 @@
 namespace config {
 namespace {
 
-constexpr size_t kLongest = 80;  // maximum length compared: the cost grows with it
+constexpr size_t kMostLetters = 2;  // a name with more wrong letters is another name
+constexpr size_t kLongest = 80;     // maximum length compared: the cost grows with it
 
 // Exact if it is less than the bound, which is what most names exceed by their length or their first letters.
 size_t distance(std::string_view a, std::string_view b, size_t bound) {
@@ -48,14 +49,12 @@ Nearest nearest(std::string_view name, std::span<const std::string_view> known) 
         best.name = candidate;
         least = d;
     }
-    best.close = least <= std::max<size_t>(1, name.size() / 3);
+    best.close = least <= kMostLetters && least < name.size();
     return best;
 }
 
 std::string hint(const Nearest& nearest) {
-    if (nearest.name.empty()) return "";
-    return nearest.close ? fmt::format("; did you mean '{}'?", nearest.name)
-                         : fmt::format("; the nearest known name is '{}'", nearest.name);
+    return nearest.close ? fmt::format("; did you mean '{}'?", nearest.name) : "";
 }
 
 }  // namespace config

@@ -15,7 +15,7 @@ struct Nearest {
 // Counts insertions, deletions, changes and swaps of neighbouring characters. The result points into `known`.
 Nearest nearest(std::string_view name, std::span<const std::string_view> known);
 
-// "; did you mean 'x'?" or "; the nearest known name is 'x'".
+// "; did you mean 'x'?"; empty where no name is close.
 std::string hint(const Nearest& nearest);
 
 }  // namespace config

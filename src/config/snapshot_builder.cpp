@@ -79,7 +79,9 @@ void SnapshotBuilder::add_node(const Node& node, const Context& context) {
     // `transcode` of a vhost is a block, `vhost` of a cluster a value: a name is never both in one scope.
     if (node.is_block && block) return add_block(node, inner, *block);
     if (!node.is_block && row) return add_value(node, inner, *row);
-    if (row) return problems_.error(node.location, fmt::format("'{}' takes {}, not a block", node.name, kind_of(*row)));
+    if (row)
+        return problems_.error(node.location, fmt::format("'{}' takes {}, not a block{}", node.name, kind_of(*row),
+                                                          node.words.size() > 1 ? "; is a ; missing after it?" : ""));
     if (block) return problems_.error(node.location, fmt::format("'{0}' is a block: {0} {{ ... }}", node.name));
     unknown(node, context, path);
 }
@@ -93,6 +95,18 @@ void SnapshotBuilder::unknown(const Node& node, const Context& context, std::str
                                                    row.scope.empty() ? "no block" : row.scope));
         return;
     }
+    for (const Block& block : blocks()) {
+        if (!node.is_block || last_part(block.path) != node.name) continue;
+        const std::string around = block.path.substr(0, block.path.rfind('/'));
+        problems_.error(node.location, fmt::format("'{}' does not belong {}; it belongs into {}", node.name,
+                                                   context.path.empty() ? "here" : "into " + context.path,
+                                                   block.path == node.name ? "no block"
+                                                   : around == "vhost"     ? "a vhost"
+                                                                           : around));
+        return;
+    }
+    if (node.name.starts_with("//") || node.name.starts_with("/*"))
+        return problems_.error(node.location, fmt::format("'{}' begins no comment: write #", node.name));
     auto names = names_in(context.path);
     problems_.error(node.location, fmt::format("unknown {} '{}'{}", node.is_block ? "block" : "directive", path,
                                                hint(nearest(node.name, names))));
@@ -134,7 +148,8 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         const std::optional<Location> before = note_seen(inside.instance, node.location);
         // If two blocks have the same name, the intended one is unknown. Two without a name are merged.
         if (before && !name.empty())
-            problems_.error(node.location, fmt::format("'{}' is already given at {}", node.name, before->text()));
+            problems_.error(node.location, fmt::format("{} '{}' is already given at {}: two of one name are ambiguous",
+                                                       node.name, name, before->text()));
         else if (before)
             problems_.warning(node.location, fmt::format("'{}' is already given at {}: what both give counts as here",
                                                          node.name, before->text()));

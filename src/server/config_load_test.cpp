@@ -45,6 +45,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:2: error: unknown directive 'daemn'; did you mean 'daemon'?\n"},
         ProblemCase{"vhost v { play { mw_latncy 3; } }",
                     "t.conf:1: error: unknown directive 'vhost/play/mw_latncy'; did you mean 'mw_latency'?\n"},
+        // No name is near, or the block is another one's.
+        ProblemCase{"zebra on;", "t.conf:1: error: unknown directive 'zebra'\n"},
+        ProblemCase{"hls { enabled on; }", "t.conf:1: error: 'hls' does not belong here; it belongs into a vhost\n"},
+        ProblemCase{"vhost v { play { http_api { } } }",
+                    "t.conf:1: error: 'http_api' does not belong into vhost/play; it belongs into no block\n"},
+        ProblemCase{"// x\nvhost v { }", "t.conf:1: error: '//' begins no comment: write #\n"},
+        ProblemCase{"max_connections 3 vhost v { }",
+                    "t.conf:1: error: 'max_connections' takes integer, not a block; is a ; missing after it?\n"},
         ProblemCase{"vhost v { paly { } }", "t.conf:1: error: unknown block 'vhost/paly'; did you mean 'play'?\n"},
         ProblemCase{"http_server { gop_cache on; }",
                     "t.conf:1: error: 'gop_cache' does not belong into http_server; it belongs into vhost/play\n"},
@@ -56,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:2: warning: 'listen' is already given at t.conf:1: this one counts\n"},
         ProblemCase{"\nrtmp { chunk_size 200; }\nchunk_size 300;",
                     "t.conf:3: warning: 'chunk_size' is already given at t.conf:2: this one counts\n"},
-        ProblemCase{"vhost a { }\nvhost a { }", "t.conf:2: error: 'vhost' is already given at t.conf:1\n"},
+        ProblemCase{"vhost a { }\nvhost a { }",
+                    "t.conf:2: error: vhost 'a' is already given at t.conf:1: two of one name are ambiguous\n"},
         ProblemCase{"vhost a { play { }\n play { } }",
                     "t.conf:2: warning: 'play' is already given at t.conf:1: what both give counts as here\n"},
         ProblemCase{"vhost a { gop_cache off;\n play { gop_cache on; } }",
@@ -196,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{
             "vhost a { transcode live { enabled off; engine x { } engine y { } engine x { } } transcode { enabled "
             "off; } }",
-            "t.conf:1: error: 'engine' is already given at t.conf:1\n"},
+            "t.conf:1: error: engine 'x' is already given at t.conf:1: two of one name are ambiguous\n"},
         ProblemCase{"vhost a { transcode { enabled on; engine { enabled on; vparams { any thing; } } } }",
                     "t.conf:1: warning: transcode: the engine '' has no output, and is left out\n"},
         ProblemCase{"stream_caster { enabled off; } stream_caster { enabled off; }", ""}));
