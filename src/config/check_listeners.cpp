@@ -63,6 +63,8 @@ bool may_share(std::string_view a, std::string_view b) {
 // becomes IPv6 only; a port alone beside [::] becomes IPv4 only.
 void SnapshotBuilder::settle_listeners() {
     const std::vector<Use> uses = uses_of(snapshot_);
+    for (const Use& use : uses)
+        use.address->reuse_port = snapshot_.global.reuse_port && use.transport == Transport::kTcp;
     auto beside = [&](const Use& use, auto&& is_other) {
         return std::ranges::any_of(uses, [&](const Use& other) {
             return other.transport == use.transport && other.address->port == use.address->port &&

@@ -21,6 +21,9 @@ void add_process(std::vector<Row>& rows) {
     rows.push_back(row(scope, "asprocess", &G::asprocess, false, none(), kRestart,
                        "The server ends, as after SIGTERM, within a second of its parent process. It requires "
                        "daemon off."));
+    rows.push_back(row(scope, "reuse_port", &G::reuse_port, false, none(), kRestart,
+                       "Several servers of one user may listen on the same TCP ports, each with this directive and a "
+                       "pid of its own; the kernel distributes the connections. Not for UDP."));
     rows.push_back(row(scope, "empty_ip_ok", &G::empty_ip_ok, true, none(), kLive,
                        "No effect: a connection without a known peer address has already ended."));
     rows.push_back(row(scope, "is_full", &G::is_full, false, none(), kLive,

@@ -46,6 +46,7 @@ struct Global {
     bool in_docker{};
     bool disable_daemon_for_docker{};
     bool asprocess{};
+    bool reuse_port{};
     bool empty_ip_ok{};
     bool is_full{};
     double tcmalloc_release_rate{};

@@ -53,6 +53,8 @@ struct ListenAddress {
     uint16_t port = 0;
     // For [::] when another listener has the port's IPv4 addresses: IPv6 only.
     bool ipv6_only = false;
+    // For TCP with reuse_port: other servers of this machine may listen on it, too.
+    bool reuse_port = false;
 
     std::string text() const;
     // Reachable only from this machine: 127.0.0.0/8 or ::1.

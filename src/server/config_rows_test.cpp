@@ -62,6 +62,7 @@ const std::vector<Line>& lines() {
         {"inotify_auto_reload", "off", kSwitchOff, kNoSwitch},
         {"auto_reload_for_docker", "on", kSwitchOn, kNoSwitch},
         {"in_docker", "off", kSwitchOff, kNoSwitch},
+        {"reuse_port", "off", kSwitchOff, kNoSwitch},
         {"disable_daemon_for_docker", "on", kSwitchOn, kNoSwitch},
         {"asprocess", "off", {}, kNoSwitch},  // on its own it conflicts with daemon
         {"empty_ip_ok", "on", kSwitchOn, kNoSwitch},

@@ -222,7 +222,7 @@ int run_server(ConfigSource source) {
 std::string what_cannot_be_bound(const config::Snapshot& snapshot) {
     std::string text;
     config::for_each_address(snapshot, [&](const config::Listener& listener, const config::ListenAddress& address) {
-        auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only},
+        auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only, address.reuse_port},
                                           listener.transport == config::Transport::kTcp ? SOCK_STREAM : SOCK_DGRAM);
         if (bound || bound.error().system_errno() == EADDRINUSE) return;
         text += fmt::format("{}: error: {}: {}\n", snapshot.where(listener.path), listener.path, bound.error().text());

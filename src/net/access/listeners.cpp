@@ -15,7 +15,7 @@ base::Result<void> Listeners::open(const config::ListenAddresses& addresses, std
         };
         Acceptor& acceptor =
             *acceptors_.emplace_back(std::make_unique<Acceptor>(sessions_, what_, name_, std::move(handlers)));
-        TRY(acceptor.listen({address.host, address.port, address.ipv6_only}));
+        TRY(acceptor.listen({address.host, address.port, address.ipv6_only, address.reuse_port}));
         base::log::trace("{} listens on {}", protocol, address.text());
     }
     return {};

@@ -66,31 +66,36 @@ std::string address_text(const std::string& ip, uint16_t port) {
 }
 
 namespace {
-base::Result<int> bind_one(const RawAddress& raw, int type, bool ipv6_only, const std::string& name) {
+base::Result<int> bind_one(const RawAddress& raw, int type, const SocketAddress& wanted) {
+    const std::string name = wanted.text();
     const int fd = socket(raw.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return base::fail_errno(fmt::format("opening a socket for {}", name), errno);
     const int on = 1;
-    const int only = ipv6_only ? 1 : 0;
+    const int only = wanted.ipv6_only ? 1 : 0;
     // Not for UDP: another process could take over the port, and its datagrams.
     if (type == SOCK_STREAM) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (type == SOCK_STREAM && wanted.reuse_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     if (raw.family() == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only);
     if (bind(fd, raw.get(), raw.length) < 0) {
         const int error = errno;
         close(fd);
-        return base::fail_errno(fmt::format("binding to {}", name), error);
+        const bool may_share = error == EADDRINUSE && type == SOCK_STREAM;
+        const char* hint = may_share ? " (several servers share a port with `reuse_port on;` in each of them)" : "";
+        return base::fail_errno(fmt::format("binding to {}{}", name, hint), error);
     }
     return fd;
 }
 }  // namespace
 
 base::Result<int> bound_socket(const SocketAddress& address, int type) {
-    const std::string name = address.text();
-    if (!address.ip.empty()) return bind_one(TRY(raw_address(address.ip, address.port)), type, address.ipv6_only, name);
-    auto both = bind_one(TRY(raw_address("::", address.port)), type, false, name);
+    if (!address.ip.empty()) return bind_one(TRY(raw_address(address.ip, address.port)), type, address);
+    SocketAddress every = address;
+    every.ipv6_only = false;
+    auto both = bind_one(TRY(raw_address("::", address.port)), type, every);
     if (both) return both;
     const int error = both.error().system_errno();
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) return both;
-    return bind_one(TRY(raw_address("0.0.0.0", address.port)), type, false, name);
+    return bind_one(TRY(raw_address("0.0.0.0", address.port)), type, every);
 }
 
 }  // namespace detail

@@ -15,7 +15,8 @@ namespace runtime {
 struct SocketAddress {
     std::string ip;  // empty: every address, IPv6 and IPv4
     uint16_t port = 0;
-    bool ipv6_only = false;  // for [::], which otherwise includes IPv4
+    bool ipv6_only = false;   // for [::], which otherwise includes IPv4
+    bool reuse_port = false;  // SO_REUSEPORT: other processes of this user may have it, too; for TCP
     static base::Result<SocketAddress> parse(std::string_view text);
     std::string text() const;
 };

@@ -79,8 +79,8 @@ int find_holder(uint64_t inode) {
 
 Port read_port(std::string what, const config::ListenAddress& address, config::Transport transport) {
     const bool is_tcp = transport == config::Transport::kTcp;
-    const auto bound =
-        runtime::try_to_bind({address.host, address.port, address.ipv6_only}, is_tcp ? SOCK_STREAM : SOCK_DGRAM);
+    const auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only, address.reuse_port},
+                                            is_tcp ? SOCK_STREAM : SOCK_DGRAM);
     Port port{std::move(what), address, bound ? 0 : bound.error().system_errno(), "", 0};
     if (port.error != EADDRINUSE || !is_tcp) return port;
     for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {

@@ -58,7 +58,8 @@ net::HttpServerOptions Service::options() const {
 base::Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
     for (const config::ListenAddress& address : addresses) {
         const bool is_shared = config::is_shared(*snapshot_, address);
-        TRY(server_.listen({address.host, address.port, address.ipv6_only}, tls, is_shared ? &shared_ : nullptr),
+        TRY(server_.listen({address.host, address.port, address.ipv6_only, address.reuse_port}, tls,
+                           is_shared ? &shared_ : nullptr),
             tls ? "http_server/https/listen" : "http_server/listen");
         base::log::trace("{}{} listens on {}", tls ? "HTTPS" : "HTTP", is_shared ? " with the API" : "",
                          address.text());

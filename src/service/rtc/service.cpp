@@ -81,8 +81,9 @@ Result<void> Service::listen() {
     }
     if (!rtc.tcp.enabled) return {};
     for (const config::ListenAddress& address : rtc.tcp.listen) {
-        auto& port = tcp_ports_.emplace_back(TRY(
-            TcpPort::open({address.host, address.port, address.ipv6_only}, *this, table_), "rtc_server.tcp.listen"));
+        auto& port = tcp_ports_.emplace_back(
+            TRY(TcpPort::open({address.host, address.port, address.ipv6_only, address.reuse_port}, *this, table_),
+                "rtc_server.tcp.listen"));
         tcp_port_numbers_.push_back(port->port());
         base::log::trace("WebRTC listens on {}/tcp", address.text());
     }
