@@ -28,5 +28,8 @@ WORKDIR /usr/local/srs
 # RTMP, API, HTTP, WebRTC by UDP and TCP, SRT
 EXPOSE 1935 1985 8080 8000/udp 8000/tcp 10080/udp
 ENV CANDIDATE=*
+# Where no container is detected, as in Kubernetes, a file with `daemon on` would end the container at once.
+ENV SRS_DAEMON=off
+ENV SRS_IN_DOCKER=on
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["/usr/local/srs/etc/healthcheck"]
 CMD ["./objs/srs", "-c", "conf/docker.conf"]

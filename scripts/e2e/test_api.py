@@ -93,9 +93,13 @@ def test_lists_without_streams_and_errors(servers):
             assert answer["total"] == 0 and answer[name] == [], answer
         missing = api.ask(server, f"/api/v1/{name}/vid-nothing", code=code)
         assert "no such" in missing["error"], missing
-    for bad in ("start=-1", "count=0", "start=x", "count=1e3", "count=99999999999999999999"):
-        for name in ("streams", "clients", "vhosts"):
-            api.ask(server, f"/api/v1/{name}?{bad}", status=400)
+    # As SRS reads them: no number, or none above zero, is none.
+    for odd in ("start=-1", "count=0", "count=-3", "count=abc", "start=x", "count=1e3", "count=99999999999999999999"):
+        for name in ("streams", "clients"):
+            assert api.ask(server, f"/api/v1/{name}?{odd}")[name] == [], odd
+        listed = api.ask(server, f"/api/v1/vhosts?{odd}")["vhosts"]
+        assert len(listed) == (1 if odd == "count=1e3" else 2), f"{odd}: {listed}"
+    assert api.ask(server, "/api/v1/vhosts?start=99999999999999999999")["vhosts"] == []
     answer = api.ask(server, "/api/v1/vhosts")
     assert answer["total"] == 2, answer
     default, other = answer["vhosts"]
@@ -468,6 +472,6 @@ def test_the_start_says_who_may_change_something(servers):
     line = r"HTTP API: calls that change the server are accepted only from this machine"
     assert "control { allow ...; } or auth" in servers(top=open_to_all % "").wait_log(line)
     allowed = servers(top=open_to_all % "control { allow 10.0.0.0/8; }").wait_log(line)
-    assert "only from this machine and 10.0.0.0/8;" in allowed, allowed
+    assert "only from this machine and 10.0.0.0/8, and not through a proxy;" in allowed, allowed
     for restricted in (API, open_to_all % "auth { enabled on; username u; password p; }"):
         assert "calls that change the server" not in servers(top=restricted).log()

@@ -298,6 +298,44 @@ def test_port_in_use_is_said(servers, tmp_path):
     assert code != 0 and str(first.rtmp_port) in said, f"the port in use should be named; exit code {code}\n{said}"
 
 
+def test_two_servers_share_a_port(servers, tmp_path):
+    """As SRS documents it for several edges on a machine. Without reuse_port in both the error names it."""
+    first = servers(top="reuse_port on;")
+    conf = first.conf.replace(str(first.dir), str(tmp_path / "second"))
+    second = Server(tmp_path / "second")
+    second.conf_path.write_text(conf.replace("reuse_port on;", ""))
+    second.spawn()
+    assert second.wait_exit(5) != 0
+    assert "reuse_port on" in second.log() + second.output(), "the error names the directive"
+    second.conf_path.write_text(conf)
+    second.spawn()
+    try:
+        second.wait_log("the server runs")
+        assert first.alive() and can_connect(first.rtmp_port)
+        first.stop()
+        assert can_connect(first.rtmp_port), "the other one goes on"
+    finally:
+        second.discard()
+
+
+def test_the_image_stays_in_the_foreground(servers):
+    """Its variables, where no container is detected, and with a file that has `daemon on`."""
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    variables = dict(line.split()[1].split("=") for line in lines if line.startswith("ENV SRS_"))
+    assert variables == {"SRS_DAEMON": "off", "SRS_IN_DOCKER": "on"}
+    server = servers(top="daemon on; disable_daemon_for_docker off;", environment=variables)
+    assert server.alive() and int(server.pid_path.read_text()) == server.pid
+
+
+def test_who_changes_something_through_a_proxy(tmp_path):
+    """It is refused without auth, unlike in SRS: the check says so."""
+    api = "trusted_proxies 10.0.0.1;\nhttp_api { enabled on; %s }\n"
+    code, output = check(tmp_path, GOOD + api % "")
+    assert code == 0 and "refused when they come through a proxy" in output, output
+    code, output = check(tmp_path, GOOD + api % "auth { enabled on; username a; password b; }")
+    assert code == 0 and "proxy" not in output, output
+
+
 def test_mount_is_the_url_of_a_stream(servers):
     server = servers(
         vhosts=default_vhost().replace("mount [vhost]/[app]/[stream].flv;", "mount [vhost]/tv/[stream]/[app].flv;")

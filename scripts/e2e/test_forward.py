@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from lib import ffmpeg, flv, media, nginx, publishing, rtmp
+from lib import ffmpeg, flv, media, nginx, publishing, rtmp, rtsp
 from lib.destination import Destination
 from lib.server import OBJS, default_vhost
 from lib.timing import scaled, wait_until
@@ -343,6 +343,21 @@ def test_the_backend_names_the_destinations(servers):
         "param": "?token=x",
         "stream_url": "/live/s",
     }, f"the question was {request.body}"
+
+
+def test_the_backend_is_asked_as_other_hooks_are(servers):
+    """tcUrl and param of a publisher by RTSP, whose URL has both the stream and parameters."""
+    with Web() as web:
+        web.answer = (200, b'{"code":0,"data":{"urls":[]}}')
+        hooks = f"rtsp {{ enabled on; }} http_hooks {{ enabled on; on_publish {web.url('/hook')}; }}"
+        server = servers(top="rtsp_server { enabled on; listen RTC_PORT; }", vhosts=forwarding(backend=web.url("/forward"), more=hooks))
+        with rtsp.Publisher(server.rtc_port) as client:
+            client.record(rtsp.url(server, "live/s") + "?token=x", media.tags(media.plain()))
+            wait_until(lambda: len(web.requests) == 2, 5, "hook and backend are asked")
+        bodies = {request.json()["action"]: request.json() for request in web.requests}
+    asked, told = bodies["on_forward"], bodies["on_publish"]
+    assert {**asked, "action": "on_publish"} == told, f"{asked}\n{told}"
+    assert (told["tcUrl"], told["param"]) == (f"rtsp://127.0.0.1:{server.rtc_port}/live", "?token=x"), told
 
 
 BAD_ANSWERS = {

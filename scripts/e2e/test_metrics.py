@@ -269,7 +269,18 @@ def test_only_metrics_are_there(exporting):
     for path in ("/", "/api/v1/versions", "/api/v1/clients", "/metrics/x", "/live/a.flv", "/index.html"):
         assert http.get_status(server.rtmps_port, path) == 404, f"{path} should not be there"
     assert http.get(server.rtmps_port, "/metrics", "POST").status == 405, "it is only read"
-    assert http.get_status(server.api_port, "/metrics") == 404, "nor is it on the API's port"
+    assert http.get_status(server.http_port, "/metrics") == 404, "nor is it on the port of streams"
+
+
+def test_the_apis_port_has_them_too(exporting, servers):
+    """As in SRS, while the exporter is enabled, and with the same credentials."""
+    server = exporting(api="auth { enabled on; username admin; password secret; }")
+    assert http.get(server.api_port, "/metrics").status == 401
+    word = base64.b64encode(b"admin:secret").decode()
+    response = http.get(server.api_port, "/metrics", Authorization=f"Basic {word}")
+    assert response.status == 200 and b"srs_streams 0" in response.body, response.describe()
+    assert response.headers["content-type"] == scrape(server, Authorization=f"Basic {word}").headers["content-type"]
+    assert http.get_status(servers(top=API % "").api_port, "/metrics") == 404, "without the exporter"
 
 
 def test_it_asks_for_the_apis_password(exporting):

@@ -381,6 +381,10 @@ void SnapshotBuilder::check_api() {
                 problems_.error(origin(path),
                                 fmt::format("a token of {} has {} characters; at least {} keep it from being guessed",
                                             path, token.size(), kShortestToken));
+    if (!auth.enabled && !snapshot_.global.trusted_proxies.empty())
+        problems_.warning(origin("http_api/enabled"),
+                          "calls of the API that change something are refused when they come through a proxy; "
+                          "http_api's auth { enabled on; ... } allows them, see doc/coming-from-srs.md");
     if (!api.debug || api.auth.enabled) return;
     auto check = [&](const ListenAddresses& addresses, const char* path) {
         for (const ListenAddress& address : addresses) {

@@ -84,10 +84,12 @@ CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv, const CommandLineEnvironment& environment) {
+    // As in SRS; no option of the parser may be a word after one dash.
+    if (argc > 1 && std::string_view(argv[1]) == "-version") return print(std::string(kVersion) + "\n");
     try {
         CommandLine line;
         Flags flags;
-        CLI::App app("SRS: a live media server. RTMP and WebRTC in; RTMP, HTTP-FLV, HTTP-TS, HLS and WebRTC out.",
+        CLI::App app("SRS: a live media server. RTMP, RTSP and WebRTC in; also HTTP-FLV, HTTP-TS and HLS out.",
                      "objs/srs");
         declare(app, line, flags);
         try {

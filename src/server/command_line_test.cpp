@@ -60,7 +60,7 @@ TEST(CommandLine, Doctor) {
 
 TEST(CommandLine, Prints) {
     EXPECT_EQ(parse({"--version"}).action, Action::kAbout);
-    for (const char* flag : {"-v", "-V"}) {
+    for (const char* flag : {"-v", "-V", "-version"}) {
         EXPECT_EQ(parse({flag}).action, Action::kPrint) << flag;
         EXPECT_EQ(parse({flag}).text, std::string(kVersion) + "\n") << flag;
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/json.h"
@@ -41,14 +42,18 @@ std::optional<int64_t> number_parameter(const net::HttpRequest& request, std::st
     return value;
 }
 
-Result<std::optional<Page>> page_of(const net::HttpRequest& request, net::HttpResponse& response,
-                                    const Identity& identity, int64_t count) {
-    const auto start = number_parameter(request, "start", 0, 0, Page::kMaxStart);
-    const auto wanted = number_parameter(request, "count", count, 1, Page::kMaxCount);
-    if (start && wanted) return Page{static_cast<size_t>(*start), static_cast<size_t>(*wanted)};
-    TRY(send_failure(response, identity, 400,
-                     fmt::format("start is a whole number from 0 on, count one from 1 to {}", Page::kMaxCount)));
-    return std::optional<Page>();
+Page page_of(const net::HttpRequest& request, int64_t count) {
+    const auto number = [&](const char* name) -> int64_t {
+        const std::string_view text = request.message.parameter(name);
+        int64_t value = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+        return read.ec == std::errc::result_out_of_range && !text.starts_with('-') ? INT64_MAX : value;
+    };
+    const int64_t wanted = number("count");
+    Page page;
+    page.start = static_cast<size_t>(std::clamp<int64_t>(number("start"), 0, Page::kMaxStart));
+    page.count = static_cast<size_t>(wanted > 0 ? std::min(wanted, Page::kMaxCount) : count);
+    return page;
 }
 
 std::vector<net::ApiParameter> page_parameters(int64_t count) {

@@ -34,9 +34,9 @@ struct Page {
     size_t count = kCount;
     bool has(size_t index) const { return index >= start && index - start < count; }
 };
-// Nothing: a parameter is not a number, or out of bounds; the request has been answered then. count: without one.
-base::Result<std::optional<Page>> page_of(const net::HttpRequest& request, net::HttpResponse& response,
-                                          const Identity& identity, int64_t count = Page::kCount);
+// As SRS reads it, by the digits that a text begins with: without a positive number `count` entries from the first one
+// on, and at most kMaxCount.
+Page page_of(const net::HttpRequest& request, int64_t count = Page::kCount);
 // The parameters' entries for the row.
 std::vector<net::ApiParameter> page_parameters(int64_t count = Page::kCount);
 

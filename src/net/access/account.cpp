@@ -47,6 +47,12 @@ std::string stream_id(const base::StreamKey& stream) {
     return stable_id(stream.vhost + "\n" + stream.app + "\n" + stream.name);
 }
 
+std::string_view reported_param(SessionType type, std::string_view param) {
+    const bool is_rtc = type == SessionType::kRtcPublish || type == SessionType::kRtcPlay;
+    if (is_rtc && param.starts_with('?')) param.remove_prefix(1);
+    return param;
+}
+
 std::string stream_url(const base::StreamKey& stream) {
     return (stream.vhost == config::kDefaultVhost ? "" : stream.vhost) + "/" + stream.app + "/" + stream.name;
 }

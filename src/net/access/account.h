@@ -49,6 +49,8 @@ std::string stable_id(std::string_view name);
 std::string stream_id(const base::StreamKey& stream);
 // "vhost/app/name", without the vhost if it is the default one: as SRS writes it in the API and to hooks.
 std::string stream_url(const base::StreamKey& stream);
+// The client's parameters as hooks report them, as in SRS: those of WebRTC without the question mark.
+std::string_view reported_param(SessionType type, std::string_view param);
 
 class Accounts;
 class Session;

@@ -46,6 +46,9 @@ TEST(StableId, IsTheSameForTheSameNameAndNoOther) {
 TEST(StreamUrl, HasAVhostUnlessItIsTheDefaultOne) {
     EXPECT_EQ(stream_url({"example.com", "live", "cam"}), "example.com/live/cam");
     EXPECT_EQ(stream_url({"__defaultVhost__", "a/b", "cam"}), "/a/b/cam");
+    EXPECT_EQ(reported_param(SessionType::kRtcPublish, "?k=v"), "k=v");
+    EXPECT_EQ(reported_param(SessionType::kRtcPlay, ""), "");
+    EXPECT_EQ(reported_param(SessionType::kFlvPlay, "?k=v"), "?k=v");
 }
 
 TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {

@@ -164,8 +164,7 @@ Result<void> Control::recording(Request& request, Response& response) {
 }
 
 Result<void> Control::configuration(Request& request, Response& response) {
-    const auto page = TRY(page_of(request, response, identity_));
-    if (!page) return {};
+    const Page page = page_of(request);
     const std::string_view set = request.message.parameter("set"), name = request.message.parameter("name");
     if (!set.empty() && set != "true" && set != "false")
         return send_failure(response, identity_, 400, "set is true or false");
@@ -180,7 +179,7 @@ Result<void> Control::configuration(Request& request, Response& response) {
             const config::Row& row = *listed.row;
             if (set == "true" && listed.origin == "default") continue;
             if (!name.empty() && row.path().find(name) == std::string::npos) continue;
-            if (page->has(total++)) TRY(list.add(directive_json(listed)));
+            if (page.has(total++)) TRY(list.add(directive_json(listed)));
         }
         TRY(walk.step());
     }

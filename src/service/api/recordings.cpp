@@ -100,8 +100,7 @@ void Recordings::drop_old() {
 }
 
 base::Result<void> Recordings::list(Request& request, Response& response) {
-    const auto page = TRY(page_of(request, response, identity_));
-    if (!page) return {};
+    const Page page = page_of(request);
     if (!offers_.recorder) return send_failure(response, identity_, 501, "this server does not record");
     const Search search(request.message.parameter("search"));
     const auto all = TRY(files());
@@ -112,7 +111,7 @@ base::Result<void> Recordings::list(Request& request, Response& response) {
         TRY(walk.step());
         const std::string_view path = all->path(one);
         if (!search.empty() && !search.matches(lower_case(path))) continue;
-        if (!page->has(total++)) continue;
+        if (!page.has(total++)) continue;
         JsonText& out = writer.text();
         out.open();
         out.field("root", all->roots[one.root].vhost);

@@ -58,7 +58,7 @@ net::HttpServerOptions Service::options() const {
 base::Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
     for (const config::ListenAddress& address : addresses) {
         if (config::is_shared(*snapshot_, address)) continue;
-        TRY(server_.listen({address.host, address.port, address.ipv6_only}, tls),
+        TRY(server_.listen({address.host, address.port, address.ipv6_only, address.reuse_port}, tls),
             tls ? "http_api/https/listen" : "http_api/listen");
         base::log::trace("HTTP API{} listens on {}", tls ? " over TLS" : "", address.text());
     }
@@ -111,8 +111,10 @@ void Service::log_control_access() const {
     if (api.auth.enabled || is_local) return;
     std::string others;
     for (const base::IpNetwork& network : api.control.allow) others += " and " + network.text();
-    base::log::trace("HTTP API: calls that change the server are accepted only from this machine{}; http_api's {} more",
-                     others, others.empty() ? "control { allow ...; } or auth allows" : "auth allows");
+    base::log::trace(
+        "HTTP API: calls that change the server are accepted only from this machine{}, and not through a proxy; "
+        "http_api's {} more",
+        others, others.empty() ? "control { allow ...; } or auth allows" : "auth allows");
 }
 
 void Service::connect() {

@@ -292,14 +292,13 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
 }
 
 base::Result<void> Statistics::vhosts(Request& request, Response& response) {
-    const auto page = TRY(page_of(request, response, identity_));
-    if (!page) return {};
+    const Page page = page_of(request);
     TRY(sessions_.count(kListFreshMs));
     const config::SnapshotPtr snapshot = snapshot_();
     const auto streams = keys();
     ListWriter list(identity_, "vhosts");
     for (size_t i = 0; i < snapshot->vhosts.size(); ++i)
-        if (page->has(i)) TRY(list.add(vhost_json(snapshot->vhosts[i], streams)));
+        if (page.has(i)) TRY(list.add(vhost_json(snapshot->vhosts[i], streams)));
     return list.send(response, snapshot->vhosts.size());
 }
 
@@ -339,13 +338,12 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
 }
 
 base::Result<void> Statistics::streams(Request& request, Response& response) {
-    const auto page = TRY(page_of(request, response, identity_));
-    if (!page) return {};
+    const Page page = page_of(request);
     TRY(sessions_.count(kListFreshMs));
-    if (is_given(request, "search") || is_given(request, "sort")) return selected_streams(request, response, *page);
+    if (is_given(request, "search") || is_given(request, "sort")) return selected_streams(request, response, page);
     const auto all = keys();
     ListWriter list(identity_, "streams");
-    for (size_t i = page->start; i < all.size() && page->has(i); ++i) {
+    for (size_t i = page.start; i < all.size() && page.has(i); ++i) {
         list.text().open();
         put_stream(list.text(), view_of(all[i], registry_, sessions_), offers_, response.hides_secrets());
         list.text().close();
@@ -406,16 +404,15 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
     } else if (closed != "false") {
         return send_failure(response, identity_, 400, "closed is true or false");
     }
-    const auto page = TRY(page_of(request, response, identity_));
-    if (!page) return {};
+    const Page page = page_of(request);
     if (is_given(request, "search") || is_given(request, "sort") || is_given(request, "stream"))
-        return selected_clients(request, response, *page);
+        return selected_clients(request, response, page);
     ListWriter list(identity_, "clients");
     runtime::CpuSlice walk(kClockCheckInterval);
     size_t seen = 0;
     for (size_t index = 0; index < sessions_.size(); ++index) {
         const net::Session& session = sessions_.at(index);
-        if (session.stream_account() && page->has(seen++)) {
+        if (session.stream_account() && page.has(seen++)) {
             list.text().open();
             put_session(list.text(), view_of_client(session), response.hides_secrets());
             list.text().close();

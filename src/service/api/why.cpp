@@ -65,14 +65,13 @@ std::vector<Endpoint> Why::endpoints() {
 }
 
 base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpResponse& response) {
-    const auto page = TRY(page_of(request, response, identity_));
-    if (!page) return {};
+    const Page page = page_of(request);
     ListWriter list(identity_, "clients");
     // Sessions that end while this yields are not included.
     const net::ClosedSessions& closed = sessions_.closed();
     const size_t total = closed.size();
     const uint64_t before = closed.total();
-    for (size_t i = page->start; i < total && page->has(i); ++i) {
+    for (size_t i = page.start; i < total && page.has(i); ++i) {
         const size_t index = i + static_cast<size_t>(closed.total() - before);
         if (index >= closed.size()) break;
         list.text().open();

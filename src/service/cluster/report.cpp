@@ -42,15 +42,14 @@ Json coworkers_of(const Service& service) {
 
 base::Result<void> list(const Service& service, const Identity& identity, net::HttpRequest& request,
                         net::HttpResponse& response) {
-    const auto page = TRY(page_of(request, response, identity, kCount));
-    if (!page) return {};
+    const Page page = page_of(request, kCount);
     Json body = envelope(identity);
     const Leases& leases = service.leases();
     const Record& self = leases.self();
     Json streams = Json::array();
     size_t index = 0;
     for (const auto& [key, lease] : leases.list()) {
-        if (page->has(index))
+        if (page.has(index))
             streams.push_back({{"vhost", key.vhost},
                                {"app", key.app},
                                {"stream", key.name},

@@ -59,18 +59,17 @@ Json entry(const base::StreamKey& key, const One& one) {
 
 base::Result<void> list(const Service& service, const Identity& identity, net::HttpRequest& request,
                         net::HttpResponse& response) {
-    const auto page = TRY(page_of(request, response, identity, kCount));
-    if (!page) return {};
+    const Page page = page_of(request, kCount);
     Json body = envelope(identity);
     Json pulls = Json::array(), pushes = Json::array();
     size_t index = 0;
     for (const auto& [key, pull] : service.pulls().list()) {
-        if (page->has(index)) pulls.push_back(entry(key, *pull));
+        if (page.has(index)) pulls.push_back(entry(key, *pull));
         ++index;
     }
     index = 0;
     for (const auto& push : service.pushes().list()) {
-        if (page->has(index)) pushes.push_back(entry(push->stream().key(), *push));
+        if (page.has(index)) pushes.push_back(entry(push->stream().key(), *push));
         ++index;
     }
     body["origins"] = origins_of(service.origins());

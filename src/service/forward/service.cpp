@@ -92,8 +92,10 @@ void Service::ask(live::Stream& stream, const std::string& url) {
     if (BackendQuery* before = asking_of(stream); before && before->url() == url) return;
     stop_asking(stream);
     if (!stream.publisher()) return;
-    std::string body =
-        backend_request(snapshot_->global.server_id, service_id_, stream.key(), stream.publisher()->facts());
+    live::PublisherFacts publisher = stream.publisher()->facts();
+    if (const net::Session* session = sessions_.find(publisher.session_id))
+        publisher.params = net::reported_param(session->type(), publisher.params);
+    std::string body = backend_request(snapshot_->global.server_id, service_id_, stream.key(), publisher);
     BackendUser& user = *this;
     queries_.push_back(
         BackendQuery::begin(user, query_limiter_, base::Ref<live::Stream>(&stream), url, std::move(body)));

@@ -25,20 +25,12 @@ Json common(std::string_view action, const Identity& identity, const net::Visito
     return body;
 }
 
-// As in SRS: for WebRTC without the question mark.
-std::string_view reported_param(const net::Visitor& visitor) {
-    std::string_view param = visitor.param;
-    const bool is_rtc = visitor.type == net::SessionType::kRtcPublish || visitor.type == net::SessionType::kRtcPlay;
-    if (is_rtc && param.starts_with('?')) param.remove_prefix(1);
-    return param;
-}
-
 // The common fields for a file or a segment.
 Json of_publisher(std::string_view action, const Identity& identity, const net::Visitor& publisher) {
     Json body = common(action, identity, publisher);
     body["tcUrl"] = publisher.tc_url;
     body["stream"] = publisher.stream;
-    body["param"] = reported_param(publisher);
+    body["param"] = net::reported_param(publisher.type, publisher.param);
     return body;
 }
 
@@ -65,7 +57,7 @@ std::string client_body(Hook hook, const Identity& identity, const net::Visitor&
     }
     body["tcUrl"] = visitor.tc_url;
     body["stream"] = visitor.stream;  // empty for on_connect: it is not known yet
-    body["param"] = reported_param(visitor);
+    body["param"] = net::reported_param(visitor.type, visitor.param);
     if (hook == Hook::kOnPlay || hook == Hook::kOnConnect) body["pageUrl"] = visitor.page_url;
     if (hook == Hook::kOnConnect) return base::to_text(body);
     add_stream(body, visitor);

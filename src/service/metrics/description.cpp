@@ -8,7 +8,7 @@ namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     return module_of("exporter", std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.operations,
-                                                           parts.offers, parts.identity));
+                                                           parts.offers, parts.identity, parts.api_rows));
 }
 
 }  // namespace

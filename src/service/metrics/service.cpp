@@ -16,7 +16,7 @@ constexpr int64_t kPatienceMs = 5'000;
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-                 const net::Operations& operations, const Offers& offers, const Identity& identity)
+                 const net::Operations& operations, const Offers& offers, const Identity& identity, net::ApiTable& api)
     : snapshot_(std::move(snapshot)),
       identity_(identity),
       report_(sessions, registry, operations, offers),
@@ -27,6 +27,22 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     route.summary = "metrics for Prometheus";
     route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return serve(request, response); };
     router_.add(std::move(route));
+    add_row(api);
+}
+
+// The API has checked the caller.
+void Service::add_row(net::ApiTable& api) {
+    net::ApiEndpoint row;
+    row.methods = {http::Method::kGet};
+    row.pattern = "/metrics";
+    row.summary = "metrics for Prometheus, with the exporter enabled";
+    row.content_type = prometheus::Text::kContentType;
+    row.failures = {{404, "the exporter is not enabled"}};
+    row.handler = [this](net::HttpRequest&, net::HttpResponse& response) -> base::Result<void> {
+        if (!snapshot_->get<ServerConfig>().enabled) return response.send_error(404, "the exporter is not enabled");
+        return send_text(response);
+    };
+    api.add(std::move(row));
 }
 
 net::HttpServerOptions Service::options() const {
@@ -42,7 +58,7 @@ net::HttpServerOptions Service::options() const {
 base::Result<void> Service::start() {
     if (!snapshot_->get<ServerConfig>().enabled) return {};
     for (const config::ListenAddress& address : snapshot_->get<ServerConfig>().listen) {
-        TRY(server_.listen({address.host, address.port, address.ipv6_only}), "exporter/listen");
+        TRY(server_.listen({address.host, address.port, address.ipv6_only, address.reuse_port}), "exporter/listen");
         base::log::trace("metrics are at {}, /metrics", address.text());
     }
     return {};
@@ -59,6 +75,10 @@ base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& 
     if (verdict.status == 401 && net::has_wrong_credentials(request, snapshot_->http_api))
         runtime::warn_some(login_log_, "Exporter: wrong user, password or token from {}", request.peer_ip);
     if (verdict.status) return response.send_error(verdict.status, verdict.why);
+    return send_text(response);
+}
+
+base::Result<void> Service::send_text(net::HttpResponse& response) {
     TRY(renew());
     const std::shared_ptr<const std::string> text = text_;
     return response.send(200, prometheus::Text::kContentType, *text);

@@ -1,11 +1,12 @@
 #pragma once
-// The exporter: serves only /metrics on exporter.listen, for Prometheus. With http_api's auth enabled it requires the
-// same name and password or token. The content: report.h.
+// The exporter: serves only /metrics on exporter.listen, for Prometheus, and the same on the API's port, as SRS does.
+// With http_api's auth enabled it requires the same name and password or token. The content: report.h.
 
 #include <memory>
 #include <string>
 
 #include "config/snapshot.h"
+#include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
 #include "runtime/loop/log_limit.h"
@@ -18,7 +19,7 @@ class Service {
   public:
     // The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
-            const net::Operations& operations, const Offers& offers, const Identity& identity);
+            const net::Operations& operations, const Offers& offers, const Identity& identity, net::ApiTable& api);
 
     base::Result<void> start();
     void stop_accepting() {}  // serves to the end, to show whether the server is draining
@@ -30,6 +31,8 @@ class Service {
     net::HttpServer& server() { return server_; }
 
   private:
+    void add_row(net::ApiTable& api);
+    base::Result<void> send_text(net::HttpResponse& response);
     base::Result<void> serve(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> renew();
     net::HttpServerOptions options() const;

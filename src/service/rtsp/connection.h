@@ -133,6 +133,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     base::Result<void> open_stream(const std::string& url);
     base::Result<void> await_pull(const live::StreamKey& key);
     base::Result<Place> find_place(const std::string& url, const config::Snapshot& snapshot) const;
+    static std::string tc_url_of(const std::string& url);
     net::Visitor visitor(net::Action action, const Place& place, const std::string& url) const;
     bool is_publisher() const;
     std::optional<size_t> track_of(const std::string& url) const;

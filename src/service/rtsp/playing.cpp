@@ -66,6 +66,12 @@ Result<Connection::Place> Connection::find_place(const std::string& url, const c
     return Place{vhost, {vhost->name, address->app, address->stream}, address->params};
 }
 
+// What RTMP has in tcUrl: the URL without the stream's name and its parameters.
+std::string Connection::tc_url_of(const std::string& url) {
+    const std::string path = url.substr(0, url.find('?'));
+    return path.substr(0, path.rfind('/'));
+}
+
 net::Visitor Connection::visitor(net::Action action, const Place& place, const std::string& url) const {
     net::Visitor visitor;
     visitor.action = action;
@@ -76,8 +82,7 @@ net::Visitor Connection::visitor(net::Action action, const Place& place, const s
     visitor.app = place.key.app;
     visitor.stream = place.key.name;
     visitor.param = place.params;
-    visitor.tc_url = url.substr(0, url.find('?'));
-    visitor.tc_url.resize(visitor.tc_url.rfind('/'));
+    visitor.tc_url = tc_url_of(url);
     return visitor;
 }
 

@@ -194,8 +194,11 @@ void Connection::on_revoked(std::string_view why, CloseReason reason) {
 bool Connection::peer_alive() const { return work_ && work_->socket && !work_->socket->peer_gone(); }
 
 live::PublisherFacts Connection::publisher_facts() const {
-    return {
-        .session_id = id(), .ip = ip(), .tc_url = url_, .params = params_, .forward_path = work_ ? work_->path : ""};
+    return {.session_id = id(),
+            .ip = ip(),
+            .tc_url = tc_url_of(url_),
+            .params = params_,
+            .forward_path = work_ ? work_->path : ""};
 }
 
 }  // namespace service::rtsp

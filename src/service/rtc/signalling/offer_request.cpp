@@ -68,11 +68,12 @@ std::string_view bearer_token(const http::Request& request) {
 Result<OfferRequest> read_whip(const net::HttpRequest& request, bool takes_token) {
     const http::Request& message = request.message;
     OfferRequest offer;
-    for (const char* name : {"app", "stream"})
-        if (message.parameter(name).empty())
-            return fail(Code::kProtocol, fmt::format("the parameter {} is missing: ?app=APP&stream=STREAM", name));
-    auto address =
-        TRY(rtmp::resolve_stream("", message.parameter("app"), message.parameter("stream"), net::vhost_name(message)));
+    const auto name_of = [&](const char* parameter, std::string_view initial) {
+        const std::string_view given = message.parameter(parameter);
+        return given.empty() ? initial : given;
+    };
+    auto address = TRY(
+        rtmp::resolve_stream("", name_of("app", "live"), name_of("stream", "livestream"), net::vhost_name(message)));
     offer.vhost = std::move(address.vhost);
     offer.app = std::move(address.app);
     offer.stream = std::move(address.stream);

@@ -83,8 +83,8 @@ net::ApiParameter query(const char* name, const char* doc, bool required = false
 }
 
 std::vector<net::ApiParameter> offer_parameters() {
-    return {query("app", "of the stream", true),
-            query("stream", "its name", true),
+    return {query("app", "of the stream; live without it"),
+            query("stream", "its name; livestream without it"),
             query("vhost", "of the stream, instead of the host's name"),
             query("eip", "an address for the answer, ADDRESS[:PORT]"),
             query("codec", "as vcodec"),
