@@ -242,7 +242,7 @@ def planted_build():
 
 def test_watchdog_names_who_holds_up_the_loop(servers):
     if not planted_build():
-        pytest.skip("this build plants nothing; src/runtime/watchdog_test.cpp runs in every one")
+        pytest.skip("this build plants nothing; src/runtime/diagnose/watchdog_test.cpp runs in every one")
     server = servers(top=DEBUG + "\nstall_warn 40;", environment={"PLANT_DEFECT": "stall"})
     line = server.wait_log("the loop stalled for [0-9]{3,} ms: coroutine planted", 15)
     assert "planted_inner" in line and "planted_entry" in line, f"where it was: {line}"

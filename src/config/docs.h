@@ -1,6 +1,6 @@
 #pragma once
 // Generates conf/full.conf, doc/config.md and a part of doc/coming-from-srs.md from the rows. The committed files
-// contain these texts; docs_test.cpp compares.
+// contain these texts; server/config_docs_test.cpp compares.
 
 #include <string>
 

@@ -13,8 +13,7 @@
 
 namespace live {
 
-// A follower of published streams: recorders, segmenters. Must not yield. In stream_published the stream has no frame
-// yet; a sink subscribed there gets every frame.
+// A publisher that begins to wait for a name, or takes it over (StandbyQueue).
 struct StandbyChange {
     PublisherFacts publisher;
     int priority = 0;
@@ -23,6 +22,8 @@ struct StandbyChange {
     std::string other;  // the session that has the name, or had it before; empty: none
 };
 
+// A follower of published streams: recorders, segmenters. Must not yield. In stream_published the stream has no frame
+// yet; a sink subscribed there gets every frame.
 class StreamWatcher {
   public:
     virtual void stream_published(Stream& stream) = 0;
@@ -43,7 +44,7 @@ struct StandbyCounters {
 class Registry {
   public:
     Registry();
-    ~Registry();
+    ~Registry();  // stops: yields
     Registry(const Registry&) = delete;
 
     // Housekeeping: ends the viewers of streams whose publisher did not come back, and releases memory while all

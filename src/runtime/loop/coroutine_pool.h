@@ -34,7 +34,7 @@ class CoroutinePool {
     // name: of its coroutines.
     explicit CoroutinePool(std::string name);
     // Nothing may be queued nor run. Yields until its coroutines have ended.
-    ~CoroutinePool();
+    ~CoroutinePool();  // nothing may be queued; yields
     CoroutinePool(const CoroutinePool&) = delete;
 
     // It is run soon, once, however often it was given before that. Never yields. False: without memory for a
