@@ -186,6 +186,7 @@ void RtpReader::list_unfinished(std::vector<uint64_t>& frames) const {
 
 void RtpReader::drop_unfinished() {
     for (Input& input : inputs_) {
+        if (input.depacketizer->memory() == 0) continue;
         input.depacketizer->drop();
         if (input.keeper) input.keeper->drop();
         lose(input);

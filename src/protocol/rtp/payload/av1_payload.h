@@ -40,7 +40,10 @@ class Av1Packetizer final : public Packetizer {
 class Av1Depacketizer final : public Depacketizer {
   public:
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
-    size_t memory() const override { return part_.capacity() + body_.capacity() + sequence_.capacity(); }
+    size_t memory() const override {
+        const size_t held = part_.capacity() + body_.capacity() + sequence_.capacity();
+        return open_ || held > 1'000'000 ? held : 0;
+    }
     void drop() override;
 
   private:

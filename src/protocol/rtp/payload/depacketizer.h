@@ -49,7 +49,7 @@ class Depacketizer {
     // Sets parameter sets that were signalled out of band: they are used until others arrive. Sets that do not make one
     // valid sequence header are ignored.
     virtual void know(std::span<const std::vector<uint8_t>>) {}
-    // Bytes of allocations for the unit in progress.
+    // Bytes of allocations for the unit in progress. What stays for the next one, up to 1 MB, does not count.
     virtual size_t memory() const { return 0; }
     // Gives up the unit in progress, as after a loss, and releases its memory.
     virtual void drop() {}

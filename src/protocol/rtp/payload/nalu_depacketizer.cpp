@@ -34,6 +34,7 @@ void NaluDepacketizer::push(const DepacketizerPacket& packet, std::vector<Unit>&
 }
 
 size_t NaluDepacketizer::memory() const {
+    if (!open_) return 0;
     size_t bytes = body_.capacity();
     for (const auto* sets : {&vps_, &sps_, &pps_})
         for (const Bytes& set : *sets) bytes += set.capacity();
@@ -201,9 +202,10 @@ void NaluDepacketizer::finish(std::vector<Unit>& out) {
     }
     if (damaged_) {
         ++counters_.damaged;
-        return;
+    } else {
+        emit(out);
     }
-    emit(out);
+    if (body_.capacity() > kKept) Bytes().swap(body_);
 }
 
 void NaluDepacketizer::emit(std::vector<Unit>& out) {

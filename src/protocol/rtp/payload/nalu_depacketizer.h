@@ -28,6 +28,7 @@ class NaluDepacketizer final : public Depacketizer {
     using Bytes = std::vector<uint8_t>;
     // An encoder sends one of each; a unit with more of one kind than this is malformed.
     static constexpr size_t kMaxParameterSets = 16;
+    static constexpr size_t kKept = 1024 * 1024;        // bytes of memory that stay for the next unit
     static constexpr size_t kMaxParameterSet = 0xffff;  // bytes, as decoder configurations have them
 
     void begin(uint32_t timestamp);

@@ -35,7 +35,7 @@ class VpxDepacketizer final : public Depacketizer {
   public:
     explicit VpxDepacketizer(media::Codec codec) : codec_(codec) {}
     void push(const DepacketizerPacket& packet, std::vector<Unit>& out) override;
-    size_t memory() const override { return body_.capacity(); }
+    size_t memory() const override { return open_ || body_.capacity() > 1'000'000 ? body_.capacity() : 0; }
     void drop() override {
         damaged_ = true;
         std::vector<uint8_t>().swap(body_);
