@@ -9,25 +9,7 @@ namespace convert {
 
 namespace {
 
-// During this time after a stream's start, a track may be announced whose first frame has not arrived yet.
-constexpr media::Time kYoung = std::chrono::seconds(2);
 enum FlvFlags : uint32_t { kSaysAudio = 1, kSaysVideo = 2, kDrops = 4, kGuesses = 8, kAllTracks = 16 };
-
-struct Kinds {
-    bool audio = false;
-    bool video = false;
-};
-
-Kinds kinds_of(const media::TrackSet& tracks, media::Time start_dts) {
-    Kinds kinds{tracks.audio() != nullptr, tracks.video() != nullptr};
-    if (start_dts < kYoung && tracks.metadata) {
-        if (auto metadata = flv::read_metadata(tracks.metadata->payload)) {
-            kinds.audio |= metadata->has_audio;
-            kinds.video |= metadata->has_video;
-        }
-    }
-    return kinds;
-}
 
 }  // namespace
 
@@ -74,11 +56,20 @@ void FlvEncoder::encode(const media::Frame& frame, uint8_t* out) {
     flv::put_previous_tag_size(out + frame.payload.size(), body_size);
 }
 
+void FlvEncoder::set_tracks(const media::TrackSet& tracks) {
+    present_ = kinds_of(tracks);
+    awaited_ = {};
+    if (!tracks.metadata || (present_.audio && present_.video)) return;
+    if (const auto metadata = flv::read_metadata(tracks.metadata->payload))
+        awaited_ = {metadata->has_audio && !present_.audio, metadata->has_video && !present_.video};
+}
+
 void FlvEncoder::encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                                base::SliceBuilder& out) {
     if (first) {
+        // A viewer is told of the tracks once: also of one that came behind the frame that it begins with.
         Kinds kinds{options_.has_audio, options_.has_video};
-        if (options_.guess) kinds = kinds_of(tracks, start_dts);
+        if (options_.guess) kinds = kinds_of(tracks) | present_ | awaited_;
         flv::put_file_header(out.extend(flv::kFileHeaderSize), kinds.audio, kinds.video);
     }
     for (const media::Frame* header : tracks.headers()) {

@@ -29,14 +29,27 @@ class FlvEncoder final : public live::WireEncoder {
 
     void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                        base::SliceBuilder& out) override;
+    void set_tracks(const media::TrackSet& tracks) override;
+    bool awaits_tracks() const override { return (awaited_.audio || awaited_.video) && options_.guess; }
+    void stop_awaiting() override { awaited_ = {}; }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool is_repeatable() const override { return true; }
     bool carries(media::Kind kind) const override;
 
   private:
+    struct Kinds {
+        bool audio = false;
+        bool video = false;
+        Kinds operator|(const Kinds& other) const { return {audio || other.audio, video || other.video}; }
+    };
+    static Kinds kinds_of(const media::TrackSet& tracks) {
+        return {tracks.audio() != nullptr, tracks.video() != nullptr};
+    }
     bool carries(const media::Frame& frame) const;
     FlvOptions options_;
+    Kinds present_;                        // the stream has now
+    Kinds awaited_;                        // the metadata announces them, and they have not come
     uint8_t header_[flv::kMaxBodyHeader];  // of the body of the frame last passed to encoded_size()
     size_t header_size_ = 0;
 };

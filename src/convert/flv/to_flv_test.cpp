@@ -67,8 +67,23 @@ TEST(FlvEncoder, MetadataAnnouncesTracksOfANewStream) {
     audio_info.codec = media::Codec::kMp3;
     tracks.note(live::testing::metadata());
     tracks.metadata->payload = flv::make_metadata(&video_info, &audio_info, "test");
+    encoder.set_tracks(tracks);
+    EXPECT_TRUE(encoder.awaits_tracks());
     EXPECT_EQ(prefix(encoder, tracks, 0)[4], 5);
-    EXPECT_EQ(prefix(encoder, tracks, 60'000)[4], 1);
+    // It does not come.
+    encoder.stop_awaiting();
+    EXPECT_FALSE(encoder.awaits_tracks());
+    EXPECT_EQ(prefix(encoder, tracks, 1'000)[4], 1);
+    // It comes behind the frame that a viewer begins with.
+    media::TrackSet later = tracks;
+    tracks_with(later, true, true);
+    encoder.set_tracks(later);
+    EXPECT_FALSE(encoder.awaits_tracks());
+    EXPECT_EQ(prefix(encoder, tracks, 0)[4], 5);
+    // The operator says what there is.
+    FlvEncoder told(FlvOptions{.guess = false, .has_audio = false});
+    told.set_tracks(tracks);
+    EXPECT_FALSE(told.awaits_tracks());
 }
 
 // With another time of the metadata, FFmpeg shows a track of subtitles.

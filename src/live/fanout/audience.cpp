@@ -122,7 +122,7 @@ void Audience::read_publisher() {
 
 void Audience::start_waiting() {
     for (Viewer* viewer : viewers_)
-        if (viewer->state_ == Viewer::State::kWaitingStart) viewer->start_if_possible();
+        if (viewer->state_ == Viewer::State::kWaitingStart) viewer->start_if_possible(true);
 }
 
 void Audience::end_all() {

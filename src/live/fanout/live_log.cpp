@@ -97,6 +97,15 @@ LiveLog::Start* LiveLog::start_for_new_viewer(int64_t audio_cache_ms) {
     });
 }
 
+bool LiveLog::awaits_tracks() {
+    if (!encoder_->awaits_tracks()) [[likely]]
+        return false;
+    if (runtime::event_ms() - stream_.health().started_ms() < kTracksWaitMs) return true;
+    encoder_->stop_awaiting();
+    for (Start& start : starts_) start.prefix[1] = {};
+    return false;
+}
+
 bool LiveLog::can_copy_gop() const {
     return encoder_->is_repeatable() && encoder_->carries(media::Kind::kVideo) && stream_.begins_at_keyframes() &&
            encoder_->first_track(media::Kind::kVideo) == 0 && !stream_.gop().empty();

@@ -29,6 +29,8 @@ class LiveLog {
     // For more viewers the log keeps the GOP.
     static constexpr size_t kFewViewers = 8;
     static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
+    // How long after a publication's beginning new viewers wait for tracks that it has announced.
+    static constexpr int64_t kTracksWaitMs = 1'000;
 
     // A start point: a packet at which a decoder can begin.
     struct Start {
@@ -58,6 +60,8 @@ class LiveLog {
     // The start of a new viewer: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
     // is none.
     Start* start_for_new_viewer(int64_t audio_cache_ms);
+    // Whether a viewer's first prefix has to wait for tracks (WireEncoder::awaits_tracks()).
+    bool awaits_tracks();
     // Whether a new viewer may begin with a copy of the stream's GOP, and continue at head().
     bool can_copy_gop() const;
     // The GOP with its prefix, made anew, if can_copy_gop(). first: see prefix(). Of the frames before stop only.

@@ -64,6 +64,8 @@ void Viewer::begin_at_newest() {
     position_ = start ? start->offset : log_->head();
     log_->audience().note_position(position_);
     state_ = State::kWaitingStart;
+    begins_later_ = !start && options.gop_cache && !has_file_header_ && log_->can_copy_gop() && log_->awaits_tracks();
+    if (begins_later_) return;
     if (start || !options.gop_cache || !begin_with_copy()) start_if_possible();
 }
 
@@ -89,11 +91,15 @@ bool Viewer::begin_with_copy() {
     return true;
 }
 
-void Viewer::start_if_possible() {
+void Viewer::start_if_possible(bool now) {
+    const bool awaits = !now && !has_file_header_ && log_->awaits_tracks();
+    if (begins_later_ && !awaits) return begin_at_newest();
     LiveLog::Start* start = log_->next_start(position_);
-    if (!start) return;
+    if (!start || begins_later_) return;
     position_ = start->offset;
     log_->audience().note_position(position_);
+    holds_start_ = awaits;
+    if (awaits) return;
     const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
     if (!prefix.empty()) pending_.push_back(prefix);
     if (rare_ && rare_->duration_ms > 0 && !has_file_header_)

@@ -112,12 +112,15 @@ class Viewer final : private runtime::ParkedHandler {
     uint64_t log_limit() const;
     uint64_t end_offset() const { return rare_ ? rare_->end_offset : UINT64_MAX; }
     // The log must keep the bytes from this offset on for it.
-    uint64_t needs_from() const { return state_ == State::kPlaying ? position_ : UINT64_MAX; }
+    uint64_t needs_from() const {
+        return state_ == State::kPlaying || (state_ == State::kWaitingStart && holds_start_) ? position_ : UINT64_MAX;
+    }
     // Sends what is available, without yielding.
     void flush(int64_t now_ms);
     void flush();
     void advance(size_t bytes);
-    void start_if_possible();
+    // now: whatever tracks are awaited.
+    void start_if_possible(bool now = false);
     void begin_at_newest();
     // With a copy of the GOP, at the log's head. False: there is none.
     bool begin_with_copy();
@@ -161,6 +164,8 @@ class Viewer final : private runtime::ParkedHandler {
     bool has_file_header_ : 1 = false;  // its first prefix was sent
     bool await_peer_ : 1 = false;       // it is finished when the peer closes
     bool shut_ : 1 = false;             // the socket's write side is shut down
+    bool begins_later_ : 1 = false;     // tracks are awaited, and then begin_at_newest() is called again
+    bool holds_start_ : 1 = false;      // tracks are awaited, and then it begins at position_
     uint32_t index_ = 0;                // index in its audience, then in Fanout's list of ends
     uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: of the first possible start
     int64_t progress_ms_ = 0;  // when a byte was last accepted, or nothing was left to send

@@ -132,6 +132,46 @@ TEST_F(ViewerTest, AudioIsSentWhileTheFirstKeyframeIsAwaited) {
     EXPECT_NE(again.find(" a]"), std::string::npos) << again;
 }
 
+// The first prefix of FLV says which tracks there are, and players wait for all that it names.
+TEST_F(ViewerTest, AnnouncedTracksAreAwaitedForASecond) {
+    stream = registry.find_or_create({"v", "live", "s"}, options);
+    Client early(stream), second(stream), plain(stream);
+    early.join(testing::kAwaitingText);
+    plain.join();
+    publish_with(options);
+    publication.publish(testing::metadata());
+    publication.publish(video(0, true));
+    settle();
+    second.join(testing::kAwaitingText);
+    time.pass_ms(500);
+    publication.publish(video(500));
+    settle();
+    EXPECT_EQ(early.take(), "HEAD ");
+    EXPECT_EQ(second.take(), "HEAD ");
+    EXPECT_NE(plain.take().find("[500 v]"), std::string::npos) << "other formats do not wait";
+    time.pass_ms(600);
+    publication.publish(video(1'100));
+    settle();
+    const std::string all = "<FIRST 0 VH|->[0 v][500 v][1100 v]";
+    EXPECT_EQ(early.take(), all);
+    EXPECT_EQ(second.take(), all);
+    // And one that comes in time.
+    publication.end();
+    Client other(stream);
+    other.join(testing::kAwaitingText);
+    publish_with(options);
+    publication.publish(testing::metadata());
+    publication.publish(video(0, true));
+    time.pass_ms(100);
+    EXPECT_EQ(other.take(), "HEAD ");
+    publication.publish(header(media::Kind::kAudio, "AH"));
+    publication.publish(audio(20));
+    time.pass_ms(200);
+    const std::string begun = other.take();
+    EXPECT_TRUE(begun.starts_with("<FIRST ") && begun.ends_with(" a]")) << begun;
+    EXPECT_NE(begun.find(" v]"), std::string::npos) << begun;
+}
+
 TEST_F(ViewerTest, AWaitingViewerGetsAStreamThatEndsAtOnce) {
     options.merge_ms = 50;
     options.rejoin_timeout_ms = 20;

@@ -30,6 +30,10 @@ class WireEncoder {
     // The tracks from the next frame on: called before the first frame and at every change. For formats whose packets
     // carry values that only the headers contain (ADTS).
     virtual void set_tracks(const media::TrackSet&) {}
+    // Whether the publisher has announced a track that has not arrived, and that the first prefix would name: new
+    // viewers wait for it for a while. stop_awaiting(): it did not come in time.
+    virtual bool awaits_tracks() const { return false; }
+    virtual void stop_awaiting() {}
     // How often viewers are sent what is new, in ms; 0: each frame at once. Called before the first frame and
     // at every change of tracks and start.
     virtual void set_interval(int64_t) {}

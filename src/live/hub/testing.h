@@ -54,6 +54,12 @@ class TextEncoder : public WireEncoder {
         std::memcpy(out, text.data(), text.size());
     }
     bool is_repeatable() const override { return key_.parameters[1] == 0; }
+    // With metadata audio is announced.
+    void set_tracks(const media::TrackSet& tracks) override {
+        awaits_ = key_.parameters[2] != 0 && tracks.metadata && !tracks.audio();
+    }
+    bool awaits_tracks() const override { return awaits_; }
+    void stop_awaiting() override { awaits_ = false; }
     bool carries(media::Kind kind) const override {
         return key_.parameters[0] == 0 || key_.parameters[0] == 1 + static_cast<uint32_t>(kind);
     }
@@ -67,11 +73,13 @@ class TextEncoder : public WireEncoder {
         return "[" + std::to_string(media::to_ms(f.dts)) + " " + std::string(f.payload.text()) + "]";
     }
     LogKey key_;
+    bool awaits_ = false;
 };
 
 inline const WireFormat kTextFormat{"text", TextEncoder::make};
 inline const LogKey kAllText{&kTextFormat, {}};
 inline const LogKey kUnrepeatableText{&kTextFormat, {0, 1}};
+inline const LogKey kAwaitingText{&kTextFormat, {0, 0, 1}};
 inline const LogKey kVideoText{&kTextFormat, {1 + static_cast<uint32_t>(media::Kind::kVideo)}};
 inline const LogKey kAudioText{&kTextFormat, {1 + static_cast<uint32_t>(media::Kind::kAudio)}};
 
