@@ -188,6 +188,8 @@ bool Segmenter::due(const Frame& frame) const {
 
 // The published times jumped, and the stream left them as they are.
 void Segmenter::jump(const Frame& frame) {
+    release_held();  // before a later frame of their track
+    if (state_ != State::kOpen) return;
     close(end_dts(), std::nullopt);
     before_jump_ = newest_;
     discontinuity_ = true;
@@ -204,6 +206,7 @@ void Segmenter::running(const Frame& frame) {
             break;
         case Fit::kBeforeJump:
             if (exhausted()) return jump(frame);
+            if (!held_.empty()) return hold(frame);
             bytes_ += frame.payload.size();
             return sink_.write_frame(frame);
         case Fit::kJumps:

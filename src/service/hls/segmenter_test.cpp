@@ -563,6 +563,22 @@ TEST_F(SegmenterTest, TimesThatJumpByThemselvesEndTheSegment) {
     }
 }
 
+// They were written behind later frames of their track.
+TEST_F(SegmenterTest, HeldFramesComeBeforeAJump) {
+    use(2'000);
+    begin();
+    headers();
+    flow(0, 1'000, 2'000);
+    header(Kind::kAudio, "another");
+    audio(1'010);  // held until the next keyframe
+    audio(100'000);
+    for (int64_t dts = 100'040; dts < 103'000; dts += 40) video(dts, dts == 100'040 || dts == 102'040), audio(dts + 7);
+    segmenter_->end();
+    expect_all();
+    EXPECT_EQ(media::to_ms(segments_[1].frames.front().dts), 1'010);
+    EXPECT_TRUE(segments_[1].discontinuity && segments_[2].discontinuity);
+}
+
 TEST_F(SegmenterTest, NothingLongerThanTheTargetWhenTimesJumpBackEachSecond) {
     use(2'000);
     begin();
