@@ -622,6 +622,17 @@ def test_nginx_without_audio(servers, tmp_path, pushes):
     assert sum(tag.type == flv.VIDEO and flv.is_frame(tag) for tag in tags) >= 20
 
 
+def test_nginx_is_an_origin_of_video_alone(servers, tmp_path):
+    """It sends an empty audio message to every player of such a stream, in the place of AAC's sequence header."""
+    with nginx.running(tmp_path, "interleave on; wait_key on; wait_video on;") as port:
+        second = edge(servers, f"127.0.0.1:{port}", rejoin=500)
+        video = [tag for tag in media.from_keyframe(media.plain()) if tag.type != flv.AUDIO]
+        with publishing.Steady(rtmp.publisher(None, "live", "s", port=port), video, speed=2):
+            with rtmp.player(second, "live", "s") as player:
+                assert len(frames_of(player, 60)) >= 60
+        assert second.log().count("edge-pull ended") == 0, "one pull, which goes on"
+
+
 def test_many_players_at_once(servers):
     """A hundred players that come together, and leave and come again, are one pull."""
     first = origin(servers)
