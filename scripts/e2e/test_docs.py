@@ -6,6 +6,7 @@ word; something else needs a language at its fence, or a line in OTHER. A comman
 line with the reason in NOT_RUN. So what a writer adds is tested, or the test fails and says what to do."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -345,3 +346,12 @@ def test_printed_texts():
     text = (ROOT / page).read_text()
     assert len(checks) == 17, f"the checks should be found in doc/why.md: {checks}"
     assert not (left := [check for check in checks if f"`{check}`" not in text]), f"{page} leaves out {left}"
+
+
+def test_the_command_for_one_test_installs_what_it_needs():
+    """In a new clone there is no objs/venv: CONTRIBUTING's command makes it before it runs the test."""
+    command = ["make", "e2e", "TEST=scripts/e2e/test_publish.py"]
+    assert f"`{' '.join(command)}`" in (ROOT / "CONTRIBUTING.md").read_text(), "it is what CONTRIBUTING says"
+    done = subprocess.run([*command, "-n"], cwd=ROOT, capture_output=True, text=True, check=True)
+    steps = [line for line in done.stdout.splitlines() if "scripts/test --python" in line or "-m pytest" in line]
+    assert len(steps) == 2 and steps[0].endswith("--python") and steps[1].endswith("scripts/e2e/test_publish.py"), done.stdout[-500:]
