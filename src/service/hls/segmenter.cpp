@@ -206,7 +206,8 @@ void Segmenter::running(const Frame& frame) {
             break;
         case Fit::kBeforeJump:
             if (exhausted()) return jump(frame);
-            if (!held_.empty()) return hold(frame);
+            release_held();
+            if (state_ != State::kOpen) return;
             bytes_ += frame.payload.size();
             return sink_.write_frame(frame);
         case Fit::kJumps:

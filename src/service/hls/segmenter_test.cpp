@@ -579,6 +579,21 @@ TEST_F(SegmenterTest, HeldFramesComeBeforeAJump) {
     EXPECT_TRUE(segments_[1].discontinuity && segments_[2].discontinuity);
 }
 
+TEST_F(SegmenterTest, ALateFrameOfBeforeAJumpMakesNoLongSegment) {
+    use(2'000);
+    begin();
+    headers();
+    flow(500'000, 501'000, 2'000);
+    video(100'000, true);  // the video has jumped
+    header(Kind::kAudio, "another");
+    audio(100'010);  // held until the next keyframe
+    audio(501'020);
+    video(100'040, false);
+    segmenter_->end();
+    expect_all();
+    for (const int64_t duration : durations()) EXPECT_LE(duration, 1'100);
+}
+
 TEST_F(SegmenterTest, NothingLongerThanTheTargetWhenTimesJumpBackEachSecond) {
     use(2'000);
     begin();
