@@ -14,9 +14,9 @@ from lib.web import Web
 
 TOP = """
 http_api { enabled on; listen 127.0.0.1:API_PORT; }
-rtsp_server { enabled on; listen 127.0.0.1:RTSPS_PORT; }
+rtsp_server { enabled on; listen 127.0.0.1:RTMPS_PORT; }
 rtc_server { enabled on; listen 127.0.0.1:RTC_PORT; candidate 127.0.0.1; }
-""".replace("RTSPS_PORT", "RTMPS_PORT")
+"""
 PLAYED = "rtsp { enabled on; } rtc { enabled on; rtmp_to_rtc on; } hls { enabled on; hls_path ./hls; hls_fragment 1; hls_window 20; %s }"
 HEVC_OFFER = rtc_raw.offer().replace(" 102\r\n", " 102 103\r\n").replace("a=rtpmap:102", "a=rtpmap:103 H265/90000\r\na=rtpmap:102", 1)
 
@@ -73,7 +73,7 @@ def ingests(camera):
 @pytest.mark.parametrize("hls", ["", "hls_ctx off;"], ids=["hls_ctx", "no-hls_ctx"])
 @pytest.mark.parametrize("source", ["rtmp", "flv", "camera"])
 def test_nothing_is_fetched_for_clients_that_a_hook_refuses(servers, source, hls):
-    refusing = f"http_hooks {{ enabled on; on_play http://127.0.0.1:%d/play; }} "
+    refusing = "http_hooks { enabled on; on_play http://127.0.0.1:%d/play; } "
     with hooks.HookServer(play=hooks.answer('{"code": 1}')) as hook:
         with Destination() as origin, Web() as web, Camera(media.from_keyframe(media.plain())[:200]) as camera:
             vhosts = {
