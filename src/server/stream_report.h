@@ -23,7 +23,7 @@ std::string describe_codecs(const service::StreamView& stream);
 // the line before.
 std::string describe_figures(const service::StreamView& stream, uint64_t drops);
 
-class StreamReport : public WithoutClients, private live::StreamWatcher {
+class StreamReport final : public WithoutClients, private live::StreamWatcher {
   public:
     // The keyframes of a usual GOP arrive within this time; a stream is described then without what is not known.
     static constexpr int64_t kDescribeMs = 10'000;

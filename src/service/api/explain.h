@@ -40,7 +40,7 @@ struct StreamFacts {
     int64_t jumped_at_ms = 0;  // 0: never
     size_t viewers = 0;
     const live::InputFaults* faults = nullptr;  // null: they are not counted
-    std::vector<OutputProblem> outputs{};  // that do not work
+    std::vector<OutputProblem> outputs{};       // that do not work
 };
 
 std::vector<Check> explain(const StreamFacts& patient);

@@ -110,8 +110,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                              const net::HttpRequest& request, runtime::ByteStream* client);
     base::Result<void> serve_without_context(const Playlist& asked, const net::HttpRequest& request,
                                              net::HttpResponse& response);
-    base::Result<void> keep(const ViewerName& name, const Output& output, const config::Vhost& vhost,
-                            Admission admission, bool stays);
+    base::Result<void> add_viewer(const ViewerName& name, const Output& output, const config::Vhost& vhost,
+                                  Admission admission, bool stays);
     base::Result<Admission> admit(const ViewerName& name, const live::StreamKey& key, const config::Vhost& vhost,
                                   const net::HttpRequest& request, runtime::ByteStream* client);
     // Counts the response's bytes for the viewer, or only for the stream if there is no viewer.

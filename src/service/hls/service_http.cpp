@@ -164,7 +164,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     const Playlist come = find_playlist(vhost.name, path);
     if (!come.output) return {};
     if (!hls.ctx) return serve_without_context(come, request, response);
-    if (auto kept = keep(name, *come.output, vhost, *std::move(admission), has_context); !kept)
+    if (auto kept = add_viewer(name, *come.output, vhost, *std::move(admission), has_context); !kept)
         return refuse_viewer(kept.error(), response);
     return playlist(come, vhost, request, response, context);
 }
@@ -241,8 +241,8 @@ base::Result<Service::Admission> Service::admit(const ViewerName& name, const li
 
 // stays: create the viewer in any case, even if no guard follows it. A viewer about whom a server was asked is also
 // created, so that it is asked only once.
-base::Result<void> Service::keep(const ViewerName& name, const Output& output, const config::Vhost& vhost,
-                                 Admission admission, bool stays) {
+base::Result<void> Service::add_viewer(const ViewerName& name, const Output& output, const config::Vhost& vhost,
+                                       Admission admission, bool stays) {
     if (!stays && !admission.grant && !gate_.may_yield(net::Action::kPlay, vhost)) return {};
     return viewers_.asked(name, admission.visitor, idle_ms(output), runtime::now_ms(), std::move(admission.share),
                           std::move(admission.grant));
@@ -253,7 +253,7 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const Output& 
                                           const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
     auto admission = TRY(admit(name, output.key(), vhost, request, client));
     const std::string id = admission.visitor.id;
-    TRY(keep(name, output, vhost, std::move(admission), stays));
+    TRY(add_viewer(name, output, vhost, std::move(admission), stays));
     return id;
 }
 
