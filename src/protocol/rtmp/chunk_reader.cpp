@@ -140,8 +140,8 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     if (format < 2) {
         stream.length = base::get_u24(message + 3);
         stream.type = message[6];
-        if (stream.length > kMaxCommand) [[unlikely]]
-            TRY(check_length(stream));
+        if (stream.length > kMaxCommand && !(takes_media_ && is_media(stream.type))) [[unlikely]]
+            return too_long(stream);
     }
     if (format == 0) stream.stream_id = base::get_u32le(message + 7);
     if (format < 3) {
@@ -157,11 +157,10 @@ Result<size_t> ChunkReader::header(std::span<const uint8_t> bytes) {
     return size;
 }
 
-Result<void> ChunkReader::check_length(const ChunkStream& stream) const {
-    const bool media = is_media(stream.type);
-    if (media && takes_media_) return {};
-    return fail(Code::kLimit, fmt::format("a message of type {} with {} bytes: at most {} are accepted{}", stream.type,
-                                          stream.length, kMaxCommand, media ? " before publishing" : ""));
+std::unexpected<base::Error> ChunkReader::too_long(const ChunkStream& stream) {
+    return fail(Code::kLimit,
+                fmt::format("a message of type {} with {} bytes: at most {} are accepted{}", stream.type, stream.length,
+                            kMaxCommand, is_media(stream.type) ? " before publishing" : ""));
 }
 
 ChunkReader::ChunkStream* ChunkReader::find(uint32_t csid) {

@@ -78,7 +78,7 @@ class ChunkReader {
     base::Result<size_t> header(std::span<const uint8_t> bytes);
     base::Result<size_t> carried_header(std::span<const uint8_t> bytes, MessageSink& sink);
     base::Result<size_t> payload(std::span<const uint8_t> bytes, MessageSink& sink);
-    base::Result<void> check_length(const ChunkStream& stream) const;
+    static std::unexpected<base::Error> too_long(const ChunkStream& stream);
     ChunkStream* find(uint32_t csid);
     base::Result<ChunkStream*> make(uint32_t csid, int format);
     bool repeated_timestamp(const ChunkStream& stream, std::span<const uint8_t> bytes, bool& need_more);
