@@ -3,6 +3,7 @@
 #include <ucontext.h>
 
 #include "runtime/loop/memcheck.h"
+#include "runtime/loop/stack.h"
 
 // Defined by the linker: where the program's code begins and ends.
 extern "C" const char __executable_start;
@@ -54,7 +55,8 @@ READS_STACKS bool is_whole(uintptr_t fp, StackRange stack) {
     if (!stack.ends) return is_frame(fp, stack);
     while (is_frame(fp, stack)) {
         const uintptr_t next = word_at(fp);
-        if (next == 0) return true;
+        // A leftover 0 may stand below a leftover return address.
+        if (next == 0) return is_in_first_frame(word_at(fp + sizeof(uintptr_t)));
         if (next <= fp) return false;
         fp = next;
     }

@@ -14,8 +14,8 @@ namespace runtime::detail {
 struct StackRange {
     uintptr_t low = 0;
     uintptr_t top = 0;
-    // The outermost frame has 0 as its caller's frame pointer, as on coroutine stacks. The walk uses it to tell real
-    // frames from leftover values that only look like frames.
+    // The outermost frame has 0 as its caller's frame pointer and returns to first_frame, as on coroutine stacks. The
+    // walk uses it to tell real frames from leftover values that only look like frames.
     bool ends = false;
 
     bool contains(uintptr_t address, size_t bytes) const {

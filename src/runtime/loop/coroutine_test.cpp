@@ -56,11 +56,7 @@ TEST_F(CoroutineTest, StartsWhenTheCallerYields) {
 }
 
 #if defined(__x86_64__)
-bool in_first_frame(const void* address) {
-    constexpr ptrdiff_t kItsSize = 32;
-    const ptrdiff_t at = static_cast<const char*>(address) - reinterpret_cast<const char*>(detail::first_frame);
-    return at > 0 && at < kItsSize;
-}
+bool in_first_frame(const void* address) { return detail::is_in_first_frame(reinterpret_cast<uintptr_t>(address)); }
 
 // Walks the stack as perf, gperftools and the sanitizers do: by unwind tables, and by frame pointers.
 TEST_F(CoroutineTest, ItsStackEndsInTheFirstFrame) {

@@ -76,6 +76,12 @@ __attribute__((naked, no_instrument_function)) void* first_frame(void*) {
 void* first_frame(void* coroutine) { return runtime_coroutine_main(coroutine); }
 #endif
 
+bool is_in_first_frame(uintptr_t return_address) {
+    constexpr uintptr_t kMaxSize = 32;  // of its code
+    const uintptr_t at = return_address - reinterpret_cast<uintptr_t>(first_frame);
+    return at > 0 && at < kMaxSize;
+}
+
 Stack& take_stack(const void* thread, size_t size) {
     const uintptr_t mask = page_size() - 1;
     const uintptr_t top = (reinterpret_cast<uintptr_t>(thread) + mask) & ~mask;

@@ -30,6 +30,8 @@ size_t page_size();
 // return address to a caller. Otherwise it would hold whatever state-threads had in its registers when it made the
 // stack.
 void* first_frame(void* coroutine);
+// Whether a return address is first_frame's: that of the outermost frame with a frame pointer.
+bool is_in_first_frame(uintptr_t return_address);
 
 // The stack of a coroutine that was just created and has not run yet. `size` is the requested size, which applies to a
 // new stack; a reused stack keeps its bounds.
