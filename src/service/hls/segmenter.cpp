@@ -271,6 +271,7 @@ void Segmenter::open_at(const Frame& frame) {
 void Segmenter::close(Time end_dts, std::optional<Time> next_video_dts) {
     const int64_t duration = std::max<int64_t>(1, media::to_ms(end_dts) - media::to_ms(start_dts_));
     sink_.close_segment({duration, independent_, next_video_dts});
+    if (bytes_ >= kSmallBytes) next_begin_ms_ -= kMsPerSegment;
 }
 
 // The end of the last frame of the leading track.

@@ -9,9 +9,9 @@
 //    has a new configuration, is held until the next keyframe of the first video track, so that segments begin with
 //    keyframes. New video begins a segment at once.
 //  - Every wait is limited by the stream's time and by the clock. Held frames are limited in number and bytes.
-//  - Publishers decide about times and tracks, but not about the number of segments: at most kMaxAtOnce, and then one
-//    each kMsPerSegment by the clock. Beyond that segments get longer; where one must end all the same, what follows is
-//    dropped until the next may begin.
+//  - Publishers decide about times and tracks, but not about the number of small segments: at most kMaxAtOnce below
+//    kSmallBytes, and then one each kMsPerSegment by the clock. Beyond that segments get longer; where one must end all
+//    the same, what follows is dropped until the next may begin.
 //  - Where the stream says that times jumped: if they did (time_jitter off), the segment ends at once. If the stream
 //    has corrected them, or a publisher has returned, the next segment has a discontinuity.
 
@@ -71,6 +71,7 @@ class Segmenter {
     static constexpr media::Time kRetry = std::chrono::seconds(1);
     static constexpr size_t kMaxHeldBytes = 16 * 1024 * 1024;
     static constexpr int64_t kMaxAtOnce = 100, kMsPerSegment = 50;
+    static constexpr uint64_t kSmallBytes = 16 * 1024;  // of payload
 
     Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) { forget_last(); }
 
@@ -141,7 +142,7 @@ class Segmenter {
 
     media::Time start_dts_{};  // of the open segment
     Arrival started_{};
-    int64_t next_begin_ms_ = INT64_MIN / 2;  // monotonic, if segments had begun each kMsPerSegment
+    int64_t next_begin_ms_ = INT64_MIN / 2;  // monotonic, if small segments had begun each kMsPerSegment
     bool independent_ = true;
     uint64_t bytes_ = 0;
     media::PerTrack<media::Time> last_;       // dts

@@ -441,6 +441,23 @@ TEST_F(SegmenterTest, AStepOfTheWallClockChangesTheDatesAlone) {
 }
 
 // Each frame of a publisher may jump, or have another configuration.
+// A file that is published as fast as it goes.
+TEST_F(SegmenterTest, SegmentsThatAreNotSmallAreAsManyAsTheStreamHas) {
+    use(2'000);
+    begin();
+    headers();
+    const std::string payload(Segmenter::kSmallBytes, 'x');
+    for (int i = 0; i < 1'000; ++i) {
+        Frame frame = make(Kind::kVideo, Codec::kH264, i * 2'000);
+        frame.keyframe = true;
+        frame.payload = base::Slice::copy(payload);
+        segmenter_->feed(frame, {monotonic_ms_, wall_ms_});
+    }
+    segmenter_->end();
+    EXPECT_EQ(segments_.size(), 1'000u);
+    for (size_t i = 1; i < segments_.size(); ++i) EXPECT_FALSE(segments_[i].discontinuity);
+}
+
 TEST_F(SegmenterTest, APublisherMakesNoMoreSegmentsThanTheClockAllows) {
     for (const bool jumps : {true, false}) {
         segments_.clear();
