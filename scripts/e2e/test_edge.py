@@ -529,7 +529,7 @@ def test_edges_in_api_and_metrics(servers):
         assert (there["up"], there["pulls"], there["pushes"], there["connections"]) == (True, 1, 1, 2), there
         assert not origins[dead]["up"] and origins[dead]["failures"] and "refused" in origins[dead]["problem"], origins[dead]
         assert api.ask(second, "/api/v1/edges?start=1")["pulls"] == []
-        api.ask(second, "/api/v1/edges?count=x", status=400)
+        assert api.ask(second, "/api/v1/edges?count=x")["pulls"], "a count that is none is the default, as in other lists"
         text = http.get(second.rtmps_port, "/metrics").body.decode()
         for line in (
             'srs_edge_pulls{state="streaming"} 1',

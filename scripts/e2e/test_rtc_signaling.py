@@ -154,7 +154,7 @@ def test_statuses(servers):
     port, at = server.api_port, "/rtc/v1/whip/?app=live&stream=one"
     expect(call(port, "POST", at, b"offer", Content_Type="text/plain"), 415)
     expect(call(port, "POST", at, b"{}"), 415)
-    expect(call(port, "POST", "/rtc/v1/whip/?app=live", offer(), **SDP), 400, "stream")
+    expect(call(port, "POST", "/rtc/v1/whip/?app=a%2F..%2Fb", offer(), **SDP), 400, "app")
     expect(call(port, "POST", at + "&eip=a/b", offer(), **SDP), 400, "eip")
     expect(call(port, "POST", at + "&vcodec=h261", offer(), **SDP), 400, "vcodec")
     expect(call(port, "POST", at, offer("chromium_whep"), **SDP), 400, "recvonly")
