@@ -7,8 +7,16 @@ namespace {
 
 service::StreamView view() {
     service::StreamView stream;
-    stream.video = {.codec = media::Codec::kH264, .profile = "High", .width = 1280, .height = 720};
-    stream.audio = {.codec = media::Codec::kAac, .profile = "LC", .sample_rate = 44'100, .channels = 2};
+    auto& video = stream.video.emplace();
+    video.codec = media::Codec::kH264;
+    video.profile = "High";
+    video.width = 1280;
+    video.height = 720;
+    auto& audio = stream.audio.emplace();
+    audio.codec = media::Codec::kAac;
+    audio.profile = "LC";
+    audio.sample_rate = 44'100;
+    audio.channels = 2;
     stream.frame_rate = 25.04;
     stream.gop_ms = 2'000;
     return stream;
@@ -32,10 +40,10 @@ TEST(StreamReport, DescribesTracks) {
 TEST(StreamReport, LeavesOutWhatIsNotKnown) {
     service::StreamView stream;
     EXPECT_EQ(describe_tracks(stream), "");
-    stream.audio = {.codec = media::Codec::kOpus};
+    stream.audio.emplace().codec = media::Codec::kOpus;
     EXPECT_EQ(describe_tracks(stream), "Opus");
     stream.audio.reset();
-    stream.video = {.codec = media::Codec::kHevc};
+    stream.video.emplace().codec = media::Codec::kHevc;
     EXPECT_EQ(describe_tracks(stream), "HEVC");
 }
 
