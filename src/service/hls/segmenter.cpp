@@ -136,7 +136,9 @@ void Segmenter::start() {
     if (frames.empty()) return;
     auto key = std::ranges::find_if(frames, is_main_keyframe);
     newest_ = frames.front().dts;
-    open_at(key == frames.end() ? frames.front() : *key);
+    // A keyframe far from the audio before it is a jump.
+    const bool begins = key != frames.end() && media::distance(key->dts, newest_) <= kForwardJump;
+    open_at(begins ? *key : frames.front());
     // A second keyframe among them may already end the segment.
     for (const Frame& frame : frames) {
         if (state_ == State::kOpen) running(frame);
@@ -146,8 +148,8 @@ void Segmenter::start() {
 // ---- An open segment
 
 Segmenter::Fit Segmenter::fit(const Frame& frame) {
-    Time last = last_of(frame);
-    if (last == media::kNoTime) last = newest_ - kForwardJump;
+    // Neither does a track move away from the others in small steps: segments would be as long as the distance.
+    const Time last = std::max(last_of(frame), newest_ - kForwardJump);
     if (frame.dts >= last - kBackwardJump && frame.dts <= newest_ + kForwardJump) return Fit::kFits;
     if (!before_jump_) return Fit::kJumps;
     bool before = media::distance(frame.dts, *before_jump_) <= kForwardJump;

@@ -2,8 +2,8 @@
 // bits; on several tracks, with new configurations, publications that end and begin, a clock that stands or leaps, a
 // wall clock that is set, and a sink that loses segments. They pass the segmenter and the packer of TS or MP4, and the
 // segments go into a window. What must hold: segments are limited, by the clock, in number; no frame is
-// in two, and those of a track keep their order; held frames are limited; the playlist's numbers do not go back, and
-// no segment is longer than the target duration.
+// in two, and those of a track keep their order; held frames are limited; the playlist's numbers do not go back, no
+// segment is longer than the target duration, and none much longer than the longest.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +28,8 @@ using service::hls::Segmenter;
 constexpr uint8_t kSps[] = {0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x47, 0xfe, 0xc8};
 constexpr uint8_t kPps[] = {0x68, 0xcb, 0x83, 0xcb, 0x20};
 constexpr size_t kMaxSegments = 20;
+// A frame may be 10 s before the others or 11 s behind them, and a segment ends up to a second behind its last frame.
+constexpr int64_t kMaxBeyondLongestMs = 22'000;
 
 class Checker final : public service::hls::SegmentSink, private service::hls::ByteSink {
   public:
@@ -65,6 +67,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         CHECK(open_);
         open_ = false;
         CHECK(closing.duration_ms >= 1);
+        CHECK(closing.duration_ms <= segmenter.longest_ms() + kMaxBeyondLongestMs);
         if (!packer_->close(closing.next_video_dts)) fresh_ = true;
         CHECK(packer_->memory() == 0);
         const uint64_t sequence = window.next_sequence(), discontinuities = window.discontinuities();

@@ -621,6 +621,33 @@ TEST_F(SegmenterTest, NothingLongerThanTheTargetWhenTimesJumpBackEachSecond) {
     expect_all();
 }
 
+// Each step back is small, but together they led anywhere, and a segment that began there was as long.
+TEST_F(SegmenterTest, OneTracksTimesThatGoBackInSmallStepsMakeNoLongSegment) {
+    use(2'000);
+    begin();
+    headers();
+    video(500'000, true);
+    for (int64_t i = 1; i < 500; ++i) video(500'000 + i * 2, false), audio(500'000 - i * 900);
+    header(Kind::kAudio, "another");
+    audio(50'000);  // held until the next keyframe
+    segmenter_->end();
+    expect_all();
+    for (const int64_t duration : durations()) EXPECT_LE(duration, 21'000);
+}
+
+TEST_F(SegmenterTest, AFirstKeyframeFarBeforeTheAudioMakesNoLongSegment) {
+    use(2'000);
+    begin();
+    header(Kind::kAudio);
+    audio(500'000);
+    header(Kind::kVideo);
+    video(0, true);
+    for (int64_t i = 1; i < 50; ++i) video(i * 40, false), audio(500'000 + i * 20);
+    segmenter_->end();
+    expect_all();
+    for (const int64_t duration : durations()) EXPECT_LE(duration, 11'000);
+}
+
 TEST_F(SegmenterTest, ByTheClock) {
     use({.fragment_ms = 2'000, .ts_floor = true});
     wall_ms_ += 500;  // the stream's time 0 is half a second after a multiple of the fragment length
