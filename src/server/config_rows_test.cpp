@@ -82,7 +82,7 @@ const std::vector<Line>& lines() {
         {"stall_warn", "50", {"0", "60000"}, no_integer({"-1", "60001"})},
         {"user", "", {"srs", "srs:media", "1000:1000"}, kNoText},
         {"trusted_proxies", "none", {"10.0.0.0/8", "192.0.2.1 2001:db8::/32"}, kNoNetwork},
-        {"address_limits/connections", "-1", {"-1", "0", "1", "1000000"}, no_integer({"-2", "1000001"})},
+        {"address_limits/connections", "-1", {"0", "1", "1000000"}, no_integer({"-2", "1000001"})},
         {"address_limits/rate", "100", {"0", "0.5", "100000"}, {"-1", "x", "100001", "''"}},
         {"address_limits/burst", "500", {"1", "1000000"}, no_integer({"0"})},
         {"address_limits/hls_viewers", "1000", {"0", "1", "10000000"}, no_integer({"-1", "10000001"})},
