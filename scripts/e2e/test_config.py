@@ -410,3 +410,14 @@ def test_server_id_is_made_up_once(servers):
     mark = server.log_mark()
     server.start()
     assert logged_server_id(server, mark) == "origin-7", "what is configured should be in force"
+
+
+def test_a_missing_semicolon_is_hinted(tmp_path):
+    """Also where the directive takes all words up to the next one's end."""
+    for text, line, words in (
+        ("rtc_server { enabled off;\ncandidate 192.0.2.1\nlisten 8000; }", 5, "candidate has words of several lines; is a ; missing before 'listen'"),
+        ("max_connections 100\npid a.pid;", 4, "is a ; missing before 'pid'"),
+        ("vhost v {\nhls\nmin_latency on; }", 5, "'hls' is a block: hls { ... }; is a ; missing before 'min_latency'"),
+    ):
+        _, output = check(tmp_path, GOOD + text)
+        assert any(f"t.conf:{line}:" in one and words in one for one in output.splitlines()), f"{words!r}:\n{output}"

@@ -127,6 +127,7 @@ Token Parser::words(Source& source, Node& node) {
     while (true) {
         Token token = next(source);
         if (token.kind != Kind::kWord) return token;
+        if (token.line > node.last_line) node.line_starts.push_back(node.words.size());
         node.last_line = token.line;
         if (node.words.size() < ParserLimits::kWords) {
             node.words.push_back(std::move(token.text));

@@ -19,6 +19,7 @@ struct Node {
     std::vector<Node> children;
     Location location;  // position of the name
     int last_line;      // line of the last word: if it is greater than location.line, a semicolon may be missing
+    std::vector<size_t> line_starts{};  // of the words, those that begin a later line
 };
 
 // Returns the whole content of a file.

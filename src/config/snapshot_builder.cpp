@@ -82,7 +82,9 @@ void SnapshotBuilder::add_node(const Node& node, const Context& context) {
     if (row)
         return problems_.error(node.location, fmt::format("'{}' takes {}, not a block{}", node.name, kind_of(*row),
                                                           node.words.size() > 1 ? "; is a ; missing after it?" : ""));
-    if (block) return problems_.error(node.location, fmt::format("'{0}' is a block: {0} {{ ... }}", node.name));
+    if (block)
+        return problems_.error(node.location, fmt::format("'{0}' is a block: {0} {{ ... }}{1}", node.name,
+                                                          missing_end(node, context.path)));
     unknown(node, context, path);
 }
 
@@ -116,6 +118,16 @@ std::optional<Location> SnapshotBuilder::note_seen(const std::string& key, const
     auto [entry, is_new] = seen_.emplace(key, location);
     if (is_new) return std::nullopt;
     return std::exchange(entry->second, location);
+}
+
+std::string SnapshotBuilder::missing_end(const Node& node, std::string_view scope) {
+    for (const size_t at : node.line_starts) {
+        if (at >= node.words.size()) break;
+        const std::string path = join(scope, node.words[at]);
+        if (find_row(path) || find_block(path))
+            return fmt::format("; is a ; missing before '{}' on a later line?", node.words[at]);
+    }
+    return {};
 }
 
 bool SnapshotBuilder::check_block_words(const Node& node, const Block& block) {
@@ -217,11 +229,15 @@ void SnapshotBuilder::add_value(const Node& node, const Context& context, const 
         auto set = row.binding.set(node.words, to);
         if (!set) {
             std::string text = set.error().text();
-            if (node.last_line != node.location.line)
+            if (const std::string end = missing_end(node, context.path); !end.empty())
+                text += end;
+            else if (node.last_line != node.location.line)
                 text += fmt::format(" (it goes on to line {}: is a ; missing?)", node.last_line);
             return problems_.error(node.location, fmt::format("{}: {}", row.name, text));
         }
     }
+    if (const std::string end = missing_end(node, context.path); !end.empty())
+        problems_.warning(node.location, fmt::format("{} has words of several lines{}", row.name, end));
     snapshot_.origins[{to.vhost ? to.vhost->name : "", row.path()}] = node.location;
 }
 

@@ -48,6 +48,9 @@ class SnapshotBuilder {
     void add_value_without_effect(const Node& node, const Context& context, const Row& row);
     void miss(const Feature& feature, const Location& location, std::string name);
     bool set_stray_switch(const Row& row, Words words, const Location& location, const Root& to);
+    // "; is a ; missing before 'listen' on a later line?" where a later line of the node begins with a name of that
+    // scope.
+    static std::string missing_end(const Node& node, std::string_view scope);
     bool check_block_words(const Node& node, const Block& block);
     int add_vhost(std::string name);
     void add_free(const Node& node, const FreeBlock& block, int vhost);

@@ -82,7 +82,19 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"http_server on { }",
                     "t.conf:1: error: the block 'http_server' takes no name ('on'); is a ; missing before it?\n"},
         ProblemCase{"daemon on\nutc_time on;",
-                    "t.conf:1: error: daemon: takes one value, 3 were given (it goes on to line 2: is a ; missing?)\n"},
+                    "t.conf:1: error: daemon: takes one value, 3 were given; is a ; missing before 'utc_time' on a "
+                    "later line?\n"},
+        ProblemCase{"daemon\non\ntwice;",
+                    "t.conf:1: error: daemon: takes one value, 2 were given (it goes on to line 3: is a ; missing?)\n"},
+        // A directive that takes any number of words, and a block's name.
+        ProblemCase{
+            "rtc_server { candidate 192.0.2.1\nlisten 8000; }",
+            "t.conf:1: warning: candidate has words of several lines; is a ; missing before 'listen' on a later "
+            "line?\n"},
+        ProblemCase{"vhost v { hls\nmin_latency on; }",
+                    "t.conf:1: error: 'hls' is a block: hls { ... }; is a ; missing before 'min_latency' on a later "
+                    "line?\n"},
+        ProblemCase{"rtc_server { candidate 192.0.2.1\n192.0.2.2; }", ""},
         ProblemCase{"daemon;", "t.conf:1: error: daemon: a value is missing\n"},
         ProblemCase{"rtmps { enabled on; }",
                     "t.conf:1: error: rtmps is enabled without a listen, for example `listen 1443;`\n"},
