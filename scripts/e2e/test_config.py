@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -164,8 +165,11 @@ def test_include_comments_quotes_and_several_values(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "conf").glob("*.conf")))
-def test_shipped_files(name):
-    code, output = run_once("-t", "-c", str(ROOT / "conf" / name), directory=ROOT)
+def test_shipped_files(name, tmp_path, certificate):
+    (tmp_path / "conf").mkdir()
+    for file, of in zip(certificate, ("server.key", "server.crt")):
+        shutil.copy(file, tmp_path / "conf" / of)
+    code, output = run_once("-t", "-c", str(ROOT / "conf" / name), directory=tmp_path)
     assert code == 0, f"conf/{name} should be accepted:\n{output}"
     assert ": error:" not in output and ": warning:" not in output, output
 
@@ -410,6 +414,120 @@ def test_server_id_is_made_up_once(servers):
     mark = server.log_mark()
     server.start()
     assert logged_server_id(server, mark) == "origin-7", "what is configured should be in force"
+
+
+# What -t has to say as the start does: text of a configuration, the line, whether it is refused, and words.
+# FILE is a file where a directory should be.
+RTC = "rtc_server { enabled on; listen 127.0.0.1:RTC_PORT; candidate %s; }\n"
+AGREED = {
+    "rtmps": ("rtmps { enabled on; listen 127.0.0.1:RTMPS_PORT;\nkey no.key; cert no.crt; }", True, "rtmps: certificate no.crt: No such file"),
+    "https": ("HTTP { https { enabled on; listen 127.0.0.1:HTTPS_PORT;\nkey no.key; cert no.crt; } }", True, "http_server/https: certificate no.crt"),
+    "https of the API": (
+        "http_api { enabled on; listen 127.0.0.1:API_PORT; https { enabled on; listen 127.0.0.1:HTTPS_PORT;\nkey no.key; cert no.crt; } }",
+        True,
+        "http_api/https: certificate no.crt",
+    ),
+    "rtsps": (
+        "rtsp_server { enabled on; listen 127.0.0.1:API_PORT; rtsps { enabled on; listen 127.0.0.1:RTMPS_PORT;\nkey no.key; cert no.crt; } }",
+        True,
+        "rtsp_server/rtsps: certificate no.crt",
+    ),
+    "no key": ("rtmps { enabled on; listen 127.0.0.1:RTMPS_PORT;\nkey FILE; cert CERT; }", True, "rtmps: key FILE"),
+    "log": ("srs_log_tank file;\nsrs_log_file FILE/srs.log;", True, "FILE is no directory"),
+    "pid": ("# none\npid FILE/pid;", True, "FILE"),
+    "work_dir": ("# none\nwork_dir FILE;", True, "Not a directory"),
+    "user": ("# none\nuser no-such-user;", True, "there is no user no-such-user"),
+    "dvr_path": ("vhost v { dvr { enabled on;\ndvr_path FILE/x.flv; } }", False, "FILE is no directory"),
+    "hls_path": ("vhost v { hls { enabled on;\nhls_path FILE; } }", False, "FILE is no directory"),
+    "program of exec": ("vhost v { exec { enabled on;\npublish /no/tool [url]; } }", False, "/no/tool is not there"),
+    "program of transcode": (
+        "vhost v {\ntranscode { enabled on; ffmpeg /no/ffmpeg; engine e { enabled on; output rtmp://127.0.0.1/live/x; } } }",
+        False,
+        "/no/ffmpeg is not there",
+    ),
+    "program of ingest": (
+        "vhost v {\ningest i { enabled on; ffmpeg /no/ffmpeg; input { type file; url a.flv; } engine { enabled on; output rtmp://127.0.0.1/live/x; } } }",
+        False,
+        "/no/ffmpeg is not there",
+    ),
+    "variable of dvr_path": (
+        "vhost v { dvr { enabled on;\ndvr_path ./[app]/[streem].[timestamp].flv; } }",
+        False,
+        "dvr_path has [streem], which is no variable and stays as it is; did you mean 'stream'?",
+    ),
+    "variable of hls_path": ("vhost v { hls { enabled on;\nhls_path ./[vhost]; } }", False, "hls_path has [vhost], which is no variable"),
+    "variable of hls_ts_file": ("vhost v { hls { enabled on;\nhls_ts_file [app]/[stream]-[seqence].[seq].ts; } }", False, "[seqence]"),
+    "variable of hls_m3u8_file": ("vhost v { hls { enabled on;\nhls_m3u8_file [ap]/[stream].m3u8; } }", False, "did you mean 'app'?"),
+    "variable of exec": ("vhost v { exec { enabled on;\npublish /bin/true [apps]; } }", False, "publish has [apps]"),
+    "variable of forward": ("vhost v { forward { enabled on;\ndestination rtmp://127.0.0.1:1/[apps]/[stream]; } }", False, "[apps]"),
+    "hls_window": ("vhost v { hls { enabled on; hls_fragment 10;\nhls_window 5; } }", False, "hls_window 5 is below hls_fragment 10"),
+    "candidate": ("# none\n" + RTC % "192.168.1.300", False, "'192.168.1.300' is no address"),
+    "candidate with a scheme": ("# none\n" + RTC % "http://a.com", False, "'http://a.com' is no address"),
+}
+GOOD_ROWS = [
+    *(RTC % word for word in ("*", "0.0.0.0", "$CANDIDATE", "lo", "192.0.2.1", "192.0.2.1:8000", "[2001:db8::1]:8000", "media.example.com", "localhost")),
+    "vhost v { exec { enabled on; publish /bin/true -filter_complex [0:v]split[left][right] -map [left] [url]; } }",
+    "vhost v { hls { enabled on; hls_fragment 5; hls_window 5; } dvr { enabled on; dvr_path ./[2006]/[app]/[stream].[timestamp].flv; } }",
+]
+
+
+def same_said(servers, certificate, text):
+    """A server of that configuration, not started, and what -t says: exit code, lines of the configuration's problems."""
+    server = servers.make(http_enabled=False, vhosts="")
+    blocked = server.dir / "blocked"
+    blocked.write_text("a file where a directory should be")
+    http = f"http_server {{ enabled on; listen 127.0.0.1:{server.http_port};"
+    for name, value in (("FILE", blocked), ("CERT", certificate[1]), ("HTTP {", http)):
+        text = text.replace(name, str(value))
+    for name in ("RTMPS_PORT", "HTTPS_PORT", "API_PORT", "RTC_PORT"):
+        text = text.replace(name, str(getattr(server, name.lower())))
+    drop = [f"{name} " for name in ("pid", "srs_log_tank", "srs_log_file") if re.search(rf"^{name} ", text, re.MULTILINE)]
+    lines = [line for line in server.conf.splitlines() if not line.startswith(tuple(drop))] if drop else server.conf.splitlines()
+    server.conf_path.write_text("\n".join([*(line for line in lines if line.strip()), text]) + "\n")
+    number = len([line for line in lines if line.strip()]) + 2
+    code, output = run_once("-t", "-c", str(server.conf_path), directory=server.dir)
+    return server, str(blocked), number, code, output
+
+
+@pytest.mark.parametrize("what", AGREED)
+def test_t_and_the_start_agree(servers, certificate, what):
+    """What -t refuses the start refuses, and where the server starts with something that cannot work both warn."""
+    text, is_refused, words = AGREED[what]
+    if what == "user" and os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    server, blocked, number, code, output = same_said(servers, certificate, text)
+    words = words.replace("FILE", blocked)
+    kind = "error" if is_refused else "warning"
+    said = [line for line in output.splitlines() if f"srs.conf:{number}: {kind}: " in line and words in line]
+    assert said and (code != 0) == is_refused, f"-t should have a {kind} of line {number} with {words!r}; exit code {code}\n{output}"
+    if is_refused:
+        server.spawn()
+        code = server.wait_exit(10)
+        told = server.log() + server.output()
+        server.process = None
+        assert code != 0 and words in told and f"srs.conf:{number}" in told, f"the start should refuse it, too; exit code {code}\n{told}"
+    else:
+        server.start()
+        place, text = said[0].split(f": {kind}: ", 1)
+        server.wait_log(re.escape(text))
+
+
+@pytest.mark.parametrize("text", GOOD_ROWS)
+def test_what_is_no_problem_is_not_said(servers, certificate, text):
+    *_, code, output = same_said(servers, certificate, text)
+    assert code == 0 and not re.search("candidate|variable|hls_window|is not there|no directory", output), output
+
+
+def test_a_reload_says_what_t_says(servers, certificate):
+    server = servers(vhosts=default_vhost("chunk_size 5000;"))
+    conf = server.conf_path.read_text()
+    blocked = server.dir / "blocked"
+    blocked.write_text("a file where a directory should be")
+    server.conf_path.write_text(conf + f"vhost v {{ dvr {{ enabled on; dvr_path {blocked}/x.flv; }} exec {{ enabled on; publish /no/tool; }} }}\n")
+    server.process.send_signal(signal.SIGHUP)
+    server.wait_log("reload: .*warning: vhost v dvr_path .* is no directory")
+    server.wait_log("reload: .*warning: exec of vhost v: /no/tool is not there")
+    server.wait_log("reload: .* changes, ")
 
 
 def test_a_missing_semicolon_is_hinted(tmp_path):

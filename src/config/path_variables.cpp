@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace config {
 
 PathVariables& PathVariables::set(std::string_view name, std::string_view value) {
@@ -46,6 +48,19 @@ std::string PathVariables::expand(std::string_view pattern) const {
         pattern.remove_prefix(used);
     }
     return out;
+}
+
+std::string_view unknown_variable(std::string_view pattern, std::span<const std::string_view> names) {
+    constexpr std::string_view kTime[] = {"2006", "01", "02", "15", "04", "05", "999", "timestamp"};
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    for (size_t open = pattern.find('['); open != pattern.npos; open = pattern.find('[', open + 1)) {
+        const size_t end = std::min(pattern.find_first_not_of(kLetters, open + 1), pattern.size());
+        if (end == pattern.size() || pattern[end] != ']' || end == open + 1) continue;
+        const std::string_view name = pattern.substr(open + 1, end - open - 1);
+        if (std::ranges::find(names, name) == names.end() && std::ranges::find(kTime, name) == std::end(kTime))
+            return pattern.substr(open, end - open + 1);
+    }
+    return {};
 }
 
 std::string safe_part(std::string_view name) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,10 @@ class PathVariables {
   private:
     std::vector<std::pair<std::string, std::string>> values_;
 };
+
+// The first [name] in the pattern, of letters, digits and _, that expand() would keep: "[streem]". names: of the
+// variables besides those of the time. Empty: there is none.
+std::string_view unknown_variable(std::string_view pattern, std::span<const std::string_view> names);
 
 // A name chosen by a client, as one part of a path: no '/', no control characters, neither "." nor "..", not empty.
 std::string safe_part(std::string_view name);

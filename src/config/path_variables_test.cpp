@@ -33,6 +33,21 @@ TEST(PathVariables, Expand) {
     }
 }
 
+TEST(PathVariables, UnknownOnes) {
+    constexpr std::string_view kNames[] = {"vhost", "app", "stream"};
+    for (const auto& [pattern, unknown] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+             {"./[vhost]/[app]/[stream].[timestamp].flv", ""},
+             {"[2006]-[01]-[02] [15]:[04]:[05].[999]", ""},
+             {"[app]/[streem].[nor_this].flv", "[streem]"},
+             {"[seq]", "[seq]"},
+             {"[[app]]", ""},
+             {"[a[b]", "[b]"},
+             {"[::1]:1935/[0:v]/[a b]/[]/[app", ""},
+             {"", ""}}) {
+        EXPECT_EQ(unknown_variable(pattern, kNames), unknown) << pattern;
+    }
+}
+
 TEST(PathVariables, SafeParts) {
     EXPECT_EQ(safe_part("livestream"), "livestream");
     EXPECT_EQ(safe_part("../../etc/passwd"), ".._.._etc_passwd");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "config/nearest.h"
+#include "config/path_variables.h"
 #include "config/sections.h"
 
 namespace config {
@@ -59,8 +61,17 @@ bool Checks::was_set(const Vhost& vhost, std::string_view path) const {
 }
 
 Location Checks::place_of(std::string_view vhost, std::string_view path) const {
-    auto found = snapshot_.origins.find({std::string(vhost), std::string(path)});
-    return found == snapshot_.origins.end() ? Location{"configuration", 0} : found->second;
+    return snapshot_.place_of(vhost, path);
+}
+
+void Checks::check_variables(const Vhost& vhost, std::string_view path, std::string_view pattern,
+                             std::span<const std::string_view> names) {
+    const std::string_view unknown = unknown_variable(pattern, names);
+    if (unknown.empty()) return;
+    const std::string_view name = unknown.substr(1, unknown.size() - 2);
+    warning(vhost, path,
+            fmt::format("{} has {}, which is no variable and stays as it is{}", path.substr(path.rfind('/') + 1),
+                        unknown, hint(nearest(name, std::vector<std::string_view>(names.begin(), names.end())))));
 }
 
 }  // namespace config

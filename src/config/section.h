@@ -38,6 +38,9 @@ class Checks {
     void error(const Location& place, std::string text) { problems_.error(place, std::move(text)); }
     void warning(const Location& place, std::string text) { problems_.warning(place, std::move(text)); }
     Location place_of(std::string_view vhost, std::string_view path) const;
+    // A warning if the pattern has a variable that is not replaced. names: those that are, besides the time's.
+    void check_variables(const Vhost& vhost, std::string_view path, std::string_view pattern,
+                         std::span<const std::string_view> names);
 
   private:
     Snapshot& snapshot_;

@@ -95,6 +95,33 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:1: error: 'hls' is a block: hls { ... }; is a ; missing before 'min_latency' on a later "
                     "line?\n"},
         ProblemCase{"rtc_server { candidate 192.0.2.1\n192.0.2.2; }", ""},
+        // What stays as it is in a pattern.
+        ProblemCase{"vhost v { dvr { enabled on; dvr_path ./[app]/[streem].flv; } }",
+                    "t.conf:1: warning: dvr_path has [streem], which is no variable and stays as it is; did you mean "
+                    "'stream'?\n"},
+        ProblemCase{"vhost v { dvr { dvr_path ./[app]/[streem].flv; } }", ""},
+        ProblemCase{"vhost v { hls { enabled on; hls_path ./[app];\nhls_m3u8_file [stream]-[q].m3u8;\n"
+                    "hls_ts_file [stream]-[seq]-[duration]-[2006].ts; } }",
+                    "t.conf:2: warning: hls_m3u8_file has [q], which is no variable and stays as it is\n"
+                    "t.conf:1: warning: hls_path has [app], which is no variable and stays as it is\n"},
+        ProblemCase{"vhost v { exec { enabled on; publish ffmpeg -i [url] -lavfi split[a][b] -map [a] "
+                    "> ./[app]-[nam].log; } }",
+                    "t.conf:1: warning: publish has [nam], which is no variable and stays as it is\n"},
+        ProblemCase{"vhost v { transcode { enabled on; engine e { enabled on; output rtmp://a/[app]/[strm]; } } }",
+                    "t.conf:1: warning: transcode: the output of the engine 'e' has [strm], which is no variable and "
+                    "stays as it is\n"},
+        ProblemCase{"vhost v { forward { enabled on; destination rtmp://192.0.2.1/[ap]/[stream]; } }",
+                    "t.conf:1: warning: destination has [ap], which is no variable and stays as it is; did you mean "
+                    "'app'?\n"},
+        ProblemCase{"vhost v { hls { enabled on; hls_fragment 10;\nhls_window 9.5; } }",
+                    "t.conf:2: warning: hls_window 9.5 is below hls_fragment 10: it has no effect, the playlist has "
+                    "three segments\n"},
+        ProblemCase{"rtc_server { enabled on; listen 2; candidate 192.0.2.300 a.com lo 192.0.2.1:8000 [2001:db8::1]:80 "
+                    "$IP media.example.com:99 192.0.2.1:70000; }",
+                    "t.conf:1: warning: candidate: '192.0.2.300' is no address, interface or domain name, nor * or "
+                    "$NAME: clients cannot use it\n"
+                    "t.conf:1: warning: candidate: '192.0.2.1:70000' is no address, interface or domain name, nor * or "
+                    "$NAME: clients cannot use it\n"},
         ProblemCase{"daemon;", "t.conf:1: error: daemon: a value is missing\n"},
         ProblemCase{"rtmps { enabled on; }",
                     "t.conf:1: error: rtmps is enabled without a listen, for example `listen 1443;`\n"},

@@ -11,9 +11,6 @@
 #include <charconv>
 #include <optional>
 
-#include "server/directories.h"
-#include "server/services.h"
-
 namespace server {
 namespace {
 
@@ -102,39 +99,6 @@ RootScope::~RootScope() {
     if (lowered_to == kSame) return;
     set_own_effective(lowered_to);
     stay_dumpable();
-}
-
-namespace {
-
-bool can_write(const std::string& directory) {
-    return faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
-}
-
-}  // namespace
-
-std::vector<Lack> find_lacks(const config::Snapshot& snapshot) {
-    std::vector<Lack> out;
-    auto must_write = [&](const std::string& what, const std::string& name, bool is_fatal) {
-        const std::string directory = existing_directory_of(name);
-        if (can_write(directory)) return;
-        out.push_back({fmt::format("{} {}: uid {} cannot write to the directory {}", what, name, geteuid(), directory),
-                       is_fatal});
-    };
-    const config::Global& global = snapshot.global;
-    if (global.srs_log_tank == config::LogTank::kFile) must_write("srs_log_file", global.srs_log_file, false);
-    must_write("pid", global.pid, false);
-    for (const service::Description* service : services()) {
-        if (service->key_pairs)
-            for (const service::KeyPair& pair : service->key_pairs(snapshot))
-                if (faccessat(AT_FDCWD, pair.key.c_str(), R_OK, AT_EACCESS) != 0)
-                    out.push_back({fmt::format("{}/key {}: uid {} cannot read it again at a reload", pair.block,
-                                               pair.key, geteuid()),
-                                   false});
-        if (service->outputs)
-            for (const service::OutputFile& output : service->outputs(snapshot))
-                must_write(output.what, output.path, output.is_fatal);
-    }
-    return out;
 }
 
 }  // namespace server

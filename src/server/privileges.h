@@ -6,10 +6,8 @@
 #include <sys/types.h>
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
-#include "config/snapshot.h"
 
 namespace server {
 
@@ -40,12 +38,5 @@ class RootScope {
     ~RootScope();
     RootScope(const RootScope&) = delete;
 };
-
-// Something the process will need and has no permission for.
-struct Lack {
-    std::string text;
-    bool is_fatal;  // true: an enabled output would write nothing; false: it matters later, for a rotation or a reload
-};
-std::vector<Lack> find_lacks(const config::Snapshot& snapshot);
 
 }  // namespace server

@@ -5,9 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "service/dvr/config.h"
-#include "service/hls/config.h"
-
 namespace server {
 namespace {
 
@@ -44,36 +41,6 @@ TEST(Privileges, WhoThereIs) {
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->change());
     EXPECT_EQ(found->text(), "user 4242424 (uid 4242424, gid 4242425)");
-}
-
-TEST(Privileges, WhatIsLacking) {
-    config::Snapshot snapshot = *config::default_snapshot();
-    snapshot.global.pid = "./x.pid";
-    snapshot.global.srs_log_file = "/proc/log/srs.log";
-    auto& hls = snapshot.vhosts[0].get<service::hls::VhostConfig>();
-    hls.enabled = true;
-    hls.storage = "both";
-    hls.path = "/proc/hls";
-    auto& dvr = snapshot.vhosts[0].get<service::dvr::VhostConfig>();
-    dvr.enabled = true;
-    dvr.dvr_path = "/proc/[app]/x.flv";
-    snapshot.http_server.enabled = snapshot.http_server.https.enabled = true;
-    snapshot.http_server.https.key = "/nonexistent/key";
-    std::vector<Lack> lacks = find_lacks(snapshot);
-    auto has = [&](std::string_view text, bool fatal) {
-        for (const Lack& lack : lacks)
-            if (lack.text.find(text) != lack.text.npos && lack.is_fatal == fatal) return true;
-        return false;
-    };
-    EXPECT_TRUE(has("http_server/https/key /nonexistent/key: uid", false));
-    if (geteuid() == 0) return;  // root can write anywhere, or so it seems
-    EXPECT_TRUE(has("srs_log_file /proc/log/srs.log", false));
-    EXPECT_TRUE(has("vhost __defaultVhost__ hls_path /proc/hls/", true));
-    EXPECT_TRUE(has("vhost __defaultVhost__ dvr_path /proc/[app]/x.flv", true));
-    hls.storage = "memory";
-    dvr.enabled = false;
-    lacks = find_lacks(snapshot);
-    EXPECT_FALSE(has("vhost", true));
 }
 
 }  // namespace

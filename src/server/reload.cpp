@@ -11,6 +11,7 @@
 #include "runtime/threads/workers.h"
 #include "server/directories.h"
 #include "server/log_setup.h"
+#include "server/resources.h"
 
 namespace server {
 
@@ -105,7 +106,9 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
     TRY(runtime::offload(
         [job] {
             job->loaded = job->source.load(&job->read);
-            if (job->loaded.snapshot) job->plan = config::plan_reload(*job->current, *job->loaded.snapshot);
+            if (!job->loaded.snapshot) return;
+            job->plan = config::plan_reload(*job->current, *job->loaded.snapshot);
+            check_resources(*job->plan.snapshot, CheckedAt::kReload, job->loaded.problems);
         },
         runtime::Deadline::never()));
     read_ = std::move(job->read);
@@ -115,7 +118,7 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
         is_error ? base::log::error("reload: {}", problem.describe())
                  : base::log::warn("reload: {}", problem.describe());
     }
-    if (!job->loaded.snapshot)
+    if (job->loaded.problems.errors() > 0)
         return refuse(report, fmt::format("{} has {} errors", source_.name(), job->loaded.problems.errors()));
 
     Lifecycle::Prepared prepared = lifecycle_.prepare(job->plan.snapshot);

@@ -32,6 +32,7 @@
 #include "server/pid_file.h"
 #include "server/privileges.h"
 #include "server/reload.h"
+#include "server/resources.h"
 #include "server/server_id.h"
 #include "server/service_manager.h"
 #include "server/services.h"
@@ -84,14 +85,6 @@ struct LoopEnd {
 base::Result<void> become_user(const Privileges& privileges, const config::Snapshot& snapshot) {
     if (snapshot.global.user.empty()) return {};
     TRY(privileges.drop(), fmt::format("user ({})", snapshot.where("user")));
-    std::string fatal;
-    for (const Lack& lack : find_lacks(snapshot)) {
-        if (lack.is_fatal)
-            fatal += (fatal.empty() ? "" : "; ") + lack.text;
-        else
-            base::log::warn("{}", lack.text);
-    }
-    if (!fatal.empty()) return base::fail(base::Code::kConfig, fatal);
     if (privileges.change()) base::log::trace("the server is {} from here on", privileges.text());
     return {};
 }
@@ -179,6 +172,15 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     return {};
 }
 
+// All errors, one per line.
+base::Result<void> errors_of(const config::Problems& problems) {
+    std::string text;
+    for (const config::Problem& problem : problems.all())
+        if (problem.severity == config::Severity::kError) text += (text.empty() ? "" : "\n") + problem.describe();
+    if (text.empty()) return {};
+    return base::fail(base::Code::kConfig, std::move(text));
+}
+
 // Everything before the start of the loop; errors can be reported on the terminal here.
 base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
@@ -189,6 +191,8 @@ base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const Fil
         return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
                                 errno);
     PidFile pid_file = TRY(PidFile::lock(global.pid), fmt::format("pid ({})", loaded.snapshot->where("pid")));
+    check_resources(*loaded.snapshot, CheckedAt::kStart, loaded.problems);
+    TRY(errors_of(loaded.problems));
     auto named = std::make_shared<config::Snapshot>(*loaded.snapshot);
     named->global.server_id = decide_server_id(global.server_id, global.pid);
     source.set_server_id(named->global.server_id);
@@ -219,26 +223,37 @@ int run_server(ConfigSource source) {
 }
 
 // Briefly binds the addresses that the server would. An address in use may be in use by the running server.
-std::string what_cannot_be_bound(const config::Snapshot& snapshot) {
-    std::string text;
+void check_addresses(const config::Snapshot& snapshot, config::Problems& problems) {
     config::for_each_address(snapshot, [&](const config::Listener& listener, const config::ListenAddress& address) {
         auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only, address.reuse_port},
                                           listener.transport == config::Transport::kTcp ? SOCK_STREAM : SOCK_DGRAM);
         if (bound || bound.error().system_errno() == EADDRINUSE) return;
-        text += fmt::format("{}: error: {}: {}\n", snapshot.where(listener.path), listener.path, bound.error().text());
+        problems.error(snapshot.place_of("", listener.path),
+                       fmt::format("{}: {}", listener.path, bound.error().text()));
     });
-    return text;
+}
+
+// What the start does before it reads, writes and runs anything: becomes the user, in the working directory.
+void check_start(const config::Snapshot& snapshot, config::Problems& problems) {
+    check_addresses(snapshot, problems);
+    const config::Global& global = snapshot.global;
+    const auto privileges = Privileges::find(global.user);
+    const auto lowered = privileges ? privileges->lower() : base::Result<void>();
+    if (!privileges || !lowered) {
+        const base::Error& error = privileges ? lowered.error() : privileges.error();
+        return problems.error(snapshot.place_of("", "user"), fmt::format("user: {}", error.text()));
+    }
+    if (chdir(global.work_dir.c_str()) != 0)
+        return problems.error(snapshot.place_of("", "work_dir"),
+                              fmt::format("work_dir {}: {}", global.work_dir, std::strerror(errno)));
+    check_resources(snapshot, CheckedAt::kStart, problems);
 }
 
 int run_test(const ConfigSource& source) {
-    const config::Loaded loaded = source.load();
-    const std::string unbound = loaded.snapshot ? what_cannot_be_bound(*loaded.snapshot) : "";
-    if (!unbound.empty()) {
-        print(stderr, unbound);
-        return 1;
-    }
+    config::Loaded loaded = source.load();
+    if (loaded.snapshot) check_start(*loaded.snapshot, loaded.problems);
     print(stderr, describe(loaded, source.name()));
-    return loaded.snapshot ? 0 : 1;
+    return loaded.problems.errors() == 0 ? 0 : 1;
 }
 
 // For a configuration, or for the environment alone, which without SRS_ variables means the defaults.

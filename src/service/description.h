@@ -1,7 +1,7 @@
 #pragma once
 // Description: what a service says about itself. server/ makes, starts, reloads and stops services by their
-// descriptions; the doctor, the check of permissions and the list of features iterate over them. No code outside of a
-// service's folder names the service, except for its line in server/services.inc.
+// descriptions; the doctor, the check of files and programs and the list of features iterate over them. No code outside
+// of a service's folder names the service, except for its line in server/services.inc.
 //
 // A service has a function `const service::Description& describe()` in its namespace, in its description.cpp.
 
@@ -20,6 +20,7 @@ struct OutputFile {
     std::string what;  // for people: "vhost a.com dvr_path"
     std::string path;  // may have variables in []; a directory ends in '/'
     bool is_fatal;     // without permission to write it an enabled output writes nothing
+    config::Location location{};
 };
 
 // A TLS certificate with its key, which the service reads at its start and at each reload.
@@ -33,6 +34,7 @@ struct KeyPair {
 struct Program {
     std::string what;     // for people: "transcode of vhost a.com"
     std::string program;  // a path, or a name that is looked up in PATH
+    config::Location location{};
 };
 
 struct Description {

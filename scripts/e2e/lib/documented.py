@@ -260,7 +260,13 @@ class Sandbox:
         key, cert = self.certificate
         text = re.sub(r"\bkey\s+[^;\s]+;", f"key {key};", text)
         text = re.sub(r"\bcert\s+[^;\s]+;", f"cert {cert};", text)
-        text = re.sub(r"\buser srs;", "user nobody;", text)
+        # The user, the directories and the program that the pages have the reader make or install.
+        text = re.sub(r"\buser srs;", "", text)
+        text = re.sub(r"/(run|var/log)/srs/", "./", text)
+        tool = self.dir / "objs/ffmpeg/bin/ffmpeg"
+        tool.parent.mkdir(parents=True, exist_ok=True)
+        if not tool.exists():
+            tool.symlink_to(self.dir / "bin/ffmpeg")
         conf.write_text(text)
         done = subprocess.run(
             [BINARY, "-t", "-c", conf],

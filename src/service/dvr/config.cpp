@@ -38,8 +38,10 @@ void add_rows(std::vector<config::Row>& rows) {
 }
 
 // The pattern of a directory gets a file name.
-void check_vhost(config::Checks&, config::Vhost& vhost) {
+void check_vhost(config::Checks& checks, config::Vhost& vhost) {
+    constexpr std::string_view kNames[] = {"vhost", "app", "stream", "seq"};
     std::string& path = vhost.get<VhostConfig>().dvr_path;
+    if (vhost.get<VhostConfig>().enabled) checks.check_variables(vhost, "vhost/dvr/dvr_path", path, kNames);
     if (!path.ends_with(".flv") && !path.ends_with(".mp4"))
         path += path.ends_with('/') ? "[stream].[timestamp].flv" : "/[stream].[timestamp].flv";
 }

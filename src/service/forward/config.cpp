@@ -27,10 +27,13 @@ void add_rows(std::vector<config::Row>& rows) {
 
 void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     const auto& forward = vhost.get<VhostConfig>();
+    constexpr std::string_view kNames[] = {"vhost", "app", "stream"};
     constexpr const char* kDestination = "vhost/forward/destination";
     for (const std::string& text : forward.destination)
         if (auto parsed = parse_destination(text); !parsed)
             checks.error(vhost, kDestination, "destination: " + parsed.error().text());
+        else if (forward.enabled)
+            checks.check_variables(vhost, kDestination, parsed->path, kNames);
     if (!forward.enabled) return;
     if (forward.destination.empty() && forward.backend.empty())
         checks.warning(vhost, "vhost/forward/enabled", "forward is enabled without a destination or a backend");

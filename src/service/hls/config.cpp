@@ -107,7 +107,9 @@ void check_files(config::Checks& checks, const config::Vhost& vhost, const Vhost
     auto has_one_of = [](std::string_view text, std::initializer_list<std::string_view> names) {
         return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != text.npos; });
     };
+    constexpr std::string_view kNames[] = {"vhost", "app", "stream", "seq", "duration"};
     auto check = [&](const char* path, const std::string& file, bool per_segment) {
+        checks.check_variables(vhost, path, file, kNames);
         if (file.starts_with('/') || file.ends_with('/') || ("/" + file + "/").find("/../") != std::string::npos)
             checks.error(vhost, path, fmt::format("{} '{}' must name a file below its directory", path, file));
         if (!has_one_of(file, {"[stream]"}))
@@ -120,6 +122,7 @@ void check_files(config::Checks& checks, const config::Vhost& vhost, const Vhost
     check("vhost/hls/hls_ts_file", hls.ts_file, true);
     check("vhost/hls/hls_fmp4_file", hls.fmp4_file, true);
     check("vhost/hls/hls_init_file", hls.init_file, false);
+    checks.check_variables(vhost, "vhost/hls/hls_path", hls.path, {});
     if (!hls.key_file.empty()) check("vhost/hls/hls_key_file", hls.key_file, true);
 }
 
@@ -171,6 +174,11 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     const auto& hls = vhost.get<VhostConfig>();
     if (!hls.enabled) return;
     check_files(checks, vhost, hls);
+    if (hls.window < hls.fragment)
+        checks.warning(vhost, "vhost/hls/hls_window",
+                       fmt::format("hls_window {} is below hls_fragment {}: it has no effect, the playlist has three "
+                                   "segments",
+                                   hls.window, hls.fragment));
     check_signed_urls(checks, vhost, hls);
     check_token_traverse(checks, vhost, hls);
 }

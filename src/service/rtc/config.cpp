@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/row_builder.h"
+#include "service/rtc/signalling/candidates.h"
 
 namespace service::rtc {
 namespace {
@@ -155,6 +156,13 @@ void check(config::Checks& checks) {
                          fmt::format("ice_server: write a username and a credential behind '{}'", url));
         i += 2;
     }
+    if (rtc.enabled)
+        for (const std::string& word : rtc.candidate)
+            if (!is_candidate(word))
+                checks.warning("rtc_server/candidate",
+                               fmt::format("candidate: '{}' is no address, interface or domain name, nor * or $NAME: "
+                                           "clients cannot use it",
+                                           word));
     if (rtc.enabled && rtc.protocol == "tcp" && !rtc.tcp.enabled)
         checks.error("rtc_server/protocol", "protocol tcp needs `tcp { enabled on; }` in rtc_server");
     if (rtc.enabled && rtc.reuseport > 1)

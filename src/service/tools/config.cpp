@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "config/path_variables.h"
 #include "config/row_builder.h"
 #include "protocol/sdp/session/control.h"
 #include "service/ingest.h"
@@ -12,6 +13,9 @@
 namespace service::tools {
 namespace {
 
+// See Variables::expand().
+constexpr std::string_view kVariables[] = {"port",  "engine", "vhost", "app",    "stream",
+                                           "param", "url",    "tcUrl", "swfUrl", "pageUrl"};
 constexpr std::string_view kTranscode = "vhost/transcode", kEngine = "vhost/transcode/engine";
 
 template <class Scope>
@@ -163,11 +167,30 @@ config::FreeBlock of_ingest(std::string_view path) {
 
 // ---- Checks
 
+// Labels of FFmpeg's filters and streams have brackets, too: [out].
+bool takes_labels(std::string_view option) {
+    return option.find("filter") != option.npos || option == "-lavfi" || option == "-vf" || option == "-af" ||
+           option == "-map";
+}
+
+void check_variables(config::Checks& checks, const config::Vhost& vhost, const Command& command) {
+    constexpr const char* kPublish = "vhost/exec/publish";
+    std::string_view before;
+    for (const std::string& word : command.words) {
+        if (!takes_labels(before)) checks.check_variables(vhost, kPublish, word, kVariables);
+        before = word;
+    }
+    checks.check_variables(vhost, kPublish, command.output_file, kVariables);
+    checks.check_variables(vhost, kPublish, command.error_file, kVariables);
+}
+
 void check_exec(config::Checks& checks, config::Vhost& vhost) {
     const auto& exec = vhost.get<ExecConfig>();
     for (const auto& words : exec.publish)
         if (auto command = parse_command(words); !command)
             checks.error(vhost, "vhost/exec/publish", "publish: " + command.error().text());
+        else if (exec.enabled)
+            check_variables(checks, vhost, *command);
     if (exec.enabled && exec.publish.empty())
         checks.warning(vhost, "vhost/exec/enabled", "exec is enabled without a publish");
 }
@@ -184,6 +207,10 @@ void check_transcodes(config::Checks& checks, config::Vhost& vhost) {
             if (engine.output.empty())
                 checks.warning(transcode.location,
                                fmt::format("{}: the engine '{}' has no output, and is left out", what, engine.name));
+            if (const auto unknown = config::unknown_variable(engine.output, kVariables); !unknown.empty())
+                checks.warning(transcode.location, fmt::format("{}: the output of the engine '{}' has {}, which is no "
+                                                               "variable and stays as it is",
+                                                               what, engine.name, unknown));
         }
         if (!any) checks.warning(transcode.location, what + " has no enabled engine");
     }

@@ -16,21 +16,23 @@ namespace {
 // Each once.
 std::vector<Program> programs(const config::Snapshot& snapshot) {
     std::vector<Program> all;
-    const auto add = [&](std::string what, std::string program) {
+    const auto add = [&](std::string what, std::string program, config::Location location) {
         if (std::ranges::find(all, program, &Program::program) == all.end())
-            all.push_back({std::move(what), std::move(program)});
+            all.push_back({std::move(what), std::move(program), std::move(location)});
     };
     for (const config::Vhost& vhost : snapshot.vhosts) {
         if (!vhost.enabled) continue;
         const auto& exec = vhost.get<ExecConfig>();
         for (const auto& words : exec.publish)
             if (const auto command = parse_command(words); exec.enabled && command)
-                add("exec of vhost " + vhost.name, command->words[0]);
+                add("exec of vhost " + vhost.name, command->words[0],
+                    snapshot.place_of(vhost.name, "vhost/exec/publish"));
         for (const Transcode& transcode : vhost.get<VhostTranscodes>().all)
-            if (transcode.enabled) add("transcode of vhost " + vhost.name, ffmpeg_of(transcode.ffmpeg));
+            if (transcode.enabled)
+                add("transcode of vhost " + vhost.name, ffmpeg_of(transcode.ffmpeg), transcode.location);
         for (const Ingest& ingest : vhost.get<VhostIngests>().all)
             if (ingest.enabled && !is_pulled_by_server(ingest))
-                add("ingest of vhost " + vhost.name, ffmpeg_of(ingest.ffmpeg));
+                add("ingest of vhost " + vhost.name, ffmpeg_of(ingest.ffmpeg), ingest.location);
     }
     return all;
 }
@@ -38,7 +40,8 @@ std::vector<Program> programs(const config::Snapshot& snapshot) {
 std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
     const std::string& directory = snapshot.get<ServerConfig>().ff_log_dir;
     if (programs(snapshot).empty() || directory.empty() || directory == "/dev/null") return {};
-    return {{"ff_log_dir", directory.ends_with('/') ? directory : directory + "/", false}};
+    return {{"ff_log_dir", directory.ends_with('/') ? directory : directory + "/", false,
+             snapshot.place_of("", "ff_log_dir")}};
 }
 
 const char* output_of(Kind kind) { return kind == Kind::kTranscode ? "transcode" : "exec"; }

@@ -201,6 +201,16 @@ class Finder {
 
 }  // namespace
 
+bool is_candidate(std::string_view word) {
+    if (is_any(word) || (word.size() > 1 && word.starts_with('$'))) return true;
+    const auto host = parse_host(word);
+    if (!host || IpAddress::parse(host->name)) return host.has_value();
+    // A name that ends in a number is an IPv4 address with an error: no top-level domain does.
+    const std::string_view last = std::string_view(host->name).substr(host->name.rfind('.') + 1);
+    const bool is_number = std::ranges::all_of(last, [](char c) { return c >= '0' && c <= '9'; });
+    return !is_number;
+}
+
 Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuery& query, const CandidateSources& sources) {
     return Finder(query, sources).run();
 }

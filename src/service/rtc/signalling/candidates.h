@@ -46,6 +46,10 @@ struct CandidateQuery {
 
 inline constexpr size_t kMaxHosts = 16;
 
+// Whether a word of the directive candidate can mean an address: *, $NAME, a name of an interface or a domain, an
+// address; the latter two may have :PORT.
+bool is_candidate(std::string_view word);
+
 // kProtocol: eip is not ADDRESS[:PORT]. At least one candidate is returned if there is any port.
 base::Result<std::vector<CandidateAddress>> find_candidates(const CandidateQuery& query,
                                                             const CandidateSources& sources);
