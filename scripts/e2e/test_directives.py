@@ -7,6 +7,7 @@ warns   it is accepted, and a line says that it has no effect, and why"""
 import csv
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -92,7 +93,10 @@ def test_the_table_is_whole():
     assert wanted - {"include"} == set(table()), wanted ^ set(table())
 
 
-def test_every_directive_is_in_the_state_that_is_documented(tmp_path):
+def test_every_directive_is_in_the_state_that_is_documented(tmp_path, certificate):
+    (tmp_path / "conf").mkdir()
+    for file, name in zip(certificate, ("server.key", "server.crt")):
+        shutil.copy(file, tmp_path / "conf" / name)
     documented, wrong = states(), []
     conf = tmp_path / "one.conf"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SRS_")}
