@@ -120,6 +120,7 @@ TEST_F(ThreadPoolTest, WithoutThreadsItIsAnErrorAndNotTheEnd) {
         EXPECT_EQ(computing(), 0u);
     }
     EXPECT_TRUE(ok(offload([] {}, Deadline::in_ms(5000))));
+    EXPECT_EQ(offloaded(), 0u);
     bool told = false;
     EXPECT_TRUE(compute([] {}, [&] { told = true; }));
     stop_services();

@@ -39,6 +39,8 @@ base::Result<void> offload(std::move_only_function<void()> job, Deadline deadlin
     return finished->wait(deadline);
 }
 
+size_t offloaded() { return detail::jobs; }
+
 void release_on_worker(std::move_only_function<void()> job) {
     if (!detail::workers) return job();
     auto submitted = std::make_unique<detail::ThreadJob>();
