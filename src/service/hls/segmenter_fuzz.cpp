@@ -1,7 +1,7 @@
 // A publisher's frames with hostile times: steps of a millisecond to hours, backwards, equal, beyond the range of 32
 // bits; on several tracks, with new configurations, publications that end and begin, a clock that stands or leaps, a
 // wall clock that is set, and a sink that loses segments. They pass the segmenter and the packer of TS or MP4, and the
-// segments go into a window. What must hold: segments are limited, by the clock, in number; no frame is
+// segments go into a window. What must hold: small segments are limited, by the clock, in number; no frame is
 // in two, and those of a track keep their order; held frames are limited; the playlist's numbers do not go back, no
 // segment is longer than the target duration, and none much longer than the longest.
 #include <algorithm>
@@ -47,6 +47,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         CHECK(!open_);
         open_ = true;
         ++begun;
+        payload_ = 0;
         CHECK(opening.wall_ms == fed_wall_ms);
         discontinuity_ = opening.discontinuity;
         if (fail_next) return lose();
@@ -60,12 +61,14 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         const uint64_t number = number_of(frame);
         CHECK(number > last);
         last = number;
+        payload_ += frame.payload.size();
         if (frame.track != 0) return;
         if (!packer_->add(frame) || fail_next) lose();
     }
     void close_segment(const service::hls::Closing& closing) override {
         CHECK(open_);
         open_ = false;
+        if (payload_ >= Segmenter::kSmallBytes) --begun;
         CHECK(closing.duration_ms >= 1);
         CHECK(closing.duration_ms <= segmenter.longest_ms() + kMaxBeyondLongestMs);
         if (!packer_->close(closing.next_video_dts)) fresh_ = true;
@@ -103,7 +106,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
     Segmenter segmenter;
     service::hls::Arrival now{1'000, 1'700'000'000'000};
     int64_t fed_wall_ms = 0;  // of the last frame
-    uint64_t begun = 0;
+    uint64_t begun = 0;       // all but those that were not small in the end
     bool fail_next = false;
 
   private:
@@ -118,7 +121,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
 
     std::unique_ptr<service::hls::Packer> packer_;
     bool open_ = false, fresh_ = true, discontinuity_ = false;
-    uint64_t bytes_ = 0, first_ = 0, discontinuity_sequence_ = 0;
+    uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
     uint64_t written_[3][media::kMaxTracks] = {};
 
   public:
