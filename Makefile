@@ -404,7 +404,7 @@ fuzz-build: $(fuzz_programs)
 
 # Prints NAME CORPUS [-dict=WORDS] of each chosen target, for scripts/test.
 fuzz-list:
-	@$(foreach f,$(fuzz_chosen),echo "$(call fuzz_program,$(f)) $(call fuzz_corpus,$(f)) $(call fuzz_words,$(f))";) :
+	@$(foreach f,$(fuzz_chosen),echo "$(strip $(call fuzz_program,$(f)) $(call fuzz_corpus,$(f)) $(call fuzz_words,$(f)))";) :
 
 ifdef LIBFUZZER
 fuzz: fuzz-build
