@@ -13,7 +13,7 @@ namespace srtp {
 
 class IndexCheck {
   public:
-    static constexpr size_t kPackets = 2048;
+    static constexpr size_t kPackets = 512;
 
     // A packet of these parts, before encryption. False: other bytes had the index.
     bool permits(uint32_t ssrc, uint64_t index, std::span<const uint8_t> header, std::span<const uint8_t> first,
@@ -25,15 +25,14 @@ class IndexCheck {
         std::vector<Used>& all = used_[ssrc];
         if (all.empty()) all.resize(kPackets);
         Used& used = all[index % kPackets];
-        if (used.any && used.index == index) return used.hash == hash;
-        used = {.index = index, .hash = hash, .any = true};
+        if (used.index == index) return used.hash == hash;
+        used = {.index = index, .hash = hash};
         return true;
     }
 
   private:
     struct Used {
-        uint64_t index = 0, hash = 0;
-        bool any = false;
+        uint64_t index = UINT64_MAX, hash = 0;  // of none
     };
 
     std::string packet_;  // of the last call, to save its allocation
