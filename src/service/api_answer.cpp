@@ -59,8 +59,9 @@ Page page_of(const net::HttpRequest& request, int64_t count) {
 std::vector<net::ApiParameter> page_parameters(int64_t count) {
     using enum net::ApiParameter::In;
     using enum net::ApiParameter::Type;
-    return {{kQuery, "start", kInteger, "how many to pass over", 0, Page::kMaxStart, 0},
-            {kQuery, "count", kInteger, "how many at most", 1, Page::kMaxCount, count}};
+    // Texts, because what is no such number is not refused.
+    return {{kQuery, "start", kText, "how many to pass over, as a number; 0 without"},
+            {kQuery, "count", kText, fmt::format("how many at most, up to {}; {} without", Page::kMaxCount, count)}};
 }
 
 }  // namespace service

@@ -27,7 +27,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     route.summary = "metrics for Prometheus";
     route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return serve(request, response); };
     router_.add(std::move(route));
-    add_row(api);
+    if (snapshot_->get<ServerConfig>().enabled) add_row(api);
 }
 
 // The API has checked the caller.
@@ -37,11 +37,7 @@ void Service::add_row(net::ApiTable& api) {
     row.pattern = "/metrics";
     row.summary = "metrics for Prometheus, with the exporter enabled";
     row.content_type = prometheus::Text::kContentType;
-    row.failures = {{404, "the exporter is not enabled"}};
-    row.handler = [this](net::HttpRequest&, net::HttpResponse& response) -> base::Result<void> {
-        if (!snapshot_->get<ServerConfig>().enabled) return response.send_error(404, "the exporter is not enabled");
-        return send_text(response);
-    };
+    row.handler = [this](net::HttpRequest&, net::HttpResponse& response) { return send_text(response); };
     api.add(std::move(row));
 }
 
