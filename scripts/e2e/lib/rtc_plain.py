@@ -67,7 +67,8 @@ class VideoFrames:
             sets = b"\x18" + b"".join(struct.pack("!H", len(one)) + one for one in (SPS, PPS))
             self._put(timestamp, sets, False)
         body = b"\x65\x88\x84" if keyframe else b"\x41\x9a\x22"
-        self._put(timestamp, body + struct.pack("!I", self.count) + bytes(40), True)
+        # No zeros: within a NAL unit there is no start code.
+        self._put(timestamp, body + b"%08x" % self.count + b"\x80" * 36, True)
 
     def _put(self, timestamp, payload, marker):
         self.peer.rtp(VIDEO, self.sequence, timestamp, self.ssrc, payload, marker)
