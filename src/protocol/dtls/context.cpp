@@ -36,8 +36,11 @@ bool set_up(SSL_CTX* context, const Certificate& certificate, Version version) {
     const bool old = version != Version::kDtls12;
     const int least = old ? DTLS1_VERSION : DTLS1_2_VERSION;
     const int most = version == Version::kDtls10 ? DTLS1_VERSION : DTLS1_2_VERSION;
+    // With encrypt-then-MAC (RFC 7366), OpenSSL ends a connection for one record whose MAC is wrong, which anybody can
+    // send. Without it such a record is dropped (RFC 6347, 4.1.2.7).
     SSL_CTX_set_options(context, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
-                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION);
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION |
+                                     SSL_OP_NO_ENCRYPT_THEN_MAC);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_max_send_fragment(context, kSendFragment);
