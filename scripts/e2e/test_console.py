@@ -16,7 +16,7 @@ from lib.timing import scaled, wait_until
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
 
 PAGES = ["", "streams", "clients", "recordings", "config", "ends", "log", "profile"]
-SOURCES = ROOT / "research/console/src"
+SOURCES = ROOT / "src/web"
 
 
 @pytest.fixture(scope="module")

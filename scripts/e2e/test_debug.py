@@ -37,7 +37,7 @@ def ask_json(server, path, **headers):
 
 def test_the_advice_of_the_profile_page_works(servers):
     """What the console says where diagnostics are off, word by word, for an API that other machines reach."""
-    page = (ROOT / "research/console/src/console/pages/profile.js").read_text()
+    page = (ROOT / "src/web/console/pages/profile.js").read_text()
     advice = re.search(r"Diagnostics are off: http_api \{ (debug on; .*?) \} switches them on, by a reload", page)[1]
     server = servers(top=API % "" + "\n# the end")
     text = server.conf_path.read_text()

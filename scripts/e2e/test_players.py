@@ -232,7 +232,7 @@ def test_everybody_can_use_it(site, chromium, look):
 
 # ---- Languages
 
-SOURCES = ROOT / "research/console/src"
+SOURCES = ROOT / "src/web"
 
 
 def test_each_text_is_translated():

@@ -138,7 +138,7 @@ def test_viewers_need_no_credentials_of_the_api(servers, chromium):
         assert refused and all(one.status == 401 for one in refused if one), [one.status for one in refused if one]
         opened.page.get_by_role("button", name="Stop", exact=True).click()
         opened.errors = [one for one in opened.errors if not re.search("401|404|before the connection is established", one)]
-    sources = "".join(path.read_text() for path in (ROOT / "research/console/src/players").glob("*.js"))
+    sources = "".join(path.read_text() for path in (ROOT / "src/web/players").glob("*.js"))
     assert 'credentials: "omit"' in sources and "same-origin" not in sources, "else Chromium shows its sign-in box"
 
 

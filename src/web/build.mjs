@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const [modules, out] = process.argv.slice(2).map((path) => resolve(path));
-const sources = join(dirname(fileURLToPath(import.meta.url)), "src");
+const sources = dirname(fileURLToPath(import.meta.url));
 const { build } = createRequire(join(modules, "package.json"))("esbuild");
 
 // A page: its sources' folder, and where it is put below OUT.
