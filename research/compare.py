@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures this server beside the floors (research/floor), nginx with its rtmp module, and MediaMTX where it was built
-(research/comparison/get_mediamtx.sh), one after the other, with the same load; HLS delivery beside nginx, by wrk.
+(research/compare/get_mediamtx.sh), one after the other, with the same load; HLS delivery beside nginx, by wrk.
 
     research/compare.py --estimate              what would be measured, and how long it takes
     research/compare.py --json FILE             everything: about an hour on two cores
@@ -29,10 +29,10 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from comparison import figures, report  # noqa: E402
-from comparison.cases import Cases  # noqa: E402
-from comparison.load import Load  # noqa: E402
-from comparison.servers import Failure, Servers  # noqa: E402
+from compare import figures, report  # noqa: E402
+from compare.cases import Cases  # noqa: E402
+from compare.load import Load  # noqa: E402
+from compare.servers import Failure, Servers  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -157,7 +157,7 @@ def measure(cases, raw, keep):
 def draw(options, groups):
     if not options.plots:
         return []
-    from comparison import plots
+    from compare import plots
 
     base = options.markdown.resolve().parent if options.markdown else pathlib.Path.cwd()
     return [(title, os.path.relpath(path.resolve(), base)) for title, path in plots.draw(groups, options.plots)]

@@ -34,9 +34,9 @@ Command parse_command_line(int argc, char** argv) {
     load::LatencyOptions latency;
     load::ChurnOptions churn;
     load::HlsOptions hls;
-    rtcload::WhepOptions whep;
-    rtcload::WhipOptions whip;
-    rtcload::RtcChurnOptions rtc_churn;
+    load::rtc::WhepOptions whep;
+    load::rtc::WhipOptions whip;
+    load::rtc::RtcChurnOptions rtc_churn;
     latency.count = 100;
 
     auto* play_app = app.add_subcommand("play", "Many viewers of a stream");

@@ -4,12 +4,13 @@
 #include <variant>
 
 #include "load/commands.h"
-#include "rtcload/commands.h"
+#include "load/rtc/commands.h"
 
 namespace bench {
 
-using Command = std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions,
-                             load::HlsOptions, rtcload::WhepOptions, rtcload::WhipOptions, rtcload::RtcChurnOptions>;
+using Command =
+    std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions,
+                 load::HlsOptions, load::rtc::WhepOptions, load::rtc::WhipOptions, load::rtc::RtcChurnOptions>;
 
 // What is to be done, or the exit code where there is nothing to do (help was asked for, or the line is wrong).
 Command parse_command_line(int argc, char** argv);

@@ -23,9 +23,9 @@ struct Execute {
     int operator()(const load::LatencyOptions& options) const { return load::latency(options); }
     int operator()(const load::ChurnOptions& options) const { return load::churn(options); }
     int operator()(const load::HlsOptions& options) const { return load::hls(options); }
-    int operator()(const rtcload::WhepOptions& options) const { return rtcload::whep(options); }
-    int operator()(const rtcload::WhipOptions& options) const { return rtcload::whip(options); }
-    int operator()(const rtcload::RtcChurnOptions& options) const { return rtcload::rtc_churn(options); }
+    int operator()(const load::rtc::WhepOptions& options) const { return load::rtc::whep(options); }
+    int operator()(const load::rtc::WhipOptions& options) const { return load::rtc::whip(options); }
+    int operator()(const load::rtc::RtcChurnOptions& options) const { return load::rtc::rtc_churn(options); }
 };
 
 }  // namespace

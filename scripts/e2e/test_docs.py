@@ -42,9 +42,9 @@ NOT_RUN = {
     "python3 -m venv objs/plots": "it downloads packages",
     "objs/plots/bin/python": "it measures for half an hour",
     "objs/bench": "it measures with up to 10,000 connections; test_load.py runs it",
-    "research/comparison/get_mediamtx.sh": "it downloads sources",
+    "research/compare/get_mediamtx.sh": "it downloads sources",
     "research/compare.py": "it measures for minutes",
-    "research/soak": "it takes half an hour",
+    "research/soak.py": "it takes half an hour",
     "objs/disk": "it measures a disk for minutes",
 }
 # Blocks that are neither commands nor configurations: their first line, and what they are.

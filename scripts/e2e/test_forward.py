@@ -105,7 +105,7 @@ def test_mediamtx_gets_the_same_stream(servers, tool, tmp_path):
     video frames are the same, its packets are not; audio's are."""
     binary = OBJS / "peers/mediamtx"
     if not binary.exists():
-        pytest.skip(f"no {binary}; research/comparison/get_mediamtx.sh makes it")
+        pytest.skip(f"no {binary}; research/compare/get_mediamtx.sh makes it")
     from lib import ports
     from lib.server import can_connect
 

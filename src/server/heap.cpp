@@ -32,8 +32,8 @@ std::string kernel_mode() {
 
 // By default glibc uses mmap for large blocks only until one of them is freed: from then on blocks of that size, up to
 // 32 MB, come from the heap. A codec's half megabyte, allocated and freed with each stream, then lies between
-// longer-lived blocks, and the heap becomes fragmented (research/soak: 2 MB in half an hour). The trim threshold is the
-// value that glibc would adapt to: with a smaller one the heap's end would be returned to the kernel and requested
+// longer-lived blocks, and the heap becomes fragmented (research/soak.py: 2 MB in half an hour). The trim threshold is
+// the value that glibc would adapt to: with a smaller one the heap's end would be returned to the kernel and requested
 // again with every few viewers.
 void keep_heap_dense() {
     constexpr int kOwnPagesBytes = 128 * 1024, kKeptAtEndBytes = 1024 * 1024;

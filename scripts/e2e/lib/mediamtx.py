@@ -1,5 +1,5 @@
 """MediaMTX in the place of the server under test: with E2E_MEDIAMTX=PROGRAM the WebRTC tests that it can pass run against
-it. A test that fails there too is wrong itself. Not part of a test run (research/comparison/get_mediamtx.sh builds it)."""
+it. A test that fails there too is wrong itself. Not part of a test run (research/compare/get_mediamtx.sh builds it)."""
 
 import os
 import subprocess

@@ -1,10 +1,10 @@
-#include "rtcload/player.h"
+#include "load/rtc/player.h"
 
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/packet.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -123,4 +123,4 @@ void Player::report(int64_t now_us) {
     send_rtcp(writer.written());
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

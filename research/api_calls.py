@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long API calls take while thousands watch, and whether they hold the loop up.
 
-    research/api_load [--objs=objs] [--viewers=5000] [--calls=40] [--json=FILE]
+    research/api_calls.py [--objs=objs] [--viewers=5000] [--calls=40] [--json=FILE]
 
 Starts the server, publishers and viewers on the loopback, waits until all watch, looks at the loop for some seconds, then
 calls each path again and again over one connection. Stalls are those that the server's own watchdog saw, of 2 ms and

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "rtcload/peer.h"
+#include "load/rtc/peer.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 class SessionRoom {
   public:
@@ -40,4 +40,4 @@ class SessionRoom {
     std::shared_ptr<const dtls::Context> dtls_;
 };
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -1,12 +1,12 @@
 // bench rtc-churn: WebRTC players that come, get a packet and end in different ways, to see whether the server's memory
 // and its list of clients stay where they were.
 
+#include "load/rtc/commands.h"
+#include "load/rtc/player.h"
+#include "load/rtc/session_room.h"
 #include "load/run.h"
-#include "rtcload/commands.h"
-#include "rtcload/player.h"
-#include "rtcload/session_room.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -110,4 +110,4 @@ int rtc_churn(const RtcChurnOptions& options) {
     return code ? *code : load::cannot_begin(code.error());
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

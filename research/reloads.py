@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reloads a server under load, over and over, half of the times with a broken file, and says whether anybody noticed.
 
-    research/reloads --json reloads.json
-    research/reloads --reloads 40 --viewers 50 --publishers 4
+    research/reloads.py --json reloads.json
+    research/reloads.py --reloads 40 --viewers 50 --publishers 4
 
 Viewers of RTMP and HTTP-FLV (objs/bench, --verify) check that every frame of what is published reaches them, in order,
 from their first to their last. By the debug API: stalls of the loop, with who caused them. From /proc: memory, at each
@@ -25,7 +25,7 @@ import urllib.error
 import urllib.request
 
 sys.dont_write_bytecode = True
-from soaking.soaked_server import free_ports  # noqa: E402
+from soak.soaked_server import free_ports  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -1,4 +1,4 @@
-#include "rtcload/publisher.h"
+#include "load/rtc/publisher.h"
 
 #include <sys/time.h>
 
@@ -8,7 +8,7 @@
 #include "protocol/rtp/ntp.h"
 #include "protocol/rtp/packet.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -101,4 +101,4 @@ void Publisher::on_tick(int64_t now_us) {
     }
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

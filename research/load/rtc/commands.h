@@ -3,7 +3,7 @@
 
 #include "load/commands.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 struct WhepOptions : load::CommonOptions {
     uint32_t streams = 0;  // {i} of the URL counts up to here and begins again; 0: never
@@ -25,4 +25,4 @@ int whep(const WhepOptions& options);
 int whip(const WhipOptions& options);
 int rtc_churn(const RtcChurnOptions& options);
 
-}  // namespace rtcload
+}  // namespace load::rtc

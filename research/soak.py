@@ -2,14 +2,14 @@
 """Runs the server for so many minutes while publishers and viewers of every protocol come and go, it is reloaded, and
 faults happen to it; fails when it grows, dies, loses somebody or does not end well.
 
-    research/soak 30 --json soak.json --plot doc/plots/soak.svg
-    research/soak --self-test          does the verdict see a leak, and none where there is none?
+    research/soak.py 30 --json soak.json --plot doc/plots/soak.svg
+    research/soak.py --self-test          does the verdict see a leak, and none where there is none?
 
 Every second it samples memory (PSS, RSS, its own dirty pages), descriptors, by the debug API coroutines and stalls of
 the loop, and how long a small HTTP request takes. After a warm-up, a fifth of the run and at least 40 s, neither its own
-pages nor descriptors nor coroutines may grow, by the median of slopes (research/soaking/verdict.py); memory only where
+pages nor descriptors nor coroutines may grow, by the median of slopes (research/soak/verdict.py); memory only where
 no sanitizer keeps what was freed. Afterwards, with everybody gone, descriptors must be where they were before anybody
-came. What comes and goes: research/soaking/actors.py. Needs objs/srs and objs/bench, openssl for a certificate, ffmpeg
+came. What comes and goes: research/soak/actors.py. Needs objs/srs and objs/bench, openssl for a certificate, ffmpeg
 for a stream that WebRTC can play, matplotlib for --plot.
 """
 
@@ -22,10 +22,10 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from comparison.load import make_stream  # noqa: E402
-from soaking import verdict  # noqa: E402
-from soaking.actors import Crew  # noqa: E402
-from soaking.soaked_server import SoakedServer  # noqa: E402
+from compare.load import make_stream  # noqa: E402
+from soak import verdict  # noqa: E402
+from soak.actors import Crew  # noqa: E402
+from soak.soaked_server import SoakedServer  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_SHOWN = 10
@@ -127,7 +127,7 @@ def main():
     if options.json:
         options.json.write_text(json.dumps(kept, indent=1) + "\n")
     if options.plot:
-        from soaking import plot
+        from soak import plot
 
         plot.draw(kept, options.plot)
     print("came and went: " + ", ".join(f"{number} {what}" for what, number in sorted(kept["counts"].items())))

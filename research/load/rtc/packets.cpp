@@ -1,4 +1,4 @@
-#include "rtcload/packets.h"
+#include "load/rtc/packets.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "protocol/flv/reader.h"
 #include "protocol/rtp/payload/packetizer.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -74,4 +74,4 @@ uint32_t Packets::kbps() const {
     return static_cast<uint32_t>(bytes * 8000 / static_cast<uint64_t>(round_us_));
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -3,11 +3,11 @@
 streams each, two edges with half of the players each, by RTMP and HTTP-FLV. One event after the other, each with a new
 cluster.
 
-    research/failures                              all events, in about six minutes: the table of doc/cluster.md
-    research/failures --only "Redis"               the events with that in their name; --list prints the names
-    research/failures --streams 8 --players 16     a smaller load
-    research/failures --write doc/cluster.md       writes the table into the document
-    research/failures --logs --keep DIR            prints the warnings of the servers, too, and keeps their logs
+    research/failures.py                              all events, in about six minutes: the table of doc/cluster.md
+    research/failures.py --only "Redis"               the events with that in their name; --list prints the names
+    research/failures.py --streams 8 --players 16     a smaller load
+    research/failures.py --write doc/cluster.md       writes the table into the document
+    research/failures.py --logs --keep DIR            prints the warnings of the servers, too, and keeps their logs
 
 The load tool is the encoders and the players; beside it, players of this script record the arrival of every frame, one
 of each edge, protocol and origin. An encoder connects to the other origin at once when its own one ends, as one with a
@@ -23,13 +23,13 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from comparison.load import make_stream  # noqa: E402
-from failing.cluster import Failed  # noqa: E402
-from failing.events import EVENTS, measure  # noqa: E402
-from failing.network import NotPermitted  # noqa: E402
+from compare.load import make_stream  # noqa: E402
+from failures.cluster import Failed  # noqa: E402
+from failures.events import EVENTS, measure  # noqa: E402
+from failures.network import NotPermitted  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- written by research/failures -->\n", "<!-- end of the table -->\n"
+BEGIN, END = "<!-- written by research/failures.py -->\n", "<!-- end of the table -->\n"
 HEAD = ["what happens", "connections lost", "longest gap, s", "other players, s", "usual, s", "all registered after, s",
         "warnings in the logs", "CPU before and after, %"]  # fmt: skip
 GOES_ON_S = 2  # the longest gap that a killed origin may cause
@@ -119,7 +119,7 @@ def main():
     try:
         lines, bad = run(events, options)
     except Failed as failed:
-        print(f"research/failures: {failed}", file=sys.stderr)
+        print(f"research/failures.py: {failed}", file=sys.stderr)
         return 1
     if options.write:
         write(options.write, lines)

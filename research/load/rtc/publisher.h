@@ -3,11 +3,11 @@
 // counts what it is asked for.
 
 #include "load/histogram.h"
+#include "load/rtc/packets.h"
+#include "load/rtc/peer.h"
 #include "protocol/rtp/unwrap.h"
-#include "rtcload/packets.h"
-#include "rtcload/peer.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 class Publisher final : public Peer {
   public:
@@ -46,4 +46,4 @@ class Publisher final : public Peer {
     int64_t next_report_us_ = 0;
 };
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -1,4 +1,4 @@
-#include "rtcload/signalling.h"
+#include "load/rtc/signalling.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "protocol/sdp/candidate.h"
 #include "protocol/sdp/description.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -112,4 +112,4 @@ base::Result<AnswerFacts> read_answer(std::string_view text) {
     return facts;
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -4,11 +4,11 @@
 
 #include <array>
 
+#include "load/rtc/peer.h"
 #include "protocol/rtp/nack_tracker.h"
 #include "protocol/rtp/reception_stats.h"
-#include "rtcload/peer.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 class Player final : public Peer {
   public:
@@ -48,4 +48,4 @@ class Player final : public Peer {
     int64_t next_report_us_ = 0;
 };
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -1,4 +1,4 @@
-#include "rtcload/peer.h"
+#include "load/rtc/peer.h"
 
 #include <arpa/inet.h>
 
@@ -8,7 +8,7 @@
 #include "load/target.h"
 #include "protocol/stun/demux.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -268,4 +268,4 @@ void Peer::lose(const base::Error& error) {
     shared_.ledger.note_reason("lost", error);
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -11,17 +11,17 @@
 
 #include "base/result.h"
 #include "load/ledger.h"
+#include "load/rtc/signalling.h"
 #include "net/http/http_client.h"
 #include "protocol/dtls/context.h"
 #include "protocol/dtls/endpoint.h"
 #include "protocol/ice/client.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
-#include "rtcload/signalling.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/socket/udp.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 // What all peers of a run share.
 struct Shared {
@@ -104,4 +104,4 @@ class Peer {
     bool open_ = false;
 };
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -12,7 +12,7 @@
 #include "protocol/ice/credentials.h"
 #include "protocol/stun/address.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 inline constexpr uint8_t kOpusPayload = 111, kH264Payload = 96, kRtxPayload = 97;
 inline constexpr uint8_t kTransportCcId = 3;  // of the header extension that a publisher's packets have
@@ -38,4 +38,4 @@ struct AnswerFacts {
 // kProtocol: there is something missing.
 base::Result<AnswerFacts> read_answer(std::string_view text);
 
-}  // namespace rtcload
+}  // namespace load::rtc

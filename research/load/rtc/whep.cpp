@@ -1,11 +1,11 @@
 // bench whep: N players of a stream by WebRTC; what they got and what it cost the server.
 
+#include "load/rtc/commands.h"
+#include "load/rtc/player.h"
+#include "load/rtc/session_room.h"
 #include "load/run.h"
-#include "rtcload/commands.h"
-#include "rtcload/player.h"
-#include "rtcload/session_room.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -75,4 +75,4 @@ int whep(const WhepOptions& options) {
     return code ? *code : load::cannot_begin(code.error());
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

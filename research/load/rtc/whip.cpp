@@ -1,11 +1,11 @@
 // bench whip: N publishers of the same file by WebRTC, in real time.
 
+#include "load/rtc/commands.h"
+#include "load/rtc/publisher.h"
+#include "load/rtc/session_room.h"
 #include "load/run.h"
-#include "rtcload/commands.h"
-#include "rtcload/publisher.h"
-#include "rtcload/session_room.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 namespace {
 
@@ -63,4 +63,4 @@ int whip(const WhipOptions& options) {
     return code ? *code : load::cannot_begin(code.error());
 }
 
-}  // namespace rtcload
+}  // namespace load::rtc

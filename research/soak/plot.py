@@ -1,4 +1,4 @@
-"""The samples of a soak as an SVG plot. Needs matplotlib (research/comparison/requirements.txt)."""
+"""The samples of a soak as an SVG plot. Needs matplotlib (research/compare/requirements.txt)."""
 
 
 def draw(kept, path):

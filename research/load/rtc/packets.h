@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/slice.h"
 
-namespace rtcload {
+namespace load::rtc {
 
 class Packets {
   public:
@@ -35,4 +35,4 @@ class Packets {
     int64_t round_us_ = 0;
 };
 
-}  // namespace rtcload
+}  // namespace load::rtc

@@ -1,1 +1,0 @@
-"""What research/soak is made of: actors (who comes and goes), samples (what is measured), verdict (what has grown)."""
