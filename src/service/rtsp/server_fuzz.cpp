@@ -151,7 +151,9 @@ std::string base64(std::string_view text) {
 // An end of a connection and what it knows of its session.
 class Client {
   public:
-    explicit Client(size_t number) : number_(number) {}
+    // The answers to a tunnel's requests come on another client's connection: each client has numbers of its own.
+    explicit Client(size_t number)
+        : number_(number), cseq_(static_cast<uint32_t>(3'000'000'000 + number * 1'000'000)) {}
 
     void connect(Service& service) {
         peer_ = std::make_unique<MemoryPeer>();
@@ -241,7 +243,7 @@ class Client {
     std::string pending_, unread_;
     std::map<uint32_t, Method> asked_;
     std::optional<rtsp::Reader> answers_;
-    uint32_t cseq_ = 3'000'000'000;
+    uint32_t cseq_;
     std::array<uint16_t, kTracks> sequence_{};
     std::array<uint32_t, kTracks> time_{};
     bool plays_ = false, publishes_ = false, in_base64_ = false, has_answer_ = false;
