@@ -12,6 +12,7 @@
 #include "runtime/loop/immortal.h"
 #include "runtime/loop/reactor.h"
 #include "runtime/loop/services.h"
+#include "runtime/loop/timers.h"
 
 namespace runtime {
 namespace detail {
@@ -297,6 +298,7 @@ base::Result<void> init() {
     detail::install_fault_handler();
     base::log::set_context_provider(detail::log_context);
     TRY(detail::start_timeouts());
+    TRY(detail::start_timers());
     return detail::start_reactor();
 }
 
@@ -304,6 +306,7 @@ void shutdown() {
     CHECK(state.running && &detail::current() == state.main.get());
     detail::stop_services();
     detail::stop_reactor();
+    detail::stop_timers();
     detail::stop_timeouts();
     base::log::set_context_provider(nullptr);
     st_thread_setspecific(state.key, nullptr);

@@ -10,7 +10,6 @@
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/immortal.h"
-#include "runtime/loop/read_pacer.h"
 
 namespace runtime::detail {
 
@@ -33,8 +32,6 @@ struct Reactor {
     std::vector<Posted> posted;
     base::Ref<Coroutine> drainer;
     base::Ref<Coroutine> poster;
-    base::Ref<Coroutine> pacing;
-    ReadPacer pacer;
     const Watch* reading = nullptr;  // the watch whose on_readable() is running
     size_t reading_left = 0;         // bytes that it may still read
     bool stopping = false;
@@ -75,14 +72,8 @@ constexpr int kBatch = 64;
 constexpr size_t kCheckEvery = 8;
 // Parked handlers run on these stacks.
 constexpr size_t kHandlerStackBytes = 256 * 1024;
-constexpr size_t kPacerStackBytes = 32 * 1024;
 constexpr uint32_t kEndEvents = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr uint32_t kGoneEvents = EPOLLHUP | EPOLLERR;
-
-Watch* watch_of(ReadPacer::Ticket ticket) {
-    auto* slot = reactor.find(ticket.fd, ticket.generation);
-    return slot ? slot->watch : nullptr;
-}
 }  // namespace
 
 // Yields when it has used the loop for long; the target of an event may be gone by then, which deliver() detects.
@@ -140,10 +131,7 @@ base::Result<void> start_reactor() {
         "events", [] { reactor.drain(); }, kHandlerStackBytes);
     reactor.poster = start_coroutine(
         "posted", [] { reactor.deliver_posted(); }, kHandlerStackBytes);
-    reactor.pacing = start_coroutine(
-        "read-pacer", [] { reactor.pacer.run(reactor.stopping, watch_of); }, kPacerStackBytes);
-    if (!reactor.drainer || !reactor.poster || !reactor.pacing)
-        return base::fail_errno("no memory for the event loop's stack", ENOMEM);
+    if (!reactor.drainer || !reactor.poster) return base::fail_errno("no memory for the event loop's stack", ENOMEM);
     return yield();  // so that both have started waiting
 }
 
@@ -151,8 +139,7 @@ void stop_reactor() {
     reactor.stopping = true;
     st_thread_interrupt(reactor.drainer->thread);
     wake(*reactor.poster);
-    wake(*reactor.pacing);
-    for (auto* coroutine : {&reactor.drainer, &reactor.poster, &reactor.pacing}) {
+    for (auto* coroutine : {&reactor.drainer, &reactor.poster}) {
         join_uncancelled(**coroutine);
         coroutine->reset();
     }
@@ -181,8 +168,7 @@ base::Result<void> Watch::open(int fd, uint32_t events) {
     slot.watch = this;
     fd_ = fd;
     readable_ = writable_ = true;
-    ended_ = gone_ = wants_write_ = hurried_ = polled_ = has_ticket_ = false;
-    pace_ticks_ = 0;
+    ended_ = gone_ = wants_write_ = false;
     return {};
 }
 
@@ -193,6 +179,7 @@ void Watch::forget() {
     slot.watch = nullptr;
     ++slot.generation;
     unpark();
+    pacer_.reset();
     fd_ = -1;
 }
 
@@ -212,34 +199,28 @@ void Watch::change_events(uint32_t events) {
 }
 
 void Watch::pace(int64_t interval_ms) {
-    const auto ticks = std::clamp<int64_t>(interval_ms, 0, ReadPacer::kMaxIntervalMs) / ReadPacer::kTickMs;
-    if (fd_ < 0 || ticks == pace_ticks_) return;
-    if (!ticks != !pace_ticks_) change_events(ticks ? kEdges & ~uint32_t{EPOLLIN} : kEdges);
-    pace_ticks_ = static_cast<uint16_t>(ticks);
-    if (!ticks || has_ticket_) return;
-    has_ticket_ = true;
-    reactor.pacer.add({fd_, reactor.slots[static_cast<size_t>(fd_)].generation}, ticks);
+    interval_ms = ReadPacer::rounded(interval_ms);
+    if (fd_ < 0 || interval_ms == (pacer_ ? pacer_->interval_ms() : 0)) return;
+    if (interval_ms == 0) {
+        pacer_.reset();
+        return change_events(kEdges);
+    }
+    if (!pacer_) {
+        pacer_ = std::make_unique<ReadPacer>(*this);
+        change_events(kEdges & ~uint32_t{EPOLLIN});
+    }
+    pacer_->set_interval(interval_ms);
 }
 
-Watch::Paced Watch::wake_paced_reader() {
-    if (!pace_ticks_) {
-        has_ticket_ = false;
-        return {false, 0};
-    }
-    const bool polled = polled_;
-    polled_ = false;
-    if (polled && !hurried_) return {false, pace_ticks_};
+void Watch::poll() {
     readable_ = true;
     if (reader_ && !cancels_) wake(*reader_);
-    const int64_t ticks = hurried_ ? 1 : pace_ticks_;
-    hurried_ = false;
-    return {true, ticks};
 }
 
 bool Watch::poll_now() {
-    if (!pace_ticks_ || parked_ || !reader_ || cancels_) return false;
-    readable_ = polled_ = true;
-    wake(*reader_);
+    if (!pacer_ || parked_ || !reader_ || cancels_) return false;
+    pacer_->skip_next();
+    poll();
     return true;
 }
 
@@ -247,9 +228,9 @@ base::Result<void> Watch::wait_readable(Deadline deadline) {
     CHECK(!parked_ && !reader_);
     while (!readable_) {
         // A paced reader checks its deadline at every poll, which is cheaper than a timer.
-        if (pace_ticks_ && deadline.passed()) return wake_result(Wake::kTimeout);
+        if (pacer_ && deadline.passed()) return wake_result(Wake::kTimeout);
         reader_ = &current();
-        const Wake how = suspend(pace_ticks_ ? Deadline::never() : deadline, {"input", fd_});
+        const Wake how = suspend(pacer_ ? Deadline::never() : deadline, {"input", fd_});
         reader_ = nullptr;
         if (readable_ && how != Wake::kCancelled) break;
         if (how != Wake::kWoken) return wake_result(how);

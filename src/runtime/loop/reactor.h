@@ -7,9 +7,11 @@
 #include <sys/epoll.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "base/result.h"
 #include "runtime/loop/deadline.h"
+#include "runtime/loop/read_pacer.h"
 #include "runtime/socket/byte_stream.h"
 
 namespace runtime::detail {
@@ -17,7 +19,7 @@ namespace runtime::detail {
 class Coroutine;
 
 // A descriptor in the set. It remembers the state that edges reported, so that no call is made that would return
-// EAGAIN. 24 bytes: there is one for each connection.
+// EAGAIN. 32 bytes: there is one for each connection.
 class Watch {
   public:
     // The most that a parked handler may read in one call of on_readable(). It is called again soon, after the others.
@@ -28,8 +30,8 @@ class Watch {
     Watch(const Watch&) = delete;
     ~Watch() { close(); }
 
-    // Takes ownership of the descriptor; on failure it is closed. With events other than kEdges it cannot be waited on
-    // and is not edge-triggered: park a handler.
+    // Takes ownership of the descriptor; on failure it is closed. With other events it cannot be waited on and is not
+    // edge-triggered: park a handler.
     base::Result<void> open(int fd, uint32_t events = kEdges);
     // No coroutine may be waiting. Pending events are ignored.
     void close();
@@ -53,15 +55,13 @@ class Watch {
         wants_write_ = true;
     }
     // Input is polled at this interval, and no event reports it; 0: events report it, which is the initial mode. The
-    // end of the stream is reported at once either way. A reader with much input in one poll is polled again soon.
+    // end of the stream is reported at once either way. After much input in one poll the next one comes soon.
     void pace(int64_t interval_ms);
-    // For the pacer: wakes the reader, unless it was polled since the last time.
-    struct Paced {
-        bool woken;
-        int64_t interval;  // ticks until the next poll; 0: none
-    };
-    Paced wake_paced_reader();
-    void note_much_input() { hurried_ = true; }
+    // For the pacer: wakes the reader, which tries to read.
+    void poll();
+    void note_much_input() {
+        if (pacer_) pacer_->hurry();
+    }
     // Wakes the paced reader now, in place of its next poll. False: no reader waits for the next poll.
     bool poll_now();
 
@@ -96,21 +96,18 @@ class Watch {
         ParkedHandler* handler_;
     };
     Coroutine* writer_ = nullptr;
+    std::unique_ptr<ReadPacer> pacer_;  // null: events report input
     int fd_ = -1;
-    uint16_t pace_ticks_ = 0;
     // Initially a socket is assumed to be readable and writable.
     bool readable_ : 1 = true;
     bool writable_ : 1 = true;
     bool ended_ : 1 = false;
     bool gone_ : 1 = false;
     bool wants_write_ : 1 = false;
-    bool hurried_ : 1 = false;     // there was much to read
-    bool polled_ : 1 = false;      // by poll_now(), since the pacer's last poll
-    bool has_ticket_ : 1 = false;  // in the pacer
-    bool parked_ : 1 = false;      // handler_ is valid, not reader_
-    bool cancels_ : 1 = false;     // reader_ does not read: it is cancelled at the stream's end
+    bool parked_ : 1 = false;       // handler_ is valid, not reader_
+    bool cancels_ : 1 = false;      // reader_ does not read: it is cancelled at the stream's end
 };
-static_assert(sizeof(Watch) == 24);
+static_assert(sizeof(Watch) == 32);
 
 base::Result<void> start_reactor();
 void stop_reactor();

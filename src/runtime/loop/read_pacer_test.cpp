@@ -135,8 +135,8 @@ TEST_F(ReadPacerTest, MuchToReadBringsTheNextPollSoon) {
             EXPECT_EQ(read(), much);
         }
     });
-    // The first two polls come at the interval, the others at the pacer's ticks.
-    time.pass_ms(2 * kSlowMs + kReads * detail::ReadPacer::kTickMs);
+    // The first poll comes at the interval, the others at the ticks.
+    time.pass_ms(kSlowMs + kReads * TickWheel::kTickMs);
     EXPECT_TRUE(reader.done());
     reader.cancel_and_join();
 }
@@ -177,7 +177,7 @@ TEST_F(ReadPacerTest, APollThatCameEarlyReplacesTheNextOne) {
     time.settle();
     EXPECT_EQ(got, "early ");
     send("late");
-    time.pass_ms(kSlowMs + detail::ReadPacer::kTickMs);
+    time.pass_ms(kSlowMs + TickWheel::kTickMs);
     EXPECT_EQ(got, "early ") << "the poll that was due after up to an interval is left out";
     time.pass_ms(kSlowMs);
     EXPECT_EQ(got, "early late");
@@ -232,22 +232,6 @@ TEST_F(ReadPacerTest, LongIntervalsShareTicks) {
                 EXPECT_NEAR(one->read_ms[i] - one->read_ms[i - 1], row.interval_ms, row.apart_ms) << "of read " << i;
         }
     }
-}
-
-TEST_F(ReadPacerTest, FewArePolledAtOneTime) {
-    constexpr int64_t kSharedMs = 150;
-    testing::SimulatedTime time;
-    std::vector<std::unique_ptr<Paced>> streams;
-    for (size_t i = 0; i < detail::ReadPacer::kGroup + 2; ++i) {
-        streams.push_back(std::make_unique<Paced>(kSharedMs));
-        time.pass_ms(3);  // they come at different times
-    }
-    time.pass_ms(2 * kSharedMs);
-    size_t changes = 0;
-    for (size_t i = 1; i < streams.size(); ++i)
-        changes += streams[i]->read_ms.back() % kSharedMs != streams[i - 1]->read_ms.back() % kSharedMs;
-    EXPECT_GE(changes, 1u) << "more than a group share a time";
-    EXPECT_LE(changes, 2u) << "the first and the last may be of other groups than the rest";
 }
 
 TEST_F(ReadPacerTest, ParkingEndsIt) {
