@@ -169,6 +169,7 @@ base::Result<void> Watch::open(int fd, uint32_t events) {
     fd_ = fd;
     readable_ = writable_ = true;
     ended_ = gone_ = wants_write_ = false;
+    arms_output_ = events == kInputEdges;
     return {};
 }
 
@@ -290,6 +291,7 @@ void Watch::was_read(size_t bytes) {
 void Watch::on_events(uint32_t events) {
     if (events & (EPOLLIN | kEndEvents)) readable_ = true;
     if (events & (EPOLLOUT | kGoneEvents)) writable_ = true;
+    if (events & EPOLLOUT && arms_output_) change_events(kInputEdges);
     if (events & kEndEvents) ended_ = true;
     if (events & kGoneEvents) gone_ = true;
     if (parked_) return call_handler(events);

@@ -25,6 +25,9 @@ class Watch {
     // The most that a parked handler may read in one call of on_readable(). It is called again soon, after the others.
     static constexpr size_t kHandlerBytes = 16 * 1024;
     static constexpr uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    // Room for output is reported only after a write that would have blocked. For UDP, where the kernel otherwise
+    // reports it for each datagram that leaves the socket; a TCP socket reports it only after such a write anyway.
+    static constexpr uint32_t kInputEdges = EPOLLIN | EPOLLRDHUP | EPOLLET;
 
     Watch() = default;
     Watch(const Watch&) = delete;
@@ -53,6 +56,7 @@ class Watch {
     void write_would_block() {
         writable_ = false;
         wants_write_ = true;
+        if (arms_output_) change_events(kEdges);
     }
     // Input is polled at this interval, and no event reports it; 0: events report it, which is the initial mode. The
     // end of the stream is reported at once either way. After much input in one poll the next one comes soon.
@@ -104,6 +108,7 @@ class Watch {
     bool ended_ : 1 = false;
     bool gone_ : 1 = false;
     bool wants_write_ : 1 = false;
+    bool arms_output_ : 1 = false;  // kInputEdges
     bool parked_ : 1 = false;       // handler_ is valid, not reader_
     bool cancels_ : 1 = false;      // reader_ does not read: it is cancelled at the stream's end
 };

@@ -108,7 +108,7 @@ class Udp final : public UdpSocket {
         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
         v6_ = family == AF_INET6;
         if (options.reports_destination) sources_.open(fd, v6_);
-        TRY(watch_.open(fd));
+        TRY(watch_.open(fd, detail::Watch::kInputEdges));
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
         sockets.first = this;
