@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/redaction.h"
 #include "config/listing.h"
-#include "runtime/loop/cpu_slice.h"
 #include "service/api/listing.h"
 
 namespace service::api {
@@ -164,26 +163,21 @@ Result<void> Control::recording(Request& request, Response& response) {
 }
 
 Result<void> Control::configuration(Request& request, Response& response) {
-    const Page page = page_of(request);
     const std::string_view set = request.message.parameter("set"), name = request.message.parameter("name");
     if (!set.empty() && set != "true" && set != "false")
         return send_failure(response, identity_, 400, "set is true or false");
     const config::SnapshotPtr snapshot = snapshot_();
-    ListWriter list(identity_, "directives");
-    size_t total = 0;
-    runtime::CpuSlice walk(1);
+    List<config::Listed> list(request, identity_, "directives");
     // One vhost at a time: there may be thousands, and other coroutines must run.
     for (size_t i = 0; i <= snapshot->vhosts.size(); ++i) {
         const config::Vhost* vhost = i == 0 ? nullptr : &snapshot->vhosts[i - 1];
-        for (const config::Listed& listed : config::list_directives(*snapshot, vhost)) {
-            const config::Row& row = *listed.row;
-            if (set == "true" && listed.origin == "default") continue;
-            if (!name.empty() && row.path().find(name) == std::string::npos) continue;
-            if (page.has(total++)) TRY(list.add(directive_json(listed)));
+        for (config::Listed& listed : config::list_directives(*snapshot, vhost)) {
+            const bool is_left_out = (set == "true" && listed.origin == "default") ||
+                                     (!name.empty() && listed.row->path().find(name) == std::string::npos);
+            TRY(is_left_out ? list.skip() : list.add(std::move(listed)));
         }
-        TRY(walk.step());
     }
-    return list.send(response, total);
+    return list.send(response, directive_json);
 }
 
 }  // namespace service::api

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "base/json.h"
 #include "base/redaction.h"
 
 namespace service::api {
@@ -14,26 +13,18 @@ ListWriter::ListWriter(const Identity& identity, std::string_view name) : text_(
     text_ += fmt::format(",\"{}\":[", name);
 }
 
-base::Result<void> ListWriter::add(const Json& item) {
-    if (!text_.ends_with('[')) text_ += ',';
-    text_ += base::to_text(item);
-    return next();
-}
-
-base::Result<void> ListWriter::next() {
+base::Result<void> ListWriter::add(const Json& entry) {
+    if (!std::exchange(is_first_, false)) text_ += ',';
+    text_ += base::to_text(entry);
     if (text_.size() >= kPieceBytes) {
-        // The last character is kept: it determines whether a comma is needed.
-        const char last = text_.back();
-        text_.pop_back();
         pieces_.push_back(std::exchange(text_, std::string()));
         text_.reserve(kPieceBytes + kPieceBytes / 8);
-        text_ += last;
     }
     return slice_.step();
 }
 
-base::Result<void> ListWriter::send(net::HttpResponse& response, size_t total, std::string_view more) {
-    text_ += fmt::format("],\"total\":{}{}}}", total, more);
+base::Result<void> ListWriter::send(net::HttpResponse& response, const Json& more) {
+    text_ += "]," + base::to_text(more).substr(1);
     if (pieces_.empty()) return response.send(200, "application/json", text_);
     pieces_.push_back(std::move(text_));
     uint64_t bytes = 0;

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "base/log_ring.h"
-#include "service/api/json_text.h"
-#include "service/api/search.h"
+#include "service/api/listing.h"
 
 namespace service::api {
 
@@ -45,7 +43,7 @@ base::Result<void> LogLines::answer(net::HttpRequest& request, net::HttpResponse
     const auto count = number_parameter(request, "count", kUsualLines, 1, kMaxLines);
     const auto level = http::find_parameter(request.message.parameters, "level");
     const std::string_view search = request.message.parameter("search");
-    base::log::Ring::Query query{.search = lower_case(search)};
+    base::log::Ring::Query query{.search = base::lower(search)};
     if (!after || !count)
         return send_failure(response, identity_, 400,
                             fmt::format("after is a whole number, count one from 1 to {}", kMaxLines));
@@ -57,22 +55,14 @@ base::Result<void> LogLines::answer(net::HttpRequest& request, net::HttpResponse
     query.after = static_cast<uint64_t>(*after);
     query.count = static_cast<size_t>(*count);
     const base::log::Ring::Page page = base::log::ring().read(query);
-    std::string text = base::to_text(envelope(identity_));
-    text.pop_back();
-    JsonText out(text);
-    out.open_list("lines");
-    for (const base::log::Ring::Line& line : page.lines) {
-        out.open();
-        out.field("seq", line.seq);
-        out.field("time_ms", line.time_ms);
-        out.field("level", base::log::level_name(line.level));
-        out.field("id", line.id);
-        out.field("text", line.text);
-        out.close();
-    }
-    out.close_list();
-    out.field("next", page.next);
-    return response.send(200, "application/json", text + "}");
+    ListWriter writer(identity_, "lines");
+    for (const base::log::Ring::Line& line : page.lines)
+        TRY(writer.add({{"seq", line.seq},
+                        {"time_ms", line.time_ms},
+                        {"level", base::log::level_name(line.level)},
+                        {"id", line.id},
+                        {"text", line.text}}));
+    return writer.send(response, {{"next", page.next}});
 }
 
 }  // namespace service::api

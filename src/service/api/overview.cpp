@@ -25,13 +25,6 @@ int64_t process_cpu_us() {
     return us(used.ru_utime) + us(used.ru_stime);
 }
 
-// Names are literals of this program.
-void put_counts(JsonText& out, std::string_view name, const std::map<std::string_view, uint64_t>& counts) {
-    out.open(name);
-    for (const auto& [what, count] : counts) out.field(what, count);
-    out.close();
-}
-
 }  // namespace
 
 std::string_view protocol_of(net::SessionType type) {
@@ -69,22 +62,19 @@ std::vector<Endpoint> Overview::endpoints() {
 
 base::Result<void> Overview::answer(net::HttpRequest& request, net::HttpResponse& response) {
     TRY(renew());
-    std::string text = *text_;
-    JsonText out(text);
     const config::SnapshotPtr snapshot = snapshot_();
     const bool changes = net::judge(Access::kPrivileged, request, snapshot->http_api).status == 0;
-    out.open("access");
-    out.field("reads", true);
-    out.field("changes", changes);
-    out.field("debug", changes && snapshot->http_api.debug);
-    out.close();
-    return response.send(200, "application/json", text + "}}");
+    Json body = envelope(identity_);
+    body["overview"] = *figures_;
+    body["overview"]["access"] = {
+        {"reads", true}, {"changes", changes}, {"debug", changes && snapshot->http_api.debug}};
+    return send_json(response, body);
 }
 
 base::Result<void> Overview::renew() {
     const runtime::Deadline patience = runtime::Deadline::in_ms(kOverviewWaitMs);
     while (making_) TRY(ready_.wait_next(patience));
-    if (text_ && base::monotonic_ms() - made_ms_ < kFreshMs) return {};
+    if (figures_ && base::monotonic_ms() - made_ms_ < kFreshMs) return {};
     making_ = true;
     auto made = make();
     making_ = false;
@@ -94,76 +84,54 @@ base::Result<void> Overview::renew() {
 
 base::Result<void> Overview::make() {
     TRY(sessions_.count());  // now_ms below is the time of this count: rates are made of both
-    auto text = std::make_shared<std::string>(base::to_text(envelope(identity_)));
-    text->pop_back();
-    JsonText out(*text);
-    out.open("overview");
-    out.field("now_ms", base::wall_ms());
-    out.field("uptime_ms", base::monotonic_ms() - began_ms_);
-    out.field("version", identity_.version);
-    put_machine(out);
-    out.open("traffic");
-    out.field("recv_bytes", sessions_.traffic().received_bytes);
-    out.field("send_bytes", sessions_.traffic().sent_bytes);
-    out.close();
     const net::Admission& admission = sessions_.admission();
-    out.open("connections");
-    out.field("now", admission.connections());
-    out.field("limit", admission.options().max_connections);
-    out.close();
-    put_clients(out);
-    out.field("longest_stall_ms", runtime::loop_stats().minute.longest_ms(base::monotonic_ms()));
-    put_ends(out);
-    text_ = std::move(text);
+    Json figures = {
+        {"now_ms", base::wall_ms()}, {"uptime_ms", base::monotonic_ms() - began_ms_}, {"version", identity_.version}};
+    add_machine(figures);
+    figures["traffic"] = {{"recv_bytes", sessions_.traffic().received_bytes},
+                          {"send_bytes", sessions_.traffic().sent_bytes}};
+    figures["connections"] = {{"now", admission.connections()}, {"limit", admission.options().max_connections}};
+    add_clients(figures);
+    figures["longest_stall_ms"] = runtime::loop_stats().minute.longest_ms(base::monotonic_ms());
+    Json& ends = figures["ends"] = Json::object();
+    for (size_t i = 0; i < base::kCloseReasons; ++i) {
+        const auto reason = static_cast<base::CloseReason>(i);
+        if (const uint64_t count = sessions_.closed().count_of(reason))
+            ends[std::string(base::close_reason_name(reason))] = count;
+    }
+    figures_ = std::make_shared<const Json>(std::move(figures));
     made_ms_ = base::monotonic_ms();
     ++made_;
     return {};
 }
 
-void Overview::put_machine(JsonText& out) {
+void Overview::add_machine(Json& figures) {
     const int64_t now_us = base::monotonic_us(), cpu_us = process_cpu_us();
     const auto passed_us = static_cast<double>(std::max<int64_t>(1, now_us - cpu_at_us_));
     const System::Usage usage = system_.usage();
-    out.open("process");
-    out.field("cpu_percent", static_cast<double>(cpu_us - cpu_us_) / passed_us);
-    out.field("memory_bytes", usage.process_bytes);
-    out.close();
+    figures["process"] = {{"cpu_percent", static_cast<double>(cpu_us - cpu_us_) / passed_us},
+                          {"memory_bytes", usage.process_bytes}};
     cpu_us_ = cpu_us;
     cpu_at_us_ = now_us;
-    out.open("machine");
-    out.field("cpu_percent", usage.cpu);
-    out.field("processors", usage.processors);
-    out.field("memory_bytes", usage.memory_bytes);
-    out.field("memory_used_bytes", usage.memory_used_bytes);
-    out.field("load_1m", usage.load_1m);
-    out.close();
+    figures["machine"] = {{"cpu_percent", usage.cpu},
+                          {"processors", usage.processors},
+                          {"memory_bytes", usage.memory_bytes},
+                          {"memory_used_bytes", usage.memory_used_bytes},
+                          {"load_1m", usage.load_1m}};
 }
 
-void Overview::put_clients(JsonText& out) const {
+void Overview::add_clients(Json& figures) const {
     const Statistics::StreamCounts streams = statistics_.count_streams();
-    out.open("streams");
-    out.field("total", streams.total);
-    out.field("published", streams.published);
-    out.close();
-    std::map<std::string_view, uint64_t> publishers, players;
+    figures["streams"] = {{"total", streams.total}, {"published", streams.published}};
+    std::map<std::string, uint64_t> publishers, players;
     for (size_t i = 0; i < net::SessionType::count(); ++i) {
         const auto type = net::SessionType::at(i);
         const size_t count = sessions_.in_streams(type);
         if (count > 0 && net::is_client(type))
-            (net::publishes(type) ? publishers : players)[protocol_of(type)] += count;
+            (net::publishes(type) ? publishers : players)[std::string(protocol_of(type))] += count;
     }
-    put_counts(out, "publishers", publishers);
-    put_counts(out, "players", players);
-}
-
-void Overview::put_ends(JsonText& out) const {
-    out.open("ends");
-    for (size_t i = 0; i < base::kCloseReasons; ++i) {
-        const auto reason = static_cast<base::CloseReason>(i);
-        if (const uint64_t count = sessions_.closed().count_of(reason))
-            out.field(base::close_reason_name(reason), count);
-    }
-    out.close();
+    figures["publishers"] = publishers;
+    figures["players"] = players;
 }
 
 }  // namespace service::api

@@ -14,7 +14,6 @@
 #include "runtime/loop/sync.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
-#include "service/api/json_text.h"
 
 namespace service::api {
 
@@ -38,9 +37,8 @@ class Overview {
     base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> renew();
     base::Result<void> make();
-    void put_machine(JsonText& out);
-    void put_clients(JsonText& out) const;
-    void put_ends(JsonText& out) const;
+    void add_machine(Json& figures);
+    void add_clients(Json& figures) const;
 
     const Identity& identity_;
     CurrentSnapshot snapshot_;
@@ -48,8 +46,8 @@ class Overview {
     const Statistics& statistics_;
     const System& system_;
     const int64_t began_ms_;  // monotonic
-    // An answer without its end, which depends on the caller; null: none was made yet.
-    std::shared_ptr<const std::string> text_;
+    // Without what depends on the caller; null: none were made yet.
+    std::shared_ptr<const Json> figures_;
     int64_t made_ms_ = 0;  // monotonic
     uint64_t made_ = 0;
     bool making_ = false;

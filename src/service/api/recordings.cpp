@@ -7,7 +7,6 @@
 #include "protocol/http/url.h"
 #include "runtime/threads/workers.h"
 #include "service/api/listing.h"
-#include "service/api/search.h"
 
 namespace service::api {
 
@@ -100,29 +99,18 @@ void Recordings::drop_old() {
 }
 
 base::Result<void> Recordings::list(Request& request, Response& response) {
-    const Page page = page_of(request);
     if (!offers_.recorder) return send_failure(response, identity_, 501, "this server does not record");
-    const Search search(request.message.parameter("search"));
     const auto all = TRY(files());
-    ListWriter writer(identity_, "recordings");
-    runtime::CpuSlice walk(64);
-    size_t total = 0;
-    for (const RecordingFile& one : all->files) {
-        TRY(walk.step());
-        const std::string_view path = all->path(one);
-        if (!search.empty() && !search.matches(lower_case(path))) continue;
-        if (!page.has(total++)) continue;
-        JsonText& out = writer.text();
-        out.open();
-        out.field("root", all->roots[one.root].vhost);
-        out.field("path", path);
-        out.field("bytes", one.bytes);
-        out.field("modified_ms", one.modified_ms);
-        out.field("active", one.active);
-        out.close();
-        TRY(writer.next());
-    }
-    return writer.send(response, total, all->truncated ? ",\"truncated\":true" : ",\"truncated\":false");
+    List<const RecordingFile*> list(request, identity_, "recordings");
+    for (const RecordingFile& file : all->files) TRY(list.add(&file, {all->path(file)}));
+    const auto write = [&](const RecordingFile* file) -> Json {
+        return {{"root", all->roots[file->root].vhost},
+                {"path", all->path(*file)},
+                {"bytes", file->bytes},
+                {"modified_ms", file->modified_ms},
+                {"active", file->active}};
+    };
+    return list.send(response, write, {{"truncated", all->truncated}});
 }
 
 base::Result<void> Recordings::file(Request& request, Response& response) {

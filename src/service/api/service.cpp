@@ -70,10 +70,7 @@ base::Result<void> Service::start() {
     system_.start();  // its figures are in reports of the heartbeat, too
     if (!api.enabled) return {};
     housekeeper_ = runtime::spawn("api-housekeeper", [this] {
-        while (runtime::sleep_ms(kApiHousekeepingMs)) {
-            statistics_.drop_old();
-            recordings_.drop_old();
-        }
+        while (runtime::sleep_ms(kApiHousekeepingMs)) recordings_.drop_old();
     });
     log_control_access();
     if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));

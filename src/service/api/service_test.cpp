@@ -121,7 +121,7 @@ TEST_F(ApiTest, ProtocolsOfTheOverview) {
     EXPECT_EQ(protocol_of(net::SessionType::kRtmpForward), "forward");
 }
 
-TEST_F(ApiTest, SearchedClientsAreThoseOfASnapshot) {
+TEST_F(ApiTest, ListsOfClientsAreSearchedAndSorted) {
     std::vector<std::unique_ptr<Viewer>> viewers;
     for (int i = 0; i < 30; ++i) viewers.push_back(std::make_unique<Viewer>(sessions_, fmt::format("v{}x", i)));
     Json body = json("/api/v1/clients?search=V2&count=100");
@@ -132,10 +132,13 @@ TEST_F(ApiTest, SearchedClientsAreThoseOfASnapshot) {
     EXPECT_EQ(json("/api/v1/clients?stream=vid-none")["total"], 0);
     const std::string id = body["clients"][0]["stream"];
     EXPECT_EQ(json("/api/v1/clients?count=1&stream=" + id)["total"], 30);
-    viewers.clear();  // the snapshot still has them
-    EXPECT_EQ(json("/api/v1/clients?search=v2")["clients"].size(), 0u) << "clients that have left are left out";
-    ASSERT_TRUE(ok(runtime::sleep_ms(kListFreshMs + 10)));
+    body = json("/api/v1/clients?sort=-alive&start=28&count=5");
+    EXPECT_EQ(body["total"], 30);
+    EXPECT_EQ(body["clients"].size(), 2u);
+    EXPECT_EQ(json("/api/v1/clients?sort=id")["code"], 400);
+    viewers.clear();
     EXPECT_EQ(json("/api/v1/clients?search=v2")["total"], 0);
+    EXPECT_EQ(json("/api/v1/clients?sort=alive")["total"], 0);
 }
 
 TEST_F(ApiTest, ListsWhatThereIs) {

@@ -12,15 +12,12 @@
 #include "net/sessions/session.h"
 #include "service/api/endpoint.h"
 #include "service/api/envelope.h"
-#include "service/api/json_text.h"
-#include "service/api/listing.h"
-#include "service/api/snapshots.h"
 #include "service/shared_parts.h"
 
 namespace service::api {
 
-// Writes the fields of a client. hides_secrets: without the queries of its URLs.
-void put_session(JsonText& out, const net::SessionView& session, bool hides_secrets);
+// The fields of a client. hides_secrets: without the queries of its URLs.
+Json session_json(const net::SessionView& session, bool hides_secrets);
 
 class Statistics {
   public:
@@ -46,8 +43,6 @@ class Statistics {
     };
     // Visits each stream, and does not yield.
     StreamCounts count_streams() const;
-    // Frees what is kept of lists. To be called every few seconds.
-    void drop_old() { snapshots_.drop_old(); }
 
   private:
     using Request = net::HttpRequest;
@@ -55,11 +50,9 @@ class Statistics {
     base::Result<void> vhosts(Request& request, Response& response);
     base::Result<void> vhost(Request& request, Response& response);
     base::Result<void> streams(Request& request, Response& response);
-    base::Result<void> selected_streams(Request& request, Response& response, const Page& page);
     base::Result<void> stream(Request& request, Response& response);
     base::Result<void> clients(Request& request, Response& response);
     net::SessionView view_of_client(const net::Session& session) const;
-    base::Result<void> selected_clients(Request& request, Response& response, const Page& page);
     base::Result<void> client(Request& request, Response& response);
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
     std::vector<live::StreamKey> keys() const;
@@ -70,7 +63,6 @@ class Statistics {
     live::Registry& registry_;
     const Offers& offers_;
     net::HttpHandler closed_;
-    Snapshots snapshots_{sessions_};
 };
 
 }  // namespace service::api

@@ -30,13 +30,14 @@ net::SessionView closed_view(const net::ClosedSession& closed) {
     return view;
 }
 
-// Writes all fields of a current client, and more.
-void put_closed(JsonText& out, const net::ClosedSession& closed) {
-    put_session(out, closed_view(closed), true);
-    out.field("started_ms", closed.started_ms);
-    out.field("ended_ms", closed.ended_ms);
-    out.field("reason", base::close_reason_name(closed.reason));
-    out.field("text", closed.text);
+// All fields of a current client, and more.
+Json closed_json(const net::ClosedSession& closed) {
+    Json out = session_json(closed_view(closed), true);
+    out["started_ms"] = closed.started_ms;
+    out["ended_ms"] = closed.ended_ms;
+    out["reason"] = base::close_reason_name(closed.reason);
+    out["text"] = closed.text;
+    return out;
 }
 
 Json check_json(const Check& check) {
@@ -65,21 +66,17 @@ std::vector<Endpoint> Why::endpoints() {
 }
 
 base::Result<void> Why::closed_clients(net::HttpRequest& request, net::HttpResponse& response) {
-    const Page page = page_of(request);
-    ListWriter list(identity_, "clients");
+    List<net::ClosedSession> list(request, identity_, "clients");
     // Sessions that end while this yields are not included.
     const net::ClosedSessions& closed = sessions_.closed();
-    const size_t total = closed.size();
+    const size_t size = closed.size();
     const uint64_t before = closed.total();
-    for (size_t i = page.start; i < total && page.has(i); ++i) {
+    for (size_t i = 0; i < size; ++i) {
         const size_t index = i + static_cast<size_t>(closed.total() - before);
         if (index >= closed.size()) break;
-        list.text().open();
-        put_closed(list.text(), closed.newest(index));
-        list.text().close();
-        TRY(list.next());
+        TRY(list.add(closed.newest(index)));
     }
-    return list.send(response, total);
+    return list.send(response, closed_json);
 }
 
 std::vector<OutputProblem> Why::output_problems(const live::Stream& stream) const {
