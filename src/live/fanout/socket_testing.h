@@ -40,7 +40,7 @@ class FakeSocket : public runtime::ByteStream {
         size_t n = std::min(buffer.size(), wire_->input.size());
         std::copy_n(wire_->input.begin(), n, buffer.begin());
         wire_->input.erase(0, n);
-        return TryRead{n, wire_->end && wire_->input.empty()};
+        return TryRead{n, wire_->end && n == 0};
     }
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override {
         size_t n = std::min(bytes.size(), wire_->room);

@@ -376,7 +376,7 @@ void Viewer::on_readable() {
         if (got->bytes > 0) handler_.on_viewer_input(*this, buffer.first(got->bytes));
         if (!log_) return;
         if (got->end) return peer_closed();
-        if (got->bytes < buffer.size()) return;
+        if (got->bytes == 0) return;  // not before: the edge may have been that of the input and of its end
         if (total > kMaxInputBytes) return die("a flood of input from a viewer", CloseReason::kFlood);
     }
 }

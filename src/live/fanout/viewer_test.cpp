@@ -452,6 +452,19 @@ TEST_F(ViewerTest, ReportsInputAndThePeersEnd) {
     EXPECT_EQ(client.reason, base::CloseReason::kPeerClosed);
 }
 
+// One edge reports both.
+TEST_F(ViewerTest, NoticesTheEndThatCameWithItsLastInput) {
+    publish_with(options);
+    Client client(stream);
+    client.join();
+    client.wire->input = "bye";
+    client.wire->end = true;
+    client.wire->handler->on_readable();
+    settle();
+    EXPECT_EQ(client.input, "bye");
+    EXPECT_EQ(client.why, "closed by the peer");
+}
+
 TEST_F(ViewerTest, AFloodOfInputClosesIt) {
     publish_with(options);
     Client client(stream);

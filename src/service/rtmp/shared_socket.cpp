@@ -135,7 +135,7 @@ void SharedSocket::on_readable() {
         received_bytes_ += got->bytes;
         if (got->bytes > 0) handler_.on_shared_input(buffer.first(got->bytes));
         if (got->end) return end("closed by the peer", CloseReason::kPeerClosed);
-        if (got->bytes < buffer.size()) return;
+        if (got->bytes == 0) return;
         if (failed() || !runtime::slice_is_over(base::monotonic_us() - began_us)) continue;
         // The rest is processed later: park() reports data that is already available.
         socket_->unpark();

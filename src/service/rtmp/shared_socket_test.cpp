@@ -228,6 +228,15 @@ TEST_F(SharedSocketTest, InputAndItsEnd) {
     EXPECT_EQ(late.error, "closed by the peer");
 }
 
+TEST_F(SharedSocketTest, NoticesTheEndThatCameWithTheLastInput) {
+    take();
+    wire->input = "bye";
+    wire->end = true;
+    wire->handler->on_readable();
+    EXPECT_EQ(input, "bye");
+    EXPECT_EQ(ends, std::vector<std::string>{"closed by the peer"});
+}
+
 TEST_F(SharedSocketTest, WordsAreBounded) {
     take();
     wire->room = 0;
