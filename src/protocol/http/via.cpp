@@ -45,4 +45,10 @@ std::string via_of_path(std::string_view path, std::string_view protocol) {
     return via;
 }
 
+bool has_passed(std::string_view path, std::string_view server) {
+    while (!path.empty())
+        if (take_part(path, ',') == server) return true;
+    return false;
+}
+
 }  // namespace http

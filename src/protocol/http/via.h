@@ -1,6 +1,6 @@
 #pragma once
-// The header field Via (RFC 9110, 7.6.3) as the list of servers that a request or a stream passed: the pseudonyms of
-// its entries, "a,b", in their order. Comments and protocol versions are dropped.
+// The path of a request or a stream: the names of the servers that it passed, "a,b", in their order. By HTTP and RTSP
+// it is the header field Via (RFC 9110, 7.6.3): the pseudonyms of its entries, without comments and protocol versions.
 
 #include <cstddef>
 #include <string>
@@ -14,5 +14,8 @@ inline constexpr size_t kMaxViaPath = 1024;  // bytes of such a list; what excee
 std::string path_of_via(std::string_view via);
 // The reverse. protocol: "1.1"; of another one than HTTP with its name, "RTSP/1.0".
 std::string via_of_path(std::string_view path, std::string_view protocol = "1.1");
+
+// Whether the path has that server.
+bool has_passed(std::string_view path, std::string_view server);
 
 }  // namespace http

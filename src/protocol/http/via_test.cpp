@@ -23,5 +23,12 @@ TEST(Via, IsWrittenAsItIsRead) {
     EXPECT_EQ(path_of_via("RTSP/1.0 a.example, RTSP/1.0 b"), "a.example,b");
 }
 
+TEST(Via, NamesAreWhole) {
+    EXPECT_TRUE(has_passed("ab,c", "ab"));
+    EXPECT_TRUE(has_passed("ab,c", "c"));
+    for (const char* name : {"a", "b", "ab,c", "b,c", ""}) EXPECT_FALSE(has_passed("ab,c", name)) << name;
+    EXPECT_FALSE(has_passed("", "ab"));
+}
+
 }  // namespace
 }  // namespace http

@@ -1,7 +1,6 @@
 #include "runtime/loop/coroutine.h"
 
 #include <pthread.h>
-#include <sys/random.h>
 
 #include <csignal>
 #include <map>
@@ -10,6 +9,7 @@
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/immortal.h"
+#include "runtime/loop/random.h"
 #include "runtime/loop/reactor.h"
 #include "runtime/loop/services.h"
 #include "runtime/loop/timers.h"
@@ -377,17 +377,7 @@ const std::string& context_id() { return detail::current().context_id; }
 
 std::string new_context_id() {
     static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-    static uint64_t seed = [] {
-        uint64_t value = static_cast<uint64_t>(base::monotonic_us());
-        if (getrandom(&value, sizeof value, GRND_NONBLOCK) < 0) value ^= static_cast<uint64_t>(base::wall_ms()) << 20;
-        return value;
-    }();
-    // splitmix64
-    seed += 0x9e3779b97f4a7c15;
-    uint64_t value = seed;
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-    value ^= value >> 31;
+    uint64_t value = random_u64();
     std::string id(8, '0');
     for (char& digit : id) {
         digit = kDigits[value % kDigits.size()];

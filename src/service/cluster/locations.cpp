@@ -175,19 +175,16 @@ void Locations::note(const std::string& name, const Result<Record>& answer) {
     Coworker& coworker = coworkers_[name];
     ++coworker.asked;
     if (answer) {
-        if (!coworker.problem.empty()) base::log::trace("cluster: coworker {} answers again", base::for_log(name));
-        coworker.in_a_row = 0;
+        if (coworker.error.clear()) base::log::trace("cluster: coworker {} answers again", base::for_log(name));
+        coworker.backoff.reset();
         coworker.skipped_until_ms = 0;
-        coworker.problem.clear();
         return;
     }
     ++coworker.failures;
-    coworker.skipped_until_ms =
-        runtime::now_ms() + std::min(kFirstSkippedMs << std::min(coworker.in_a_row, 10u), kLongestSkippedMs);
-    ++coworker.in_a_row;
-    if (coworker.problem == answer.error().text()) return;
-    coworker.problem = answer.error().text();
-    base::log::warn("cluster: coworker {}: {}; it is asked again later", base::for_log(name), coworker.problem);
+    coworker.skipped_until_ms = runtime::now_ms() + coworker.backoff.next_ms();
+    if (coworker.error.update(answer.error().text()))
+        base::log::warn("cluster: coworker {}: {}; it is asked again later", base::for_log(name),
+                        coworker.error.text());
 }
 
 }  // namespace service::cluster

@@ -13,7 +13,9 @@
 
 #include "base/result.h"
 #include "base/stream_key.h"
+#include "runtime/loop/backoff.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "service/cluster/recent.h"
 #include "service/cluster/record.h"
@@ -38,10 +40,10 @@ class Locations {
         std::vector<std::string> coworkers{};  // HOST:PORT of their APIs
     };
     struct Coworker {
-        uint32_t in_a_row = 0;  // failures
+        runtime::Backoff backoff{kFirstSkippedMs, kLongestSkippedMs};
         int64_t skipped_until_ms = 0;
         uint64_t asked = 0, failures = 0;
-        std::string problem{};
+        runtime::CurrentError error{};
     };
     struct Counters {
         uint64_t found = 0, nothing = 0;

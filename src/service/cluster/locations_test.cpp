@@ -172,7 +172,7 @@ TEST_F(LocationsTest, ACoworkerThatHangsIsSkippedForAWhile) {
     coworkers_["y"].streams["s"] = "rtmp://y:1935";
     EXPECT_EQ(find("s", 50), "rtmp://y:1935") << "the answer of the other one is enough";
     EXPECT_EQ(find("none", Locations::kCoworkerMs + 50), "");
-    EXPECT_EQ(locations_->coworkers().at("x").problem, "no answer");
+    EXPECT_EQ(locations_->coworkers().at("x").error.text(), "no answer");
     EXPECT_EQ(find("other", 50), "") << "it is not asked";
     const int asked = coworkers_["x"].asked;
     EXPECT_EQ(find("none", 50), "");
@@ -181,7 +181,7 @@ TEST_F(LocationsTest, ACoworkerThatHangsIsSkippedForAWhile) {
     coworkers_["x"].delay_ms = 10;
     EXPECT_EQ(find("third", 50), "");
     EXPECT_EQ(coworkers_["x"].asked, asked + 1);
-    EXPECT_EQ(locations_->coworkers().at("x").problem, "");
+    EXPECT_EQ(locations_->coworkers().at("x").error.text(), "");
     locations_->keep_coworkers({"y"});
     EXPECT_EQ(locations_->coworkers().size(), 1u);
 }

@@ -55,9 +55,9 @@ void RedisClient::start(RedisOptions options) {
 void RedisClient::begin() {
     state_ = options_.enabled ? State::kConnecting : State::kOff;
     reconfigured_ = false;
-    in_a_row_ = 0;
-    problem_.clear();
-    logged_.clear();
+    has_failed_ = false;
+    backoff_.reset();
+    error_.clear();
 }
 
 void RedisClient::stop() {
@@ -78,7 +78,7 @@ Result<std::vector<redis::Reply>> RedisClient::call(std::string commands, size_t
     const auto limit = Deadline::in_ms(options_.timeout_ms);
     ++calls_;
     // The first connection is worth waiting for; later ones may take long.
-    while (state_ == State::kConnecting && in_a_row_ == 0) {
+    while (state_ == State::kConnecting && !has_failed_) {
         if (auto waited = changed_.wait_next(limit); !waited) {
             ++failures_;
             return std::unexpected(std::move(waited).error());
@@ -86,7 +86,7 @@ Result<std::vector<redis::Reply>> RedisClient::call(std::string commands, size_t
     }
     if (state_ != State::kUp) {
         ++failures_;
-        return fail(Code::kClosed, fmt::format("Redis is away: {}", problem_));
+        return fail(Code::kClosed, fmt::format("Redis is away: {}", error_.text()));
     }
     if (pending_.size() >= kMaxCalls) {
         ++failures_;
@@ -117,13 +117,12 @@ void RedisClient::run() {
         socket_.reset();
         output_.clear();
         if (!runtime::cancelled() && !reconfigured_) note_end(ended.error());
-        fail_calls(problem_.empty() ? "the connection to Redis ends" : problem_);
+        fail_calls(error_.empty() ? "the connection to Redis ends" : error_.text());
         changed_.pulse();
         if (reconfigured_) continue;
         state_ = State::kAway;
-        const int64_t pause_ms = std::min(kFirstPauseMs << std::min(in_a_row_, 10u), kLongestPauseMs);
-        const auto next = Deadline::in_ms(pause_ms);
-        ++in_a_row_;
+        has_failed_ = true;
+        const auto next = Deadline::in_ms(runtime::varied_ms(backoff_.next_ms()));
         while (!reconfigured_ && !next.passed() && !runtime::cancelled()) (void)changed_.wait_next(next);
         if (!reconfigured_) state_ = State::kConnecting;
     }
@@ -131,10 +130,8 @@ void RedisClient::run() {
 }
 
 void RedisClient::note_end(const base::Error& error) {
-    problem_ = error.text();
-    if (problem_ == logged_) return;
-    logged_ = problem_;
-    base::log::warn("redis: {} is away: {}; it is tried again", base::for_log(options_.server), problem_);
+    if (error_.update(error.text()))
+        base::log::warn("redis: {} is away: {}; it is tried again", base::for_log(options_.server), error_.text());
 }
 
 void RedisClient::fail_calls(const std::string& problem) {
@@ -155,9 +152,9 @@ Result<void> RedisClient::serve() {
     if (reconfigured_) return {};
     socket_ = std::move(socket);
     state_ = State::kUp;
-    in_a_row_ = 0;
-    problem_.clear();
-    logged_.clear();
+    has_failed_ = false;
+    backoff_.reset();
+    error_.clear();
     read_ms_ = runtime::now_ms();
     base::log::trace("redis: {} answers", base::for_log(options_.server));
     changed_.pulse();

@@ -13,7 +13,9 @@
 
 #include "base/result.h"
 #include "protocol/redis/reply_reader.h"
+#include "runtime/loop/backoff.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "runtime/socket/byte_stream.h"
 
@@ -44,8 +46,7 @@ class RedisClient {
     static std::string_view state_name(State state);
 
     static constexpr size_t kMaxCalls = 1'024;  // in progress
-    static constexpr int64_t kFirstPauseMs = 250, kLongestPauseMs = 2'000;
-    static constexpr int64_t kPingMs = 2'000;  // it is asked whether it is there when nothing was asked for so long
+    static constexpr int64_t kPingMs = 2'000;   // it is asked whether it is there when nothing was asked for so long
 
     // on_up: it answers, again; must not yield.
     explicit RedisClient(std::function<void()> on_up) : on_up_(std::move(on_up)) {}
@@ -62,7 +63,7 @@ class RedisClient {
     base::Result<std::vector<redis::Reply>> call(std::string commands, size_t count);
 
     State state() const { return state_; }
-    const std::string& problem() const { return problem_; }  // of the last connection; empty: it works
+    const std::string& problem() const { return error_.text(); }  // of the last connection; empty: it works
     const RedisOptions& options() const { return options_; }
     uint64_t calls() const { return calls_; }
     uint64_t failures() const { return failures_; }        // calls
@@ -91,8 +92,9 @@ class RedisClient {
     RedisOptions options_;
     State state_ = State::kOff;
     bool reconfigured_ = false;
-    uint32_t in_a_row_ = 0;  // connections that failed
-    std::string problem_, logged_;
+    bool has_failed_ = false;  // the last connection
+    runtime::Backoff backoff_{250, 2'000};
+    runtime::CurrentError error_;
     std::unique_ptr<runtime::ByteStream> socket_;
     std::unique_ptr<redis::ReplyReader> reader_;
     std::deque<std::shared_ptr<Call>> pending_;

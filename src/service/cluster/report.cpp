@@ -33,10 +33,10 @@ Json coworkers_of(const Service& service) {
     Json all = Json::array();
     for (const auto& [name, coworker] : service.locations().coworkers())
         all.push_back({{"coworker", name},
-                       {"up", coworker.problem.empty()},
+                       {"up", coworker.error.empty()},
                        {"asked", coworker.asked},
                        {"failures", coworker.failures},
-                       {"problem", coworker.problem}});
+                       {"problem", coworker.error.text()}});
     return all;
 }
 

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "protocol/http/via.h"
 #include "service/edge/origin.h"
 #include "service/edge/params.h"
 
@@ -31,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         static const std::string kOwn = new_request_name();
         std::string path = kOwn;
         add_to_path(path, text);
-        CHECK(has_name(path, kOwn) && path.size() <= 1024);
+        CHECK(http::has_passed(path, kOwn) && path.size() <= 1024);
     }
     return 0;
 }

@@ -23,7 +23,7 @@ bool Origins::is_up(const std::string& origin, int64_t now_ms) const {
 
 void Origins::note_success(const std::string& origin) {
     State& state = this->state(origin);
-    state.in_a_row = 0;
+    state.backoff.reset();
     state.down_until_ms = 0;
     state.problem.clear();
 }
@@ -31,8 +31,7 @@ void Origins::note_success(const std::string& origin) {
 void Origins::note_failure(const std::string& origin, std::string_view problem, int64_t now_ms) {
     State& state = this->state(origin);
     ++state.failures;
-    state.down_until_ms = now_ms + std::min(kFirstDownMs << std::min(state.in_a_row, 10u), kLongestDownMs);
-    ++state.in_a_row;
+    state.down_until_ms = now_ms + state.backoff.next_ms();
     state.problem = problem;
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/loop/backoff.h"
+
 namespace service::edge {
 
 class Origins {
@@ -18,11 +20,11 @@ class Origins {
     static constexpr int64_t kFirstDownMs = 3'000, kLongestDownMs = 30'000;
 
     struct State {
-        size_t pulls = 0;           // that have a stream of it now
-        size_t pushes = 0;          // that pass a stream up to it now
-        uint64_t connections = 0;   // attempts
-        uint64_t failures = 0;      // of these; and connections that broke
-        uint32_t in_a_row = 0;      // failures since it last worked
+        size_t pulls = 0;          // that have a stream of it now
+        size_t pushes = 0;         // that pass a stream up to it now
+        uint64_t connections = 0;  // attempts
+        uint64_t failures = 0;     // of these; and connections that broke
+        runtime::Backoff backoff{kFirstDownMs, kLongestDownMs};
         int64_t down_until_ms = 0;  // by the loop's clock; not used before others until then
         std::string problem{};      // the last failure; empty: it works, or was not used yet
     };

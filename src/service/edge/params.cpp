@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "protocol/http/url.h"
+#include "protocol/http/via.h"
 #include "protocol/rtmp/messages.h"
 
 namespace service::edge {
@@ -43,16 +44,11 @@ std::string params_for_origin(std::string_view params) {
     return kept.empty() ? kept : "?" + kept;
 }
 
-bool has_name(std::string_view path, std::string_view name) {
-    while (!path.empty())
-        if (take_part(path, ',') == name) return true;
-    return false;
-}
-
 void add_to_path(std::string& path, std::string_view more) {
     while (!more.empty()) {
         const std::string_view name = take_part(more, ',');
-        if (!is_request_name(name) || has_name(path, name) || path.size() + name.size() + 1 > ::rtmp::kMaxForwardPath)
+        if (!is_request_name(name) || http::has_passed(path, name) ||
+            path.size() + name.size() + 1 > ::rtmp::kMaxForwardPath)
             continue;
         if (!path.empty()) path += ',';
         path += name;

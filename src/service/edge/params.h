@@ -20,7 +20,5 @@ std::string new_request_name();
 // may be the public one of some server, which would refuse what all ask for. What exceeds rtmp::kMaxForwardPath is
 // left out.
 void add_to_path(std::string& path, std::string_view more);
-// Whether the list has that name.
-bool has_name(std::string_view path, std::string_view name);
 
 }  // namespace service::edge

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/http/via.h"
 #include "protocol/rtmp/messages.h"
 
 namespace service::edge {
@@ -27,13 +28,13 @@ TEST(Params, PathsHaveEachNameOnce) {
     add_to_path(path, a + "," + b);
     add_to_path(path, b + ",," + c + "," + a);
     EXPECT_EQ(path, a + "," + b + "," + c);
-    EXPECT_TRUE(has_name(path, b));
-    EXPECT_FALSE(has_name(path, a + "," + b));
-    EXPECT_FALSE(has_name(path, a.substr(1)));
-    EXPECT_FALSE(has_name("", a));
+    EXPECT_TRUE(http::has_passed(path, b));
+    EXPECT_FALSE(http::has_passed(path, a + "," + b));
+    EXPECT_FALSE(http::has_passed(path, a.substr(1)));
+    EXPECT_FALSE(http::has_passed("", a));
     for (int i = 0; i < 100; ++i) add_to_path(path, new_request_name());
     EXPECT_LE(path.size(), ::rtmp::kMaxForwardPath);
-    EXPECT_TRUE(has_name(path, a));
+    EXPECT_TRUE(http::has_passed(path, a));
 }
 
 TEST(Params, PathsHaveNoNamesThatAnybodyKnows) {

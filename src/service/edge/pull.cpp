@@ -260,7 +260,7 @@ void Pull::note_streaming(const Source& source, const std::string& ip) {
     had_media_ = true;
     owner_.origins().note_success(origin_);
     ++owner_.origins().state(origin_).pulls;
-    problem_.clear();
+    error_.clear();
     silent_.clear();
     base::log::trace("edge pull: {} is pulled from {} ({}), {} ms after it was asked for", key_.text(), source.shown,
                      ip, streaming_ms_ - started_ms_);
@@ -274,8 +274,7 @@ void Pull::note_failure(const std::string& origin, const base::Error& error) {
     silent_ = error.code() == Code::kTimeout ? origin : std::string();
     if (!has_no_stream && !was_not_asked) owner_.origins().note_failure(origin, error.text(), runtime::now_ms());
     const std::string text = origin + ": " + error.text();
-    if (text == problem_) return;
-    problem_ = text;
+    if (!error_.update(text)) return;
     runtime::warn_limited("edge pull: {} from {}; other origins, and this one later, are tried", key_.text(), text);
 }
 

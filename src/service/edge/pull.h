@@ -16,6 +16,7 @@
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "service/edge/config.h"
 #include "service/edge/origins.h"
@@ -91,9 +92,9 @@ class Pull {
     // There is no server to pull it from, as far as it is known.
     bool is_nowhere() const { return nowhere_; }
     bool has_watchers() const { return watchers() > 0; }
-    int64_t started_ms() const { return started_ms_; }       // by the loop's clock
-    const std::string& origin() const { return origin_; }    // that it is connected to, or that it tries
-    const std::string& problem() const { return problem_; }  // the last failure; empty: it works
+    int64_t started_ms() const { return started_ms_; }            // by the loop's clock
+    const std::string& origin() const { return origin_; }         // that it is connected to, or that it tries
+    const std::string& problem() const { return error_.text(); }  // the last failure; empty: it works
     uint64_t attempts() const { return attempts_; }
     // Whether the stream is published by this pull.
     bool publishes(const live::Stream& stream) const;
@@ -134,7 +135,8 @@ class Pull {
     int64_t watched_ms_ = 0;    // when it was last seen with players
     int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not
     uint64_t attempts_ = 0;
-    std::string origin_, problem_;
+    std::string origin_;
+    runtime::CurrentError error_;
     std::string path_;    // the servers that the requests of its players have passed, of the latest first
     std::string params_;  // "?k=v" of the first player, or of a later one after a refusal
     bool params_refused_ = false;

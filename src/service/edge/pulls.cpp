@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "net/access/address_limiter.h"
+#include "protocol/http/via.h"
 #include "service/cluster_block.h"
 #include "service/edge/params.h"
 
@@ -197,7 +198,7 @@ Result<void> Pulls::check(const net::Visitor& visitor, const config::Vhost& vhos
 
 Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
-    if (has_name(visitor.forward_path, request_name_)) {
+    if (http::has_passed(visitor.forward_path, request_name_)) {
         ++loops_;
         return fail(CloseReason::kRefused, "this server has asked for the stream itself: that would be a loop");
     }

@@ -120,8 +120,7 @@ Result<void> Push::run_round() {
         const bool refused = ended.error().code() == Code::kRefused;
         if (!refused && ended.error().code() != Code::kConfig)
             owner_.origins().note_failure(origin, ended.error().text(), runtime::now_ms());
-        if (why != problem_) runtime::warn_limited("edge push: {} to {}", stream_->key().text(), why);
-        problem_ = why;
+        if (error_.update(why)) runtime::warn_limited("edge push: {} to {}", stream_->key().text(), why);
         // A refusal is a decision about the publisher.
         if (refused && !had_origin) return fail(Code::kRefused, why);
         if (was_steady) return {};
@@ -169,12 +168,11 @@ Result<void> Push::connect(const Source& source, std::unique_ptr<runtime::ByteSt
 Result<void> Push::publish(const Source& source, std::unique_ptr<runtime::ByteStream> socket) {
     state_ = State::kPublishing;
     was_taken_ = true;
-    shown_ = source.shown;
     over_ = false;
     owner_.origins().note_success(origin_);
     ++owner_.origins().state(origin_).pushes;
     base::log::trace("edge push: {} goes to {}", stream_->key().text(), source.shown);
-    problem_.clear();
+    error_.clear();
     std::string ip = socket->peer_ip();
     convert::RtmpParameters parameters{
         .stream_id = session_->stream_id(), .all_tracks = session_->peer_multitrack(), .publish = true};

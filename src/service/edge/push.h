@@ -19,6 +19,7 @@
 #include "live/hub/stream.h"
 #include "protocol/rtmp/client_session.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "service/edge/config.h"
 #include "service/edge/origin.h"
@@ -76,7 +77,7 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     State state() const { return state_; }
     bool ending() const { return ending_; }
     const std::string& origin() const { return origin_; }
-    const std::string& problem() const { return problem_; }  // the last failure; empty: it works
+    const std::string& problem() const { return error_.text(); }  // the last failure; empty: it works
     uint64_t attempts() const { return attempts_; }
 
   private:
@@ -107,7 +108,8 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     bool was_taken_ = false;    // an origin has accepted the stream
     int64_t without_since_ms_;  // by the loop's clock: since when no origin has it
     uint64_t attempts_ = 0;
-    std::string origin_, problem_, over_why_, shown_;
+    runtime::CurrentError error_;
+    std::string origin_, over_why_;
     runtime::Deadline drained_by_ = runtime::Deadline::never();
     std::unique_ptr<::rtmp::ClientSession> session_;
     std::optional<OutgoingSession> published_;  // from the accepted publish on

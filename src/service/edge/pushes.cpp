@@ -1,10 +1,10 @@
 #include "service/edge/pushes.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "protocol/rtmp/messages.h"
 #include "runtime/loop/limited_log.h"
+#include "service/relay/path.h"
 
 namespace service::edge {
 
@@ -37,11 +37,8 @@ void Pushes::stop() {
     if (!std::exchange(started_, false)) return;
     followed_.stop();
     for (auto& push : pushes_) push->finish();
-    const auto limit = Deadline::in_ms(kStopMs);
-    while (!pushes_.empty() && !limit.passed() && !runtime::cancelled()) (void)ended_.wait_next(limit);
-    // Each leaves the list as it ends, even if this coroutine was cancelled.
-    for (auto& push : pushes_) push->stop();
-    while (!pushes_.empty()) runtime::Task(pushes_.front()->coroutine()).cancel_and_join();
+    pushes_.wait_empty(Deadline::in_ms(kStopMs));
+    pushes_.cancel_and_join();
 }
 
 void Pushes::reload(const config::SnapshotPtr& next) {
@@ -54,9 +51,7 @@ bool Pushes::wants(const live::Stream& stream, const config::Vhost& vhost) const
 }
 
 bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
-    const live::PublisherFacts publisher = stream.publisher() ? stream.publisher()->facts() : live::PublisherFacts();
-    const std::string path =
-        publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
+    const std::string path = relay::path_through(stream, registry_);
     if (path.size() > ::rtmp::kMaxForwardPath) {
         runtime::error_limited("edge push: {} has passed through too many servers", stream.key().text());
         return false;
@@ -67,7 +62,7 @@ bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
     PushOwner& owner = *this;
     auto push = std::make_unique<Push>(owner, base::Ref<live::Stream>(&stream), path);
     if (!push->start()) return false;
-    pushes_.push_back(std::move(push));
+    pushes_.add(std::move(push));
     return true;
 }
 
@@ -84,12 +79,6 @@ void Pushes::leave(live::Stream& stream) {
     if (is_over && pulls_.is_fetched(stream.key()) && players_of(stream) > 0) pulls_.resume(stream.key());
 }
 
-void Pushes::push_ended(Push& push) {
-    auto found = std::ranges::find(pushes_, &push, &std::unique_ptr<Push>::get);
-    CHECK(found != pushes_.end());
-    std::unique_ptr<Push> ended = std::move(*found);
-    pushes_.erase(found);
-    if (pushes_.empty()) ended_.pulse();
-}
+void Pushes::push_ended(Push& push) { (void)pushes_.take(push); }
 
 }  // namespace service::edge

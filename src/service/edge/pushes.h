@@ -9,6 +9,7 @@
 #include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/task_list.h"
 #include "service/edge/origins.h"
 #include "service/edge/pulls.h"
 #include "service/edge/push.h"
@@ -29,7 +30,7 @@ class Pushes final : private live::StreamFollower, private PushOwner {
     void stop();
     void reload(const config::SnapshotPtr& next);
 
-    const std::vector<std::unique_ptr<Push>>& list() const { return pushes_; }
+    const runtime::TaskList<Push>& list() const { return pushes_; }
 
   private:
     bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
@@ -50,8 +51,7 @@ class Pushes final : private live::StreamFollower, private PushOwner {
     Origins& origins_;
     ClientTls& tls_;
     live::FollowedStreams followed_;
-    std::vector<std::unique_ptr<Push>> pushes_;
-    runtime::Event ended_{"the last passed-up stream to end"};
+    runtime::TaskList<Push> pushes_{"the last passed-up stream to end"};
     bool started_ = false;
 };
 

@@ -1,10 +1,9 @@
 #include "service/forward/backend.h"
 
-#include <algorithm>
-
 #include "base/json.h"
 #include "base/log.h"
 #include "net/access/account.h"
+#include "runtime/loop/backoff.h"
 #include "runtime/loop/limited_log.h"
 #include "service/forward/target.h"
 
@@ -18,7 +17,6 @@ using runtime::Deadline;
 namespace {
 
 constexpr int64_t kAnswerMs = 5'000;
-constexpr int64_t kFirstQueryPauseMs = 1'000, kLongestQueryPauseMs = 30'000;
 
 // Occupies a slot of the limiter.
 class Slot {
@@ -100,23 +98,20 @@ void BackendQuery::cancel() {
 void BackendQuery::run() {
     auto pass = query_limiter_.running.enter();
     runtime::set_context_id(runtime::new_context_id());
-    for (int64_t pause_ms = kFirstQueryPauseMs; user_; pause_ms = std::min(pause_ms * 2, kLongestQueryPauseMs)) {
+    runtime::Backoff backoff(1'000, 30'000);
+    while (user_) {
         auto urls = ask();
         if (!user_) return;
         if (urls) {
-            if (!last_error_.empty())
-                base::log::trace("forward: the backend answers again for {}", stream_->key().text());
-            last_error_.clear();
+            if (error_.clear()) base::log::trace("forward: the backend answers again for {}", stream_->key().text());
             return user_->backend_answered(*stream_, *urls);
         }
         if (urls.error().code() == Code::kCancelled) return;
         ++query_limiter_.failures;
-        if (urls.error().text() != last_error_) {
-            last_error_ = urls.error().text();
+        if (error_.update(urls.error().text()))
             runtime::warn_limited("forward: the backend of {} ({}): {}; it is asked again", stream_->key().text(),
-                                  url_.substr(0, url_.find('?')), last_error_);
-        }
-        if (!runtime::sleep_ms(pause_ms)) return;
+                                  url_.substr(0, url_.find('?')), error_.text());
+        if (!runtime::sleep_ms(runtime::varied_ms(backoff.next_ms()))) return;
     }
 }
 

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/deadline.h"
 #include "runtime/loop/sync.h"
 
@@ -68,7 +69,7 @@ class BackendQuery {
 
     const live::Stream* stream() const { return stream_.get(); }
     const std::string& url() const { return url_; }
-    const std::string& problem() const { return last_error_; }  // empty: none
+    const std::string& problem() const { return error_.text(); }  // empty: none
 
   private:
     void run();
@@ -79,7 +80,7 @@ class BackendQuery {
     base::Ref<live::Stream> stream_;
     std::string url_;
     std::string body_;
-    std::string last_error_;  // the last error logged
+    runtime::CurrentError error_;
     runtime::Task task_;
 };
 

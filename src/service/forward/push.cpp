@@ -1,8 +1,5 @@
 #include "service/forward/push.h"
 
-#include <algorithm>
-#include <functional>
-
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/limited_log.h"
@@ -16,10 +13,9 @@ using runtime::Deadline;
 
 namespace {
 
-constexpr int64_t kConnectMs = 10'000;  // from the first packet to the accepted publish
-constexpr int64_t kSteadyMs = 5'000;    // a connection that lasts this long counts as working
-constexpr int64_t kDrainMs = 5'000;     // for what was published before the end, and the peer's last words
-constexpr int64_t kFirstPauseMs = 500, kLongestPauseMs = 10'000;
+constexpr int64_t kConnectMs = 10'000;           // from the first packet to the accepted publish
+constexpr int64_t kSteadyMs = 5'000;             // a connection that lasts this long counts as working
+constexpr int64_t kDrainMs = 5'000;              // for what was published before the end, and the peer's last words
 constexpr int64_t kCredentialsPauseMs = 30'000;  // after they were refused
 
 }  // namespace
@@ -36,23 +32,17 @@ Push::Push(PushOwner& owner, net::SessionTable& sessions, base::Ref<live::Stream
 Push::~Push() = default;
 
 void Push::start() {
-    task_ = runtime::spawn("forward", [this] { run(); });
+    coroutine_ = runtime::spawn("forward", [this] { run(); });
 }
 
 void Push::finish() {
     if (ending_) return;
     ending_ = true;
     state_ = State::kEnding;
-    if (!viewer_ || over_) return task_.cancel();
+    if (!viewer_ || over_) return coroutine_.cancel();
     drained_by_ = Deadline::in_ms(kDrainMs);
     viewer_->end_with_stream(true);
     wake_.pulse();
-}
-
-void Push::stop() {
-    ending_ = true;
-    state_ = State::kEnding;
-    task_.cancel();
 }
 
 void Push::kick(std::string_view why) {
@@ -141,17 +131,17 @@ void Push::note_ready() {
     state_ = State::kPublishing;
     ready_ms_ = runtime::now_ms();
     if (unsteady_) return;  // it may fail again: see note_steady()
-    if (last_error_.empty())
-        base::log::trace("forward: {} goes to {}{}", key().text(), target_.shown, detail_);
-    else
+    if (error_.clear())
         base::log::trace("forward: {} goes to {} again, after {} attempts{}", key().text(), target_.shown, pauses_,
                          detail_);
-    last_error_.clear();
+    else
+        base::log::trace("forward: {} goes to {}{}", key().text(), target_.shown, detail_);
 }
 
 void Push::note_steady() {
     unsteady_ = false;
     pauses_ = 0;
+    backoff_.reset();
     note_ready();
 }
 
@@ -159,24 +149,25 @@ void Push::note_failure(const base::Error& error) {
     bool was_ready = ready_ms_ != 0;
     bool lasted = was_ready && runtime::now_ms() - ready_ms_ >= kSteadyMs;
     unsteady_ = was_ready && !lasted;
-    if (lasted) pauses_ = 0;
+    if (lasted) {
+        pauses_ = 0;
+        backoff_.reset();
+    }
     state_ = refusal_ == PushLink::Refusal::kLoop ? State::kLoop : State::kWaiting;
-    if (error.text() == last_error_) return;
-    last_error_ = error.text();
+    if (!error_.update(error.text())) return;
     if (state_ == State::kLoop)
         return runtime::error_limited("forward: {} to {} is a loop, and is not tried again: {}", key().text(),
-                                      target_.shown, last_error_);
-    runtime::warn_limited("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, last_error_);
+                                      target_.shown, error_.text());
+    runtime::warn_limited("forward: {} to {}: {}; it is tried again", key().text(), target_.shown, error_.text());
 }
 
 // Pushes that fail together do not retry at the same moment.
 Result<void> Push::pause() {
     if (state_ == State::kLoop) return runtime::sleep_until(Deadline::never());
-    int64_t ms = std::min(kFirstPauseMs << std::min(pauses_, 10u), kLongestPauseMs);
-    if (refusal_ == PushLink::Refusal::kCredentials) ms = kCredentialsPauseMs;
+    const int64_t ms = backoff_.next_ms();
     ++pauses_;
-    size_t spread = std::hash<std::string>()(id_) + attempts_;
-    return runtime::sleep_ms(ms * 3 / 4 + static_cast<int64_t>(spread % static_cast<size_t>(ms / 2)));
+    return runtime::sleep_ms(
+        runtime::varied_ms(refusal_ == PushLink::Refusal::kCredentials ? kCredentialsPauseMs : ms));
 }
 
 void Push::send_output() { viewer_->send_control(link_->take_output()); }

@@ -17,7 +17,9 @@
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/backoff.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "service/forward/target.h"
 #include "service/outgoing_session.h"
@@ -52,8 +54,7 @@ class Push final : private live::ViewerHandler {
     // The stream has ended, or is no longer forwarded there: data already published is still sent. push_ended() follows
     // soon.
     void finish();
-    // Like finish(), without sending the rest. push_ended() follows.
-    void stop();
+    runtime::Task coroutine() const { return coroutine_; }
 
     const live::StreamKey& key() const { return stream_->key(); }
     const base::Ref<live::Stream>& stream() const { return stream_; }
@@ -61,7 +62,7 @@ class Push final : private live::ViewerHandler {
     const std::string& path() const { return path_; }
     bool ending() const { return ending_; }
     State state() const { return state_; }
-    const std::string& problem() const { return last_error_; }  // the current error; empty: it works
+    const std::string& problem() const { return error_.text(); }  // empty: it works
     uint64_t attempts() const { return attempts_; }
 
   private:
@@ -88,12 +89,13 @@ class Push final : private live::ViewerHandler {
     Target target_;
     std::string path_;
     std::string id_;
-    std::string last_error_;  // the last error logged
+    runtime::CurrentError error_;
     State state_ = State::kConnecting;
     bool ending_ = false;
     bool over_ = false;      // the connection has ended; the reason is over_why_
     bool unsteady_ = false;  // the last connection was short
-    uint32_t pauses_ = 0;    // retries since it last worked
+    runtime::Backoff backoff_{500, 10'000};
+    uint32_t pauses_ = 0;  // retries since it last worked
     uint64_t attempts_ = 0;
     int64_t ready_ms_ = 0;  // monotonic: when publishing began; 0: not yet
     runtime::Deadline drained_by_ = runtime::Deadline::never();
@@ -104,7 +106,7 @@ class Push final : private live::ViewerHandler {
     std::optional<OutgoingSession> session_;                // from the accepted publish on
     std::optional<live::Viewer> viewer_;
     runtime::Event wake_{"a forwarded stream to end"};
-    runtime::Task task_;
+    runtime::Task coroutine_;
 };
 
 }  // namespace service::forward

@@ -7,6 +7,7 @@
 #include "runtime/loop/limited_log.h"
 #include "service/forward/config.h"
 #include "service/forward/rtmp_link.h"
+#include "service/relay/path.h"
 
 namespace service::forward {
 
@@ -43,11 +44,8 @@ void Service::stop() {
     followed_.stop();
     for (auto& query : std::exchange(queries_, {})) query->cancel();
     for (auto& push : pushes_) push->finish();
-    Deadline limit = Deadline::in_ms(kStopMs);
-    while (!pushes_.empty() && !limit.passed() && !runtime::cancelled()) (void)empty_.wait_next(limit);
-    for (auto& push : pushes_) push->stop();
-    while (!pushes_.empty() && empty_.wait_next(Deadline::never())) {
-    }
+    pushes_.wait_empty(Deadline::in_ms(kStopMs));
+    pushes_.cancel_and_join();
     (void)query_limiter_.running.wait_empty(Deadline::never());
 }
 
@@ -125,25 +123,18 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
         if (!stays) push->finish();
     }
     if (wanted.empty()) return;
-    std::string path = publisher.forward_path + (publisher.forward_path.empty() ? "" : ",") + registry_.instance();
+    const std::string path = relay::path_through(stream, registry_);
     if (path.size() > ::rtmp::kMaxForwardPath)
         return runtime::error_limited("forward: {} has passed through too many servers, and is not forwarded",
                                       stream.key().text());
     for (Target& target : wanted) {
         PushOwner& owner = *this;
-        pushes_.push_back(
-            std::make_unique<Push>(owner, sessions_, base::Ref<live::Stream>(&stream), std::move(target), path));
-        pushes_.back()->start();
+        auto push = std::make_unique<Push>(owner, sessions_, base::Ref<live::Stream>(&stream), std::move(target), path);
+        pushes_.add(std::move(push)).start();
     }
 }
 
-void Service::push_ended(Push& push) {
-    auto found = std::ranges::find(pushes_, &push, &std::unique_ptr<Push>::get);
-    CHECK(found != pushes_.end());
-    std::unique_ptr<Push> ended = std::move(*found);
-    pushes_.erase(found);
-    if (pushes_.empty()) empty_.pulse();
-}
+void Service::push_ended(Push& push) { (void)pushes_.take(push); }
 
 Result<std::unique_ptr<PushLink>> Service::make_link(const Push& push) {
     const Target& target = push.target();

@@ -10,6 +10,7 @@
 #include "live/hub/followed_streams.h"
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/task_list.h"
 #include "service/forward/backend.h"
 #include "service/forward/push.h"
 
@@ -30,7 +31,7 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     // Starts pushes to new destinations and ends those to removed ones; the others are not disturbed.
     void reload(const config::SnapshotPtr& next);
 
-    const std::vector<std::unique_ptr<Push>>& pushes() const { return pushes_; }
+    const runtime::TaskList<Push>& pushes() const { return pushes_; }
     const std::vector<std::shared_ptr<BackendQuery>>& queries() const { return queries_; }
 
   private:
@@ -55,11 +56,10 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     const std::vector<PushOffer>& links_;
     BackendQuery::Limiter query_limiter_;
     ClientTls tls_;
-    std::vector<std::unique_ptr<Push>> pushes_;
+    runtime::TaskList<Push> pushes_{"the last forwarded stream to end"};
     // One per published stream with a backend, kept until the stream ends, so that a reload without a change does not
     // ask again.
     std::vector<std::shared_ptr<BackendQuery>> queries_;
-    runtime::Event empty_{"the last forwarded stream to end"};
     bool started_ = false;
 };
 

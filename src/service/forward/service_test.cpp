@@ -88,7 +88,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
         EXPECT_TRUE(has) << server.media;
         return has;
     }
-    Push& push(size_t index = 0) { return *service_->pushes().at(index); }
+    const Push& push(size_t index = 0) { return service_->pushes()[index]; }
 
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;

@@ -76,16 +76,14 @@ void Service::report() {
     ++sent_;
     std::string shown = heartbeat.url.substr(0, heartbeat.url.find('?'));
     if (answer) {
-        if (!reported_ || !last_error_.empty()) base::log::trace("heartbeat: {} takes the reports", shown);
-        reported_ = true;
-        last_error_.clear();
+        const bool failed_before = error_.clear();
+        if (!std::exchange(reported_, true) || failed_before)
+            base::log::trace("heartbeat: {} takes the reports", shown);
         return;
     }
     ++failed_;
-    if (reported_ && answer.error().text() == last_error_) return;
-    reported_ = true;
-    last_error_ = answer.error().text();
-    base::log::warn("heartbeat: {}: {}", shown, last_error_);
+    const bool is_new = error_.update(answer.error().text());
+    if (!std::exchange(reported_, true) || is_new) base::log::warn("heartbeat: {}: {}", shown, error_.text());
 }
 
 }  // namespace service::heartbeat

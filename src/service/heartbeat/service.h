@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/deadline.h"
 #include "runtime/loop/sync.h"
 
@@ -44,8 +45,8 @@ class Service {
     Post post_;
     Summaries summaries_;
     const std::string service_id_;
-    std::string last_error_;  // the last error logged
-    bool reported_ = false;
+    runtime::CurrentError error_;
+    bool reported_ = false;  // the outcome of the present configuration
     uint64_t sent_ = 0;
     uint64_t failed_ = 0;
     runtime::Event changed_{"the next heartbeat"};

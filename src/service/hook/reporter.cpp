@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/loop/backoff.h"
 
 namespace service::hook {
 
 namespace {
 
-constexpr int64_t kFirstPauseMs = 500, kLongestPauseMs = 30'000;
 constexpr int64_t kDropNoteMs = 10'000;  // between two log lines about drops
 
 }  // namespace
@@ -62,14 +61,13 @@ void Reporter::work(const std::string& name) {
 
 // False: it was not delivered.
 bool Reporter::deliver(Queue& queue, const Report& report) {
-    int64_t pause_ms = kFirstPauseMs;
+    runtime::Backoff backoff(500, 30'000);
     for (int left = queue.failing ? 0 : report.hooks->retries;; --left) {
         auto called = caller_.call(report.call, *report.hooks);
         // A refusal counts as delivered: it has no effect here.
         if (called || called.error().code() == base::Code::kRefused) return true;
         if (left <= 0 || called.error().code() == base::Code::kCancelled) return false;
-        if (!runtime::sleep_ms(pause_ms)) return false;
-        pause_ms = std::min(pause_ms * 2, kLongestPauseMs);
+        if (!runtime::sleep_ms(runtime::varied_ms(backoff.next_ms()))) return false;
         ++stats_.at(report.call.hook).retries;
     }
 }

@@ -16,6 +16,7 @@
 #include "runtime/loop/coroutine.h"
 #include "service/http_live/config.h"
 #include "service/http_live/encoders.h"
+#include "service/relay/path.h"
 
 namespace service::http_live {
 
@@ -206,9 +207,7 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
         return response.send_error(404, when == When::kLater ? "the stream is not published" : "the stream has ended");
     if (!visitor.forward_path.empty()) {
         // The client is another server, which recognizes itself there.
-        const live::PublicationOwner* publisher = stream->publisher();
-        const std::string before = publisher ? publisher->facts().forward_path : std::string();
-        response.header("Via", http::via_of_path(before + (before.empty() ? "" : ",") + registry_.instance()));
+        response.header("Via", http::via_of_path(relay::path_through(*stream, registry_)));
     }
     std::string head;
     if (websocket) {

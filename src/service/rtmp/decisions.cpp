@@ -5,7 +5,9 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "protocol/http/via.h"
 #include "runtime/loop/clock.h"
+#include "service/relay/path.h"
 #include "service/rtmp/connection.h"
 #include "service/rtmp/service.h"
 
@@ -126,16 +128,13 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
 
 // A forwarding server names the servers of our kind that the stream has passed through.
 bool Connection::came_from_here() const {
-    return client_.forward_path().find(service_.registry().instance()) != std::string_view::npos;
+    return http::has_passed(client_.forward_path(), service_.registry().instance());
 }
 
 // For a player that is another server of our kind: the servers that the stream has passed, with this one. Others are
 // told nothing.
 std::string Connection::path_for_peer() const {
-    if (client_.forward_path().empty()) return {};
-    const live::PublicationOwner* publisher = stream_->publisher();
-    const std::string before = publisher ? publisher->facts().forward_path : std::string();
-    return before + (before.empty() ? "" : ",") + service_.registry().instance();
+    return client_.forward_path().empty() ? std::string() : relay::path_through(*stream_, service_.registry());
 }
 
 void Connection::decide_publish(const ::rtmp::PublishRequest& request) {

@@ -12,6 +12,7 @@
 #include "protocol/sdp/session/control.h"
 #include "protocol/sdp/session/write.h"
 #include "runtime/loop/clock.h"
+#include "service/relay/path.h"
 #include "service/rtsp/address.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
@@ -146,10 +147,7 @@ Connection::Message Connection::describe(const Message& request) {
     response.headers.add("Content-Type", "application/sdp");
     response.headers.add("Content-Base", sdp::without_credentials(url_) + "/");
     // Who pulls the stream recognizes itself there.
-    const live::PublicationOwner* publisher = stream_->publisher();
-    const std::string path = publisher ? publisher->facts().forward_path : std::string();
-    response.headers.add(
-        "Via", http::via_of_path(path + (path.empty() ? "" : ",") + service_.registry().instance(), "RTSP/1.0"));
+    response.headers.add("Via", http::via_of_path(relay::path_through(*stream_, service_.registry()), "RTSP/1.0"));
     sdp::SessionText text;
     text.name = stream_->key().name;
     text.id = static_cast<uint64_t>(runtime::now_ms());

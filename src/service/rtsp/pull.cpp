@@ -1,13 +1,10 @@
 #include "service/rtsp/pull.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "live/hub/options.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/limited_log.h"
 #include "service/rtsp/pull_connection.h"
-#include "service/rtsp/random.h"
 
 namespace service::rtsp {
 
@@ -25,11 +22,6 @@ constexpr int64_t kUnwatchedMs = 10'000, kAskedMs = 60'000;
 bool is_refusal(const base::Error& error) { return error.code() == Code::kRefused; }
 
 }  // namespace
-
-int64_t Pull::pause_ms(uint32_t failures, bool refused) {
-    if (refused) return kLongestPauseMs;
-    return std::min(kFirstPauseMs << std::min(failures, 10u), kLongestPauseMs);
-}
 
 Pull::Pull(PullOwner& owner, PullTask task) : owner_(owner), task_(std::move(task)) {}
 
@@ -116,10 +108,10 @@ Result<void> Pull::attempt() {
 void Pull::note_streaming(const std::string& ip, bool tcp) {
     state_ = State::kStreaming;
     streamed_ = true;
-    failures_ = 0;
+    backoff_.reset();
     base::log::trace("ingest {}: {} is pulled from {} ({}), {}", task_.name, task_.stream.text(), task_.source.url, ip,
                      tcp ? "interleaved" : "UDP");
-    last_error_.clear();
+    error_.clear();
 }
 
 void Pull::note_password_in_the_clear() {
@@ -132,17 +124,14 @@ void Pull::note_password_in_the_clear() {
 
 void Pull::note_failure(const base::Error& error) {
     state_ = State::kWaiting;
-    if (error.text() == last_error_) return;
-    last_error_ = error.text();
+    if (!error_.update(error.text())) return;
     runtime::warn_limited("ingest {}: {} from {}: {}; it is tried again", task_.name, task_.stream.text(),
-                          task_.source.url, last_error_);
+                          task_.source.url, error_.text());
 }
 
 Result<void> Pull::pause(const base::Error& error) {
-    const int64_t ms = pause_ms(failures_, is_refusal(error) && !streamed_);
-    ++failures_;
-    // A quarter more or less.
-    return runtime::sleep_ms(ms * 3 / 4 + static_cast<int64_t>(random_u32() % static_cast<uint32_t>(ms / 2)));
+    const int64_t ms = backoff_.next_ms();
+    return runtime::sleep_ms(runtime::varied_ms(is_refusal(error) && !streamed_ ? kLongestPauseMs : ms));
 }
 
 }  // namespace service::rtsp

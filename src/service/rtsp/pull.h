@@ -11,7 +11,9 @@
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/backoff.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "service/client_tls.h"
 #include "service/rtsp/pull_config.h"
@@ -37,11 +39,8 @@ class PullOwner {
 class Pull {
   public:
     enum class State : uint8_t { kIdle, kConnecting, kStreaming, kWaiting };
-
-    static constexpr int64_t kFirstPauseMs = 3'000, kLongestPauseMs = 30'000;
-    // How long to wait before the next attempt, without what chance adds: after so many failures since it worked.
-    // refused: the camera does not accept the credentials, and asking often may lock the account.
-    static int64_t pause_ms(uint32_t failures, bool refused);
+    // Also after a refusal of the credentials: asking often may lock the account.
+    static constexpr int64_t kLongestPauseMs = 30'000;
 
     // The owner must outlive it.
     Pull(PullOwner& owner, PullTask task);
@@ -59,7 +58,7 @@ class Pull {
     const PullTask& task() const { return task_; }
     State state() const { return state_; }
     bool ending() const { return ending_; }
-    const std::string& problem() const { return last_error_; }  // the current error; empty: none
+    const std::string& problem() const { return error_.text(); }  // empty: none
     uint64_t attempts() const { return attempts_; }
 
     // For its connection: the first frames were published; media has flowed since.
@@ -82,10 +81,10 @@ class Pull {
     bool ending_ = false;
     bool streamed_ = false;  // in this attempt
     bool warned_ = false;    // of the password in the clear
-    uint32_t failures_ = 0;  // since it last worked
+    runtime::Backoff backoff_{3'000, kLongestPauseMs};
     uint64_t attempts_ = 0;
-    int64_t wanted_ms_ = 0;   // by the loop's clock: when a player asked last; 0: never
-    std::string last_error_;  // as logged
+    int64_t wanted_ms_ = 0;  // by the loop's clock: when a player asked last; 0: never
+    runtime::CurrentError error_;
     std::string stop_reason_;
     PullConnection* connection_ = nullptr;
     runtime::Event wanted_{"a player of a stream that is pulled on demand"};

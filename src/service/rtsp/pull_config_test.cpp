@@ -115,14 +115,5 @@ TEST(PullConfig, Redirects) {
     EXPECT_EQ(credentials_for("http://cam/t"), "the URL does not begin with rtsp:// or rtsps://");
 }
 
-TEST(Pull, PausesGrow) {
-    EXPECT_EQ(Pull::pause_ms(0, false), 3'000);
-    EXPECT_EQ(Pull::pause_ms(1, false), 6'000);
-    EXPECT_EQ(Pull::pause_ms(3, false), 24'000);
-    EXPECT_EQ(Pull::pause_ms(4, false), 30'000);
-    EXPECT_EQ(Pull::pause_ms(4'000'000'000u, false), 30'000);
-    EXPECT_EQ(Pull::pause_ms(0, true), 30'000) << "an account is locked after a few wrong passwords";
-}
-
 }  // namespace
 }  // namespace service::rtsp

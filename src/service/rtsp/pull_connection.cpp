@@ -176,7 +176,7 @@ Result<void> PullConnection::on_message(const ::rtsp::Message& message) {
 }
 
 Result<void> PullConnection::on_described() {
-    if (path_.find(owner_.registry().instance()) != path_.npos)
+    if (http::has_passed(path_, owner_.registry().instance()))
         return fail(Code::kRefused, "the stream comes from this server itself: that would be a loop");
     auto session = sdp::read_session_text(client_->description(), client_->base());
     if (!session) return fail(Code::kProtocol, "description: " + session.error().text());

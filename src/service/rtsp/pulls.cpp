@@ -29,8 +29,7 @@ void Pulls::stop() {
     gate_.remove(track_wait_);
     gate_.remove(*this);
     for (auto& pull : pulls_) pull->stop("the server stops");
-    // Each leaves the list as it ends, even if this coroutine was cancelled.
-    while (!pulls_.empty()) pulls_.front()->coroutine().cancel_and_join();
+    pulls_.cancel_and_join();
 }
 
 void Pulls::reload(const config::SnapshotPtr& next) {
@@ -51,15 +50,12 @@ void Pulls::begin_wanted() {
         if (is_taken) continue;
         PullOwner& owner = *this;
         auto pull = std::make_unique<Pull>(owner, std::move(task));
-        if (pull->start()) pulls_.push_back(std::move(pull));
+        if (pull->start()) pulls_.add(std::move(pull));
     }
 }
 
 void Pulls::pull_ended(Pull& pull) {
-    const auto found = std::ranges::find(pulls_, &pull, &std::unique_ptr<Pull>::get);
-    CHECK(found != pulls_.end());
-    const std::unique_ptr<Pull> ended = std::move(*found);
-    pulls_.erase(found);
+    const std::unique_ptr<Pull> ended = pulls_.take(pull);
     if (started_) begin_wanted();
 }
 

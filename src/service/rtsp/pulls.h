@@ -10,6 +10,7 @@
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
+#include "runtime/loop/task_list.h"
 #include "service/rtsp/pull.h"
 #include "service/track_wait.h"
 
@@ -28,7 +29,7 @@ class Pulls final : private PullOwner, private net::Guard {
     void stop();
 
     bool empty() const { return pulls_.empty(); }
-    const std::vector<std::unique_ptr<Pull>>& list() const { return pulls_; }
+    const runtime::TaskList<Pull>& list() const { return pulls_; }
     // Whether a stream that is not published yet is pulled, so that a player may wait for it.
     bool pulls(const live::StreamKey& stream) const;
     // The same, of one on demand, for which a player begins the pull.
@@ -51,7 +52,7 @@ class Pulls final : private PullOwner, private net::Guard {
     live::Registry& registry_;
     net::Gate& gate_;
     ClientTls tls_;
-    std::vector<std::unique_ptr<Pull>> pulls_;
+    runtime::TaskList<Pull> pulls_{"the last pull by RTSP to end"};
     TrackWait track_wait_;
     bool started_ = false;
 };

@@ -71,7 +71,7 @@ Connection::Message Connection::announce(const Message& request) {
     const std::string_view type = request.headers.get("Content-Type");
     if (!type.empty() && type.find("application/sdp") == std::string_view::npos) return response_to(request, 415);
     std::string path = http::path_of_via(request.headers.get("Via"));
-    if (path.find(service_.registry().instance()) != std::string::npos) {
+    if (http::has_passed(path, service_.registry().instance())) {
         runtime::warn_some(service_.refusal_log(), "RTSP publish refused: {}", kCameBack);
         return response_to(request, 508, kCameBack);
     }

@@ -80,16 +80,10 @@ void Service::stop() {
     wanted_.clear();
     waiting_.clear();
     for (auto& tool : tools_) tool->stop("the server stops");
-    wait_empty(kStopMs);
+    tools_.wait_empty(Deadline::in_ms(kStopMs));
     for (auto& tool : tools_) tool->kill();
-    wait_empty(kKillMs);
-    // Each leaves the list as it ends, even if this coroutine was cancelled.
-    while (!tools_.empty()) tools_.front()->coroutine().cancel_and_join();
-}
-
-void Service::wait_empty(int64_t ms) {
-    const Deadline limit = Deadline::in_ms(ms);
-    while (!tools_.empty() && !limit.passed() && !runtime::cancelled()) (void)empty_.wait_next(limit);
+    tools_.wait_empty(Deadline::in_ms(kKillMs));
+    tools_.cancel_and_join();
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -216,7 +210,7 @@ void Service::begin_wanted(const StreamKey& group) {
             return;
         }
         groups_[tool.get()] = group;
-        tools_.push_back(std::move(tool));
+        tools_.add(std::move(tool));
     }
 }
 
@@ -231,10 +225,7 @@ void Service::begin_waiting() {
 }
 
 void Service::tool_ended(Tool& tool) {
-    const auto found = std::ranges::find(tools_, &tool, &std::unique_ptr<Tool>::get);
-    CHECK(found != tools_.end());
-    const std::unique_ptr<Tool> ended = std::move(*found);
-    tools_.erase(found);
+    const std::unique_ptr<Tool> ended = tools_.take(tool);
     const StreamKey group = groups_.at(ended.get());
     groups_.erase(ended.get());
     // The server learns of the end of its connection later.
@@ -242,7 +233,6 @@ void Service::tool_ended(Tool& tool) {
         const auto stream = registry_.find(made);
         if (stream && stream->published()) left_.insert(made);
     }
-    if (tools_.empty()) empty_.pulse();
     if (!started_) return;
     begin_wanted(group);
     begin_waiting();

@@ -15,6 +15,7 @@
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
+#include "runtime/loop/task_list.h"
 #include "service/tools/plan.h"
 #include "service/tools/tool.h"
 
@@ -37,7 +38,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     // Tools whose command lines stay the same are not disturbed.
     void reload(const config::SnapshotPtr& next);
 
-    const std::vector<std::unique_ptr<Tool>>& tools() const { return tools_; }
+    const runtime::TaskList<Tool>& tools() const { return tools_; }
     size_t limit() const;
     // What of a published stream's tools could not be planned; null: nothing.
     const std::vector<std::string>* refusals(const base::StreamKey& stream) const {
@@ -68,7 +69,6 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     void begin_wanted(const base::StreamKey& group);
     void begin_waiting();
     bool is_made_by_tool(const base::StreamKey& stream) const;
-    void wait_empty(int64_t ms);
     void make_log_directory() const;
     void keep_house();
     void keep_logs_and_cpu();
@@ -80,7 +80,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     Machine machine_;
     Jobs wanted_;
     std::set<base::StreamKey> waiting_;  // groups with jobs that could not begin
-    std::vector<std::unique_ptr<Tool>> tools_;
+    runtime::TaskList<Tool> tools_{"the last external tool to end"};
     std::map<const Tool*, base::StreamKey> groups_;
     std::set<base::StreamKey> left_;  // streams of tools that ended, which are still published
     std::set<std::string> missing_;   // programs
@@ -89,7 +89,6 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     runtime::LogLimit problem_log_;
     runtime::LogCondition full_;
     runtime::Task housekeeper_;
-    runtime::Event empty_{"the last external tool to end"};
     int64_t next_start_ms_ = 0;  // by the loop's clock
     bool started_ = false;
     bool draining_ = false;

@@ -87,8 +87,8 @@ TEST_F(ToolsTest, AToolRunsWhileItsStreamIsPublished) {
     EXPECT_EQ(names(), Names{});
     publish("s");
     ASSERT_EQ(names(), Names{"exec s"});
-    until([this] { return service_->tools()[0]->pid() > 0; });
-    const pid_t pid = service_->tools()[0]->pid();
+    until([this] { return service_->tools()[0].pid() > 0; });
+    const pid_t pid = service_->tools()[0].pid();
     EXPECT_TRUE(lives(pid));
     publications_.clear();
     EXPECT_EQ(names(), Names{});
@@ -102,8 +102,8 @@ TEST_F(ToolsTest, OneThatIsGoneBeforeItStartsIsNotStarted) {
     ASSERT_EQ(service_->tools().size(), 1u);
     publications_.clear();
     const auto& tool = service_->tools()[0];
-    EXPECT_EQ(tool->starts(), 0u);
-    EXPECT_TRUE(tool->ending());
+    EXPECT_EQ(tool.starts(), 0u);
+    EXPECT_TRUE(tool.ending());
     until([this] { return service_->tools().empty(); });
 }
 
@@ -111,7 +111,7 @@ TEST_F(ToolsTest, OneThatIsGoneBeforeItStartsIsNotStarted) {
 TEST_F(ToolsTest, ARepublishedStreamHasOneToolAtATime) {
     start("exec { enabled on; publish sh -c \"trap 'sleep 0.2; exit' TERM; while true; do sleep 0.05; done\"; }");
     publish("s");
-    until([this] { return service_->tools()[0]->pid() > 0; });
+    until([this] { return service_->tools()[0].pid() > 0; });
     ASSERT_TRUE(ok(runtime::sleep_ms(50)));
     publications_.clear();
     publish("s");
@@ -158,12 +158,12 @@ TEST_F(ToolsTest, WhatAToolMakesIsNotHandedToToolsAgain) {
 TEST_F(ToolsTest, ReloadLeavesAloneWhatStaysTheSame) {
     start("exec { enabled on; publish sleep 1000; publish sleep 1001; }");
     publish("s");
-    until([this] { return service_->tools()[0]->pid() > 0 && service_->tools()[1]->pid() > 0; });
-    const pid_t first = service_->tools()[0]->pid();
+    until([this] { return service_->tools()[0].pid() > 0 && service_->tools()[1].pid() > 0; });
+    const pid_t first = service_->tools()[0].pid();
     service_->reload(load("exec { enabled on; publish sleep 1002; publish sleep 1000; }"));
-    until([this] { return service_->tools().size() == 2 && service_->tools()[1]->pid() > 0; });
-    EXPECT_EQ(service_->tools()[0]->pid(), first);
-    EXPECT_EQ(service_->tools()[1]->job().arguments[1], "1002");
+    until([this] { return service_->tools().size() == 2 && service_->tools()[1].pid() > 0; });
+    EXPECT_EQ(service_->tools()[0].pid(), first);
+    EXPECT_EQ(service_->tools()[1].job().arguments[1], "1002");
     service_->reload(load(""));
     until([this] { return service_->tools().empty(); });
     EXPECT_FALSE(lives(first));
@@ -182,9 +182,9 @@ TEST_F(ToolsTest, DrainingEndsIngests) {
 TEST_F(ToolsTest, AMissingProgramIsAState) {
     start("exec { enabled on; publish /nonexistent/tool; }");
     publish("s");
-    until([this] { return !service_->tools()[0]->problem().empty(); });
-    EXPECT_EQ(service_->tools()[0]->problem(), "/nonexistent/tool is not there, or may not be run");
-    EXPECT_EQ(service_->tools()[0]->state(), Tool::State::kWaiting);
+    until([this] { return !service_->tools()[0].problem().empty(); });
+    EXPECT_EQ(service_->tools()[0].problem(), "/nonexistent/tool is not there, or may not be run");
+    EXPECT_EQ(service_->tools()[0].state(), Tool::State::kWaiting);
     prometheus::Text text;
     write_metrics(*service_, text);
     const std::string metrics = text.take();
@@ -195,8 +195,8 @@ TEST_F(ToolsTest, AMissingProgramIsAState) {
 TEST_F(ToolsTest, StopEndsThemAll) {
     start("exec { enabled on; publish sleep 1000; publish sh -c \"trap '' TERM; while true; do sleep 0.1; done\"; }");
     publish("s");
-    until([this] { return service_->tools()[0]->pid() > 0 && service_->tools()[1]->pid() > 0; });
-    const pid_t one = service_->tools()[0]->pid(), two = service_->tools()[1]->pid();
+    until([this] { return service_->tools()[0].pid() > 0 && service_->tools()[1].pid() > 0; });
+    const pid_t one = service_->tools()[0].pid(), two = service_->tools()[1].pid();
     ASSERT_TRUE(ok(runtime::sleep_ms(100)));
     service_->stop();
     EXPECT_TRUE(service_->tools().empty());

@@ -110,21 +110,19 @@ void Tool::run_once() {
 
 void Tool::note_end(const runtime::Process::Exit& exit) {
     const std::string text = text_of(exit);
-    if (text != problem_)
+    if (error_.update(text))
         runtime::warn_limited("{}: {}, it is started again every {} s{}{}", for_log(), text, kPauseMs / 1000,
                               job_.log_file.empty() ? "" : "; see ", job_.log_file);
-    problem_ = text;
 }
 
 void Tool::note_failure(const Error& error) {
     const std::string& program = job_.arguments[0];
     if (runtime::find_program(program).empty()) {
         owner_.program_missing(program);
-        problem_ = fmt::format("{} is not there, or may not be run", program);
+        error_.update(fmt::format("{} is not there, or may not be run", program));
         return;
     }
-    if (error.text() != problem_) runtime::error_limited("{}: {}; it is tried again", for_log(), error.describe());
-    problem_ = error.text();
+    if (error_.update(error.text())) runtime::error_limited("{}: {}; it is tried again", for_log(), error.describe());
 }
 
 }  // namespace service::tools

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
 #include "runtime/loop/sync.h"
 #include "runtime/threads/process.h"
 #include "service/tools/plan.h"
@@ -54,8 +55,9 @@ class Tool {
     pid_t pid() const { return process_ ? process_->pid() : 0; }  // 0: it does not run
     uint64_t starts() const { return starts_; }
     uint64_t restarts() const { return starts_ > 0 ? starts_ - 1 : 0; }
-    int64_t running_ms() const;                              // since the last start; 0: it does not run
-    const std::string& problem() const { return problem_; }  // why it last ended, or was not started; empty: never
+    int64_t running_ms() const;  // since the last start; 0: it does not run
+    // Why it last ended, or was not started; empty: neither happened.
+    const std::string& problem() const { return error_.text(); }
     // Processor time of all its processes: of those that ended exactly, of the one that runs as noted last. us.
     int64_t cpu_us() const { return past_cpu_us_ + cpu_us_; }
     void note_cpu(pid_t pid, int64_t us);
@@ -75,7 +77,7 @@ class Tool {
     int64_t started_ms_ = 0;
     uint64_t starts_ = 0;
     int64_t cpu_us_ = 0, past_cpu_us_ = 0;
-    std::string problem_;
+    runtime::CurrentError error_;
     std::unique_ptr<runtime::Process> process_;
     runtime::Event stopped_{"the pause before an external tool is started again"};
     runtime::Task coroutine_;
