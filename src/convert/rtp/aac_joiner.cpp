@@ -18,7 +18,6 @@ constexpr Time kSlack = std::chrono::milliseconds(3);
 }  // namespace
 
 std::optional<AacJoiner> AacJoiner::make(std::span<const uint8_t> config, size_t max_payload) {
-    CHECK(max_payload <= media::SourcePackets::kMaxPayload);
     const auto parsed = media::parse_aac_config(config);
     if (!parsed || parsed->core_sample_rate <= 0) return std::nullopt;
     return AacJoiner(media::from_ticks(parsed->samples_per_frame, parsed->core_sample_rate), max_payload);
@@ -46,7 +45,7 @@ void AacJoiner::flush(std::vector<JoinedAac>& out) {
     for (const Frame& frame : waiting_) payload.insert(payload.end(), frame.payload.begin(), frame.payload.end());
     JoinedAac& joined = out.emplace_back();
     joined.first = std::move(waiting_.front());
-    joined.packets.append(payload, true);
+    joined.payload = std::move(payload);
     waiting_.clear();
     waiting_bytes_ = 0;
 }

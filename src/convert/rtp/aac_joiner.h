@@ -9,19 +9,18 @@
 #include <vector>
 
 #include "media/frame.h"
-#include "media/source_packets.h"
 
 namespace convert {
 
 // The payload of one packet.
 struct JoinedAac {
     media::Frame first;  // its time is the packet's
-    media::SourcePackets packets;
+    std::vector<uint8_t> payload;
 };
 
 class AacJoiner {
   public:
-    // config: AudioSpecificConfig; nothing: it is malformed. max_payload: bytes, at most SourcePackets::kMaxPayload.
+    // config: AudioSpecificConfig; nothing: it is malformed. max_payload: bytes of a packet.
     static std::optional<AacJoiner> make(std::span<const uint8_t> config, size_t max_payload);
 
     // Whether the frame can be in a packet beside others; others are to be sent alone, after flush().

@@ -91,7 +91,6 @@ void RtpToFrames::take_tracks() {
 }
 
 void RtpToFrames::make_depacketizer(Input& input, const live::RtpTrack& track) {
-    input.keeper.reset();
     input.depacketizer = rtp::make_depacketizer(track.codec, input.channels);
     if (input.depacketizer && !track.sprop.empty())
         input.depacketizer->know(sdp::parameter_sets(track.codec, track.sprop));
@@ -136,7 +135,7 @@ void RtpToFrames::on_tick(int64_t now_ms) {
 size_t RtpToFrames::memory() const {
     size_t bytes = 0;
     for (const Input& input : inputs_)
-        if (input.depacketizer) bytes += input.depacketizer->memory() + (input.keeper ? input.keeper->memory() : 0);
+        if (input.depacketizer) bytes += input.depacketizer->memory();
     return bytes;
 }
 
@@ -150,10 +149,8 @@ void RtpToFrames::list_unfinished(std::vector<uint64_t>& frames) const {
 }
 
 void RtpToFrames::drop_unfinished() {
-    for (Input& input : inputs_) {
+    for (Input& input : inputs_)
         if (input.depacketizer) input.depacketizer->drop();
-        if (input.keeper) input.keeper->drop();
-    }
     wait_for_keyframe();
 }
 
@@ -172,24 +169,16 @@ void RtpToFrames::drain(Input& input, int64_t now_us) {
         const rtp::DepacketizerPacket payload{packet.payload, packet.timestamp, packet.marker, next->after_hole};
         input.depacketizer->push(payload, units_);
         input.units += static_cast<uint32_t>(units_.size());
-        keep(input, payload);
-        for (size_t i = 0; i < units_.size(); ++i) take_unit(input, units_[i], input.keeper ? &kept_[i] : nullptr);
+        for (rtp::Unit& unit : units_) take_unit(input, unit);
     }
     counters_.given_up_packets += input.buffer.counters().given_up - input.given_up;
     input.given_up = input.buffer.counters().given_up;
 }
 
-// Players by RTSP get the packets of a video frame as they are.
-void RtpToFrames::keep(Input& input, const rtp::DepacketizerPacket& packet) {
-    if (input.kind != Kind::kVideo || !stream_.packets_wanted()) return input.keeper.reset();
-    if (!input.keeper) input.keeper.emplace(input.codec);
-    input.keeper->note(packet, units_, kept_);
-}
-
-void RtpToFrames::take_unit(Input& input, rtp::Unit& unit, const media::SourcePackets* source) {
+void RtpToFrames::take_unit(Input& input, rtp::Unit& unit) {
     int64_t time_us = time_of(input, unit.timestamp);
     if (input.kind == Kind::kVideo) {
-        take_video(std::move(unit.frame), time_us, source);
+        take_video(std::move(unit.frame), time_us);
     } else {
         take_audio(input, unit.frame, time_us);
     }
@@ -210,7 +199,7 @@ int64_t RtpToFrames::time_of(Input& input, uint32_t timestamp) {
     return moment - (clock.exact ? *exact_origin_us_ : *origin_us_);
 }
 
-void RtpToFrames::take_video(media::Frame frame, int64_t time_us, const media::SourcePackets* source) {
+void RtpToFrames::take_video(media::Frame frame, int64_t time_us) {
     if (!frame.sequence_header) {
         if (frame.keyframe) waits_for_keyframe_ = false;
         if (waits_for_keyframe_) {
@@ -220,7 +209,7 @@ void RtpToFrames::take_video(media::Frame frame, int64_t time_us, const media::S
         ++counters_.video_frames;
         announce_audio(media::from_us(time_us));
     }
-    publish(std::move(frame), media::from_us(time_us), source);
+    publish(std::move(frame), media::from_us(time_us));
 }
 
 // Converted audio is later than the first video frames. Players that are told of the tracks once, by the header of an
@@ -281,9 +270,9 @@ void RtpToFrames::publish_audio(std::vector<EncodedAudio>& packets, const base::
     }
 }
 
-void RtpToFrames::publish(media::Frame frame, media::Time time, const media::SourcePackets* source) {
+void RtpToFrames::publish(media::Frame frame, media::Time time) {
     frame.dts = time;
-    publication_.publish(std::move(frame), source);
+    publication_.publish(std::move(frame));
 }
 
 }  // namespace convert

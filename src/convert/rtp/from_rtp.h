@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "convert/audio/audio_converter.h"
-#include "convert/rtp/packet_keeper.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtp/jitter_buffer.h"
@@ -58,7 +57,6 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
         int channels = 0;
         uint32_t clock_rate = 0;
         std::unique_ptr<rtp::Depacketizer> depacketizer;  // null: not converted
-        std::optional<PacketKeeper> keeper;               // of video, while packets are wanted
         rtp::JitterBuffer buffer;
         uint64_t given_up = 0;  // of the buffer's count, added already
         uint32_t units = 0;     // that came out of the depacketizer
@@ -77,16 +75,15 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     void make_depacketizer(Input& input, const live::RtpTrack& track);
     void stop();
     void drain(Input& input, int64_t now_us);
-    void keep(Input& input, const rtp::DepacketizerPacket& packet);
-    void take_unit(Input& input, rtp::Unit& unit, const media::SourcePackets* source);
-    void take_video(media::Frame frame, int64_t time_us, const media::SourcePackets* source);
+    void take_unit(Input& input, rtp::Unit& unit);
+    void take_video(media::Frame frame, int64_t time_us);
     void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
     void announce_audio(media::Time time);
     void publish_audio_header(media::Time time);
     void open_converter(const Input& input);
     void publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header);
     int64_t time_of(Input& input, uint32_t timestamp);
-    void publish(media::Frame frame, media::Time time, const media::SourcePackets* source = nullptr);
+    void publish(media::Frame frame, media::Time time);
     void wait_for_keyframe();
 
     live::Publication& publication_;
@@ -104,7 +101,6 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     std::unique_ptr<AudioConverter> converter_;
     base::Slice announced_audio_;  // the AudioSpecificConfig that was published last; empty: none since the start
     std::vector<rtp::Unit> units_;
-    std::vector<media::SourcePackets> kept_;
     RtpToFramesCounters counters_;
 };
 

@@ -53,7 +53,7 @@ void RtpReader::make_depacketizer(Input& input) const {
 }
 
 void RtpReader::push(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
-                     int64_t now_us, std::vector<Frame>& out, std::vector<media::SourcePackets>* packets) {
+                     int64_t now_us, std::vector<Frame>& out) {
     Input& input = inputs_[track];
     if (!accept(input, header)) return;
     if (input.begun && header.ssrc != input.ssrc) restart(input);
@@ -61,23 +61,8 @@ void RtpReader::push(size_t track, const rtp::Header& header, std::span<const ui
     input.ssrc = header.ssrc;
     if (after_hole) lose(input);
     units_.clear();
-    const rtp::DepacketizerPacket packet{payload, header.timestamp, header.marker, after_hole};
-    input.depacketizer->push(packet, units_);
-    keep(input, packet, packets != nullptr);
-    for (size_t i = 0; i < units_.size(); ++i) {
-        const size_t before = out.size();
-        take(input, units_[i], now_us, out);
-        if (!packets) continue;
-        packets->resize(out.size());
-        if (out.size() > before && input.keeper && !units_[i].mended) packets->back() = std::move(kept_[i]);
-    }
-}
-
-// What the units came in.
-void RtpReader::keep(Input& input, const rtp::DepacketizerPacket& packet, bool wanted) {
-    if (!wanted || !PacketKeeper::can_keep(input.track.format)) return input.keeper.reset();
-    if (!input.keeper) input.keeper.emplace(input.track.format.codec);
-    input.keeper->note(packet, units_, kept_);
+    input.depacketizer->push({payload, header.timestamp, header.marker, after_hole}, units_);
+    for (rtp::Unit& unit : units_) take(input, unit, now_us, out);
 }
 
 // Packets of another payload type are comfort noise, or what a sender forgot to describe: they are another format. But
@@ -95,7 +80,6 @@ bool RtpReader::accept(Input& input, const rtp::Header& header) {
 // Another source, such as a camera that has rebooted.
 void RtpReader::restart(Input& input) {
     make_depacketizer(input);
-    input.keeper.reset();
     clocks_.restart(static_cast<size_t>(&input - inputs_.data()));
     input.decoding_times.restart();
     input.waits_for_keyframe = input.track.kind == Kind::kVideo;
@@ -170,8 +154,7 @@ RtpReaderCounters RtpReader::counters(size_t track) const {
 
 size_t RtpReader::memory() const {
     size_t bytes = 0;
-    for (const Input& input : inputs_)
-        bytes += input.depacketizer->memory() + (input.keeper ? input.keeper->memory() : 0);
+    for (const Input& input : inputs_) bytes += input.depacketizer->memory();
     return bytes;
 }
 
@@ -188,7 +171,6 @@ void RtpReader::drop_unfinished() {
     for (Input& input : inputs_) {
         if (input.depacketizer->memory() == 0) continue;
         input.depacketizer->drop();
-        if (input.keeper) input.keeper->drop();
         lose(input);
     }
 }

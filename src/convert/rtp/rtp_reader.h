@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "convert/rtp/clock_rate_check.h"
-#include "convert/rtp/packet_keeper.h"
 #include "convert/rtp/track_clocks.h"
 #include "media/decoding_times.h"
 #include "media/track_set.h"
@@ -47,9 +46,9 @@ class RtpReader {
 
     // A packet of a track (by its index in the constructor's list), in sequence order. after_hole: packets before it
     // are missing and will not come. now_us: its arrival, microseconds of any monotonic clock. Appends the frames that
-    // are complete, and to packets, unless it is null, what each came in.
+    // are complete.
     void push(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
-              int64_t now_us, std::vector<media::Frame>& out, std::vector<media::SourcePackets>* packets = nullptr);
+              int64_t now_us, std::vector<media::Frame>& out);
     // ntp and timestamp: of a sender report of the track. It may come before the track's first packet.
     void on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp) {
         clocks_.on_sender_report(track, ntp, timestamp);
@@ -75,7 +74,6 @@ class RtpReader {
     struct Input {
         sdp::SessionTrack track;
         std::unique_ptr<rtp::Depacketizer> depacketizer;
-        std::optional<PacketKeeper> keeper;  // while packets are wanted
         media::DecodingTimes decoding_times;
         ClockRateCheck rate_check{1};
         uint32_t ssrc = 0;
@@ -93,7 +91,6 @@ class RtpReader {
     void restart(Input& input);
     void lose(Input& input) const;
     void take(Input& input, rtp::Unit& unit, int64_t now_us, std::vector<media::Frame>& out);
-    void keep(Input& input, const rtp::DepacketizerPacket& packet, bool wanted);
     void take_header(Input& input, media::Frame frame, media::Time time, std::vector<media::Frame>& out);
     bool is_wanted(Input& input, const media::Frame& frame) const;
     void emit(media::Frame frame, std::vector<media::Frame>& out);
@@ -103,7 +100,6 @@ class RtpReader {
     TrackClocks clocks_;
     base::Ref<media::TrackSet> set_;
     std::vector<rtp::Unit> units_;  // kept to reuse its memory
-    std::vector<media::SourcePackets> kept_;
 };
 
 }  // namespace convert

@@ -97,42 +97,6 @@ TEST(RtpReader, AfterALossVideoWaitsForAKeyframe) {
     EXPECT_EQ(lenient.delta(10800, 120, true).size(), 1u);
 }
 
-// Players by RTSP come and go while packets arrive.
-TEST(RtpReader, PacketsAreThoseOfTheirFrames) {
-    Video video;
-    video.key(0, 0);
-    std::vector<Frame> out;
-    std::vector<media::SourcePackets> packets;
-    const auto push = [&](const Bytes& payload, uint32_t timestamp, bool marker, bool wanted) {
-        video.reader.push(0, {marker, 96, 0, timestamp, 1}, payload, false, timestamp / 90 * 1000, out,
-                          wanted ? &packets : nullptr);
-    };
-    const auto sizes = [&] {
-        EXPECT_EQ(packets.size(), out.size());
-        std::string text;
-        for (const media::SourcePackets& one : packets) {
-            size_t at = 0;
-            if (one.unknown()) text += "-";
-            while (const auto packet = one.next(at)) text += std::to_string(packet->payload.size()) + ",";
-            text += " ";
-        }
-        packets.clear();
-        out.clear();
-        return text;
-    };
-    push(nalu({0x41}, 30), 3600, false, false);
-    push(nalu({0x41}, 31), 3600, true, true);  // wanted from the middle of a frame on
-    push(nalu({0x41}, 32), 7200, false, true);
-    push(nalu({0x41}, 33), 7200, true, true);
-    EXPECT_EQ(sizes(), "- 32,33, ");
-    push(nalu({0x41}, 34), 10'800, false, true);
-    push(nalu({0x41}, 35), 10'800, true, false);
-    out.clear();
-    push(nalu({0x41}, 36), 14'400, true, true);
-    push(nalu({0x41}, 37), 18'000, true, true);
-    EXPECT_EQ(sizes(), "- 37, ") << "what was not wanted for a packet may lack it";
-}
-
 TEST(RtpReader, ARebootedCameraContinues) {
     Video video;
     video.key(90'000'000, 0);
@@ -236,11 +200,10 @@ TEST(RtpReader, DefectsOfPayloadsAreCountedAndNamed) {
 TEST(RtpReader, FramesInProgressAreNamedAndDropped) {
     RtpReader reader({h264_track(true), aac_track()});
     std::vector<Frame> out;
-    std::vector<media::SourcePackets> packets;
     const auto push = [&](size_t track, const Bytes& payload, uint32_t timestamp, bool marker) {
         out.clear();
         const auto type = static_cast<uint8_t>(track == 0 ? 96 : 97);
-        reader.push(track, {marker, type, 0, timestamp, 1}, payload, false, timestamp, out, &packets);
+        reader.push(track, {marker, type, 0, timestamp, 1}, payload, false, timestamp, out);
         return out.size();
     };
     const auto named = [&] {
@@ -260,7 +223,7 @@ TEST(RtpReader, FramesInProgressAreNamedAndDropped) {
     for (int i = 0; i < 200; ++i) push(0, part, 3000, false);
     for (uint32_t i = 0; i < 10; ++i) push(1, nalu({0, 16, 0, 80}, 14), i * 1024, true);
     EXPECT_EQ(named().front(), begun.front());  // whatever other tracks do
-    EXPECT_GE(reader.memory(), 400'000u);       // the frame, and its packets for players by RTP
+    EXPECT_GE(reader.memory(), 200'000u);
     reader.drop_unfinished();
     EXPECT_EQ(reader.memory(), 0u);
     for (int i = 0; i < 200; ++i) push(0, part, 3000, false);

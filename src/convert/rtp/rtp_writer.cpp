@@ -41,18 +41,12 @@ Result<void> RtpWriter::write(const media::Frame& frame, base::SliceBuilder& out
     return {};
 }
 
-void RtpWriter::forward(const media::Frame& frame, const media::SourcePackets& source, base::SliceBuilder& out,
-                        std::vector<WrittenPacket>& packets) {
-    const uint32_t time = timestamp(frame.pts());
-    bool keyframe = frame.keyframe;
-    size_t at = 0;
-    while (const auto packet = source.next(at)) {
-        const size_t begin = out.size();
-        uint8_t* header = out.extend(headroom()) + headroom() - rtp::kFixedHeaderSize;
-        write_header(header, packet->payload.size(), packet->marker, time);
-        out.append(packet->payload);
-        packets.push_back({begin, out.size(), packet->marker, std::exchange(keyframe, false)});
-    }
+void RtpWriter::write_payload(media::Time pts, std::span<const uint8_t> payload, base::SliceBuilder& out,
+                              std::vector<WrittenPacket>& packets) {
+    const size_t begin = out.size();
+    write_header(out.extend(headroom()) + headroom() - rtp::kFixedHeaderSize, payload.size(), true, timestamp(pts));
+    out.append(payload);
+    packets.push_back({begin, out.size(), true, false});
 }
 
 // The next packet's header, and that of its interleaved frame before it.

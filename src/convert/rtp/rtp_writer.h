@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
-#include "media/source_packets.h"
 #include "media/track_set.h"
 #include "protocol/rtcp/packet.h"
 #include "protocol/rtp/payload/format.h"
@@ -50,9 +50,9 @@ class RtpWriter {
     // nothing to send. An error (a malformed frame, a missing sequence header, a NAL unit that does not fit) leaves
     // both unchanged.
     base::Result<void> write(const media::Frame& frame, base::SliceBuilder& out, std::vector<WrittenPacket>& packets);
-    // The same with the payloads and markers that the frame came in, which are known.
-    void forward(const media::Frame& frame, const media::SourcePackets& source, base::SliceBuilder& out,
-                 std::vector<WrittenPacket>& packets);
+    // The same with a payload that is there: one packet, with a marker.
+    void write_payload(media::Time pts, std::span<const uint8_t> payload, base::SliceBuilder& out,
+                       std::vector<WrittenPacket>& packets);
 
     // The timestamp of a presentation time, for RTP-Info.
     uint32_t timestamp(media::Time time) const;

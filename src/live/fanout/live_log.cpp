@@ -17,15 +17,12 @@ bool LiveLog::is_start(const media::Frame& frame) const {
     return frame.track == encoder_->first_track(frame.kind);
 }
 
-void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_us,
-                     const media::SourcePackets* source) {
+void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_us) {
     if (tracks != encoder_tracks_) {
         encoder_tracks_ = tracks;
         set_interval();
         encoder_->set_tracks(*tracks);
     }
-    if (source) [[unlikely]]
-        encoder_->set_source(*source);
     size_t bytes = encoder_->encoded_size(frame);
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));

@@ -44,9 +44,8 @@ class LiveLog {
     LiveLog(Stream& stream, LogKey key, std::unique_ptr<WireEncoder> encoder);
     LiveLog(const LiveLog&) = delete;
 
-    // tracks: the tracks at this frame. now_us: the loop's clock. source: what it came in; null: not known.
-    void append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_us,
-                const media::SourcePackets* source = nullptr);
+    // tracks: the tracks at this frame. now_us: the loop's clock.
+    void append(const media::Frame& frame, const base::Ref<media::TrackSet>& tracks, int64_t now_us);
     // No viewer may begin before the next packet: the publisher left, or the GOP has grown too long. Waiting viewers
     // that could have begun do so now.
     void forget_starts();

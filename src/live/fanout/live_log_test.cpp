@@ -9,11 +9,10 @@
 namespace live {
 namespace {
 
-using testing::audio;
 using testing::Client;
 using testing::video;
 
-// What the encoder below was told: "i200" an interval, "p3" packets of three bytes before a frame, "f" a frame.
+// What the encoder below was told: "i200" an interval, "f" a frame.
 std::string told;
 
 struct ToldEncoder final : WireEncoder {
@@ -21,11 +20,6 @@ struct ToldEncoder final : WireEncoder {
     void set_interval(int64_t ms) override {
         if (ms != interval) told += "i" + std::to_string(ms) + " ";
         interval = ms;
-    }
-    void set_source(const media::SourcePackets& source) override {
-        size_t at = 0;
-        const auto packet = source.next(at);
-        told += "p" + std::to_string(packet ? packet->payload.size() : 0) + " ";
     }
     size_t encoded_size(const media::Frame& frame) override {
         if (!frame.sequence_header) told += "f ";
@@ -37,7 +31,7 @@ struct ToldEncoder final : WireEncoder {
 };
 
 std::unique_ptr<WireEncoder> make_told(const LogKey&) { return std::make_unique<ToldEncoder>(); }
-const WireFormat kTold{"told", make_told, true};
+const WireFormat kTold{"told", make_told};
 
 class LiveLogTest : public testing::ViewerTest {};
 
@@ -55,34 +49,6 @@ TEST_F(LiveLogTest, EncoderIsToldTheIntervalOfTheStream) {
     publication.publish(video(80, true));
     publication.publish(video(120));
     EXPECT_EQ(told, "i0 f f f i200 f ") << "after a reload from the next start on";
-}
-
-TEST_F(LiveLogTest, PacketsGoToLogsThatTakeThem) {
-    publish_with(options);
-    EXPECT_FALSE(stream->packets_wanted());
-    Client other(stream);
-    other.join();
-    EXPECT_FALSE(stream->packets_wanted()) << "text has none";
-    Client client(stream);
-    client.join({&kTold, {}});
-    EXPECT_TRUE(stream->packets_wanted());
-    publication.publish(video(0, true));
-    told.clear();
-    media::SourcePackets source, unknown;
-    source.append(std::vector<uint8_t>(3), true);
-    publication.publish(video(40), &source);
-    publication.publish(video(80), &unknown);
-    publication.publish(video(120));
-    EXPECT_EQ(told, "p3 f f f ");
-    told.clear();
-    LiveOptions mixed = options;
-    mixed.mix_correct = true;
-    stream->set_options(mixed);
-    publication.publish(video(160), &source);
-    publication.publish(audio(200), &source);
-    publication.publish(video(240), &source);
-    EXPECT_EQ(told.find('p'), std::string::npos) << "frames that wait have lost theirs: " << told;
-    EXPECT_NE(told.find('f'), std::string::npos);
 }
 
 }  // namespace

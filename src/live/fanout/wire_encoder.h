@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "base/slice.h"
-#include "media/source_packets.h"
 #include "media/track_set.h"
 
 namespace live {
@@ -37,9 +36,6 @@ class WireEncoder {
     // How often viewers are sent what is new, in ms; 0: each frame at once. Called before the first frame and
     // at every change of tracks and start.
     virtual void set_interval(int64_t) {}
-    // What the next frame came in from a publisher by RTP: known, and valid until encode() has returned. For formats of
-    // RTP.
-    virtual void set_source(const media::SourcePackets&) {}
     // The exact number of bytes that encode() will write; 0 when this frame is not part of this format.
     virtual size_t encoded_size(const media::Frame& frame) = 0;
     // Writes the packet at out, encoded_size() bytes; that is called for the same frame right before. A viewer may
@@ -61,7 +57,6 @@ struct LogKey;
 struct WireFormat {
     std::string_view protocol;  // for metrics and the log: "rtmp", "flv", "ws-flv"
     std::unique_ptr<WireEncoder> (*make_encoder)(const LogKey&);
-    bool takes_packets = false;  // WireEncoder::set_source() has an effect
 };
 
 // The key of a log: the format and all parameters of its encoding. Equal keys share a log.

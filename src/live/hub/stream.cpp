@@ -46,12 +46,11 @@ Publication::~Publication() { end(); }
 
 bool Publication::in_force() const { return stream_ && stream_->owner_ == owner_; }
 
-void Publication::publish(media::Frame frame, const media::SourcePackets* source) {
-    const media::SourcePackets* known = source && !source->unknown() ? source : nullptr;
+void Publication::publish(media::Frame frame) {
     if (in_force()) [[likely]]
-        stream_->publish(std::move(frame), known);
+        stream_->publish(std::move(frame));
     else if (stream_ && stream_->standby_)
-        stream_->publish_standby(*owner_, std::move(frame), known);
+        stream_->publish_standby(*owner_, std::move(frame));
 }
 
 void Publication::has_absolute_times() {
@@ -192,7 +191,7 @@ void Stream::own(base::Slice& payload) {
     payload = small_parts_.copy(payload);
 }
 
-void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
+void Stream::publish(media::Frame&& frame) {
     if (!overdrawn_.empty()) [[unlikely]]
         return;
     own(frame.payload);
@@ -211,8 +210,8 @@ void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
         jumped_at_ms_ = runtime::event_ms();
     }
     if (!options_.mix_correct) {
-        deliver(frame, source);
-    } else {  // the packets are not kept
+        deliver(frame);
+    } else {
         const int64_t now_ms = runtime::event_ms();
         mix_.push(std::move(frame), now_ms);
         ask_for_housekeeping();
@@ -222,7 +221,7 @@ void Stream::publish(media::Frame&& frame, const media::SourcePackets* source) {
         check_memory(bytes);
 }
 
-void Stream::deliver(const media::Frame& frame, const media::SourcePackets* source) {
+void Stream::deliver(const media::Frame& frame) {
     if (frame.sequence_header) {
         if (tracks_->is_news(frame))
             change_tracks(frame);
@@ -234,7 +233,7 @@ void Stream::deliver(const media::Frame& frame, const media::SourcePackets* sour
     counters_.payload_bytes += frame.payload.size();
     if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
     if (logs_.empty() || awaits_keyframe(frame)) return;
-    for (const auto& log : logs_) log->append(frame, tracks_, runtime::event_us(), source);
+    for (const auto& log : logs_) log->append(frame, tracks_, runtime::event_us());
 }
 
 // Other holders rely on the old track set: a change makes a new one.
@@ -363,10 +362,6 @@ void Stream::drop_log(const LiveLog& log) {
 RtpLane& Stream::rtp_lane() {
     if (!rtp_) rtp_ = std::make_unique<RtpLane>(*this);
     return *rtp_;
-}
-
-bool Stream::packets_wanted() const {
-    return std::ranges::any_of(logs_, [](const auto& log) { return log->key().format->takes_packets; });
 }
 
 bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }

@@ -99,8 +99,7 @@ class Publication {
     // keyframe. True: the publication is in force, from this packet on if it waited.
     bool offer(media::Kind kind, bool keyframe);
     // frame.dts is the publisher's time, which does not wrap. Dropped silently after the publication was revoked.
-    // source: what it came in by RTP, where Stream::packets_wanted(); null or unknown: the frame alone.
-    void publish(media::Frame frame, const media::SourcePackets* source = nullptr);
+    void publish(media::Frame frame);
     // The publisher has declared absolute times: they are kept from the next frame on where atc_auto allows it.
     void has_absolute_times();
     // Languages and labels, as far as the publisher states them.
@@ -252,8 +251,6 @@ class Stream : public base::RefCounted<Stream> {
     // Whether there are consumers of frames (viewers of a log, sinks), and whether there are players of RTP.
     bool frames_wanted() const { return !sinks_.empty() || !logs_.empty(); }
     bool rtp_wanted() const;
-    // Whether there are logs whose players could get the packets of a publisher by RTP unchanged.
-    bool packets_wanted() const;
     // The watcher must live until unwatch_demand(); it is called for changes only.
     void watch_demand(DemandWatcher& watcher);
     void unwatch_demand(DemandWatcher& watcher);
@@ -271,8 +268,8 @@ class Stream : public base::RefCounted<Stream> {
     void notify_demand();
     void leave_registry() { registry_ = nullptr; }
     void ask_for_housekeeping();
-    void publish(media::Frame&& frame, const media::SourcePackets* source);
-    void deliver(const media::Frame& frame, const media::SourcePackets* source = nullptr);
+    void publish(media::Frame&& frame);
+    void deliver(const media::Frame& frame);
     // For frames that are no repetition: the tracks become what the frame says.
     void change_tracks(const media::Frame& frame);
     void notify_tracks();
@@ -297,7 +294,7 @@ class Stream : public base::RefCounted<Stream> {
     void add_standby(PublicationOwner& owner, int priority, int64_t now_ms);
     void remove_standby(PublicationOwner& owner);
     bool is_standby(const PublicationOwner& owner) const { return standby_ && standby_->find(owner); }
-    void publish_standby(PublicationOwner& owner, media::Frame&& frame, const media::SourcePackets* source);
+    void publish_standby(PublicationOwner& owner, media::Frame&& frame);
     void keep_standby_header(PublicationOwner& owner, const media::Frame& frame);
     void keep_standby_tracks(PublicationOwner& owner);
     void describe_standby(PublicationOwner& owner, std::vector<media::TrackName> names);

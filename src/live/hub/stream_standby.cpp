@@ -62,11 +62,11 @@ void Stream::remove_standby(PublicationOwner& owner) {
     if (standby_->empty()) standby_.reset();
 }
 
-void Stream::publish_standby(PublicationOwner& owner, media::Frame&& frame, const media::SourcePackets* source) {
+void Stream::publish_standby(PublicationOwner& owner, media::Frame&& frame) {
     if (!is_standby(owner)) return;  // revoked
     if (frame.sequence_header) return keep_standby_header(owner, frame);
     if (frame.kind == media::Kind::kData || frame.track != 0) return;
-    if (offer_standby(owner, frame.kind, frame.keyframe)) publish(std::move(frame), source);
+    if (offer_standby(owner, frame.kind, frame.keyframe)) publish(std::move(frame));
 }
 
 void Stream::keep_standby_header(PublicationOwner& owner, const media::Frame& frame) {

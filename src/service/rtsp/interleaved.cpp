@@ -30,7 +30,7 @@ std::unique_ptr<live::WireEncoder> make_interleaved(const live::LogKey& key) {
 }  // namespace
 
 const live::WireFormat* interleaved_format() {
-    static constexpr live::WireFormat kFormat{"rtsp", make_interleaved, true};
+    static constexpr live::WireFormat kFormat{"rtsp", make_interleaved};
     return &kFormat;
 }
 
@@ -98,10 +98,9 @@ uint32_t InterleavedEncoder::next_sequences() const {
 }
 
 size_t InterleavedEncoder::encoded_size(const media::Frame& frame) {
-    const media::SourcePackets* source = std::exchange(source_, nullptr);
     if (frame.sequence_header || frame.kind == media::Kind::kData) return 0;
     Slot* slot = slot_of(frame);
-    if (!slot || !slot->writer || (source && source->with_earlier_frame())) return 0;
+    if (!slot || !slot->writer) return 0;
     buffer_.clear();
     packets_.clear();
     newest_ = std::max(newest_, frame.dts);
@@ -113,29 +112,28 @@ size_t InterleavedEncoder::encoded_size(const media::Frame& frame) {
         append_report(*slot, frame.pts(), buffer_);
     }
     start_sequences_ = next_sequences();
-    write(*slot, frame, source);
+    write(*slot, frame);
     if (!packets_.empty()) return buffer_.size();
     slot->reported = reported;
     return 0;
 }
 
-void InterleavedEncoder::write(Slot& slot, const media::Frame& frame, const media::SourcePackets* source) {
-    if (slot.joiner && write_joined(slot, frame, source)) return;
-    if (source) return slot.writer->forward(frame, *source, buffer_, packets_);
+void InterleavedEncoder::write(Slot& slot, const media::Frame& frame) {
+    if (slot.joiner && write_joined(slot, frame)) return;
     (void)slot.writer->write(frame, buffer_, packets_);  // a malformed one is skipped
 }
 
 // What waits goes first. False: the frame is to be sent alone behind it.
-bool InterleavedEncoder::write_joined(Slot& slot, const media::Frame& frame, const media::SourcePackets* source) {
+bool InterleavedEncoder::write_joined(Slot& slot, const media::Frame& frame) {
     joined_.clear();
-    const bool joins = !source && interval_ > media::Time(0) && slot.joiner->fits(frame);
+    const bool joins = interval_ > media::Time(0) && slot.joiner->fits(frame);
     if (joins) {
         slot.joiner->push(frame, interval_ / kJoinedShare, joined_);
     } else {
         slot.joiner->flush(joined_);
     }
     for (const convert::JoinedAac& joined : joined_)
-        slot.writer->forward(joined.first, joined.packets, buffer_, packets_);
+        slot.writer->write_payload(joined.first.pts(), joined.payload, buffer_, packets_);
     return joins;
 }
 

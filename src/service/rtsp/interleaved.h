@@ -1,9 +1,8 @@
 #pragma once
 // InterleavedEncoder: frames as RTP packets in interleaved frames (RFC 2326, 10.12), with sender reports: one when a
-// player begins, for each of its tracks, and one every kReportInterval. Of publishers by RTP the payloads are passed on
-// unchanged where they are known. Where players are sent what is new at intervals, a packet has the AAC frames of up to
-// a third of one, beside video. A track whose codec is no longer that of the key is not sent: its players were told
-// another one.
+// player begins, for each of its tracks, and one every kReportInterval. Where players are sent what is new at
+// intervals, a packet has the AAC frames of up to a third of one, beside video. A track whose codec is no longer that
+// of the key is not sent: its players were told another one.
 
 #include <array>
 #include <optional>
@@ -32,7 +31,6 @@ class InterleavedEncoder final : public live::WireEncoder {
     uint32_t save_start_state() const override { return start_sequences_; }
     void set_tracks(const media::TrackSet& tracks) override;
     void set_interval(int64_t ms) override { interval_ = media::from_ms(ms); }
-    void set_source(const media::SourcePackets& source) override { source_ = &source; }
     size_t encoded_size(const media::Frame& frame) override;
     void encode(const media::Frame& frame, uint8_t* out) override;
     bool carries(media::Kind kind) const override;
@@ -50,8 +48,8 @@ class InterleavedEncoder final : public live::WireEncoder {
         media::Time reported = media::kNoTime;
     };
     Slot* slot_of(const media::Frame& frame);
-    void write(Slot& slot, const media::Frame& frame, const media::SourcePackets* source);
-    bool write_joined(Slot& slot, const media::Frame& frame, const media::SourcePackets* source);
+    void write(Slot& slot, const media::Frame& frame);
+    bool write_joined(Slot& slot, const media::Frame& frame);
     void make_writer(Slot& slot, const media::TrackSet& tracks, const media::Track& track);
     void make_joiner(Slot& slot, const media::Track& track) const;
     uint32_t next_sequences() const;
@@ -64,7 +62,6 @@ class InterleavedEncoder final : public live::WireEncoder {
     bool has_clock_ = false;
     media::Time newest_{};
     media::Time interval_{};
-    const media::SourcePackets* source_ = nullptr;  // of the next frame
     // Of the frame in progress; members to reuse their memory.
     base::SliceBuilder buffer_;
     std::vector<convert::WrittenPacket> packets_;

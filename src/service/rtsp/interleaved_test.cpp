@@ -107,25 +107,6 @@ TEST_F(RtspInterleaved, FramesOfAnotherCodecAreNotSent) {
     EXPECT_FALSE(encoder_->carries(Kind::kVideo));
 }
 
-TEST_F(RtspInterleaved, PassesTheSourcesPacketsOn) {
-    media::SourcePackets source;
-    const std::vector<uint8_t> payload(160, 'p');
-    source.append(payload, true);
-    encoder_->set_source(source);
-    auto packets = frames_of(encoded(audio_frame(1'000, 320)))[8];
-    ASSERT_EQ(packets.size(), 1u);
-    const auto packet = rtp::PacketView::parse(packets[0]);
-    EXPECT_TRUE(std::ranges::equal(packet->payload(), payload));
-    EXPECT_TRUE(packet->marker());
-    EXPECT_EQ(packet->timestamp(), 8'000u);
-    const auto earlier = media::SourcePackets::of_earlier_frame();
-    encoder_->set_source(earlier);
-    EXPECT_EQ(encoder_->encoded_size(audio_frame(1'020)), 0u) << "it was in the packet before";
-    const auto next = rtp::PacketView::parse(frames_of(encoded(audio_frame(1'040, 77)))[8].at(0));
-    EXPECT_EQ(next->payload().size(), 77u) << "a frame without packets";
-    EXPECT_EQ(static_cast<uint16_t>(next->sequence() - packet->sequence()), 1u);
-}
-
 // Video and AAC.
 class RtspInterleavedAac : public testing::Test {
   protected:
@@ -148,11 +129,10 @@ class RtspInterleavedAac : public testing::Test {
         return frame;
     }
     // Access units of each packet that comes for so many frames.
-    std::string counts(int frames, const media::SourcePackets* source = nullptr) {
+    std::string counts(int frames) {
         std::string text;
         for (; frames > 0; --frames) {
             const Frame frame = aac_frame(next_++);
-            if (source) encoder_->set_source(*source);
             std::vector<uint8_t> bytes(encoder_->encoded_size(frame));
             if (bytes.empty()) continue;
             encoder_->encode(frame, bytes.data());
@@ -173,9 +153,6 @@ TEST_F(RtspInterleavedAac, FramesShareAPacketAtIntervals) {
     encoder_->set_interval(300);
     encoder_->set_tracks(tracks_);
     EXPECT_EQ(counts(12), "5 5 ");
-    media::SourcePackets source;
-    source.append(std::vector<uint8_t>{0, 16, 0, 8, 'x'}, true);
-    EXPECT_EQ(counts(1, &source), "2 1 ") << "what waits goes first";
     (void)counts(700);
     EXPECT_EQ(reports_, 3u) << "in 15 s, though most frames write nothing";
 }

@@ -106,12 +106,9 @@ void Publisher::drain(size_t track, int64_t now_us) {
     publish_frames();
 }
 
-// Players by RTSP get the packets of a frame as they are.
 void Publisher::read(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
                      int64_t now_us) {
-    const live::Stream* stream = publication_.stream();
-    const bool wanted = stream && stream->packets_wanted();
-    reader_.push(track, header, payload, after_hole, now_us, frames_, wanted ? &packets_ : nullptr);
+    reader_.push(track, header, payload, after_hole, now_us, frames_);
 }
 
 // G.711 says nothing of its channels, and RTMP's players are told 2 unless the frame says 1.
@@ -125,12 +122,11 @@ void Publisher::note_channels(media::Frame& frame) const {
 
 void Publisher::publish_frames() {
     // One may end the publication.
-    for (size_t i = 0; i < frames_.size(); ++i) {
-        note_channels(frames_[i]);
-        publication_.publish(std::move(frames_[i]), i < packets_.size() ? &packets_[i] : nullptr);
+    for (media::Frame& frame : frames_) {
+        note_channels(frame);
+        publication_.publish(std::move(frame));
     }
     frames_.clear();
-    packets_.clear();
 }
 
 void Publisher::on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t now_us) {

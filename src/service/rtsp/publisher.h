@@ -117,7 +117,6 @@ class Publisher final : public live::PublicationOwner {
     convert::RtpReader reader_;
     std::vector<Input> inputs_;
     std::vector<media::Frame> frames_;  // kept to reuse its memory
-    std::vector<media::SourcePackets> packets_;
     live::Publication publication_;
 };
 

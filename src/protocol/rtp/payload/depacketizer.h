@@ -28,8 +28,6 @@ struct Unit {
     // dts and cts are 0: the caller determines the time.
     media::Frame frame;
     uint32_t timestamp = 0;  // of RTP
-    // What it came in is not as the payload format has it: its packets are not to be passed on.
-    bool mended = false;
 };
 
 struct DepacketizerCounters {

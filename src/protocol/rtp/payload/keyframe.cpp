@@ -14,22 +14,20 @@ bool nalu_begins(const NaluFormat& format, uint8_t type) {
     return format.is_random(type) || type == format.sps || (format.vps && type == format.vps);
 }
 
-bool is_sps(const NaluFormat& format, uint8_t type) { return type == format.sps; }
-
-// Whether a NAL unit of a wanted type begins in the payload.
-bool nalu_payload(const NaluFormat& format, Bytes payload, bool (*wanted)(const NaluFormat&, uint8_t)) {
+// Whether such a NAL unit begins in the payload.
+bool nalu_payload(const NaluFormat& format, Bytes payload) {
     uint8_t type = format.type(payload);
     if (type == format.fragment) {
         if (payload.size() < format.fragment_header_size()) return false;
         uint8_t flags = payload[format.header_size];
-        return flags & 0x80 && wanted(format, flags & (format.header_size == 1 ? 0x1f : 0x3f));
+        return flags & 0x80 && nalu_begins(format, flags & (format.header_size == 1 ? 0x1f : 0x3f));
     }
-    if (type != format.aggregate) return type <= format.max_single && wanted(format, type);
+    if (type != format.aggregate) return type <= format.max_single && nalu_begins(format, type);
     base::ByteReader r(payload.subspan(format.header_size));
     while (r.left() > 0) {
         Bytes nalu = r.bytes(r.u16());
         if (!r.ok()) return false;
-        if (!nalu.empty() && wanted(format, format.type(nalu))) return true;
+        if (!nalu.empty() && nalu_begins(format, format.type(nalu))) return true;
     }
     return false;
 }
@@ -46,9 +44,9 @@ bool vpx_payload(media::Codec codec, Bytes payload) {
 bool is_keyframe(media::Codec codec, Bytes payload) {
     switch (codec) {
         case media::Codec::kH264:
-            return nalu_payload(kH264Format, payload, nalu_begins);
+            return nalu_payload(kH264Format, payload);
         case media::Codec::kHevc:
-            return nalu_payload(kHevcFormat, payload, nalu_begins);
+            return nalu_payload(kHevcFormat, payload);
         case media::Codec::kAv1:
             return begins_av1_sequence(payload);
         case media::Codec::kVp8:
@@ -57,11 +55,6 @@ bool is_keyframe(media::Codec codec, Bytes payload) {
         default:
             return media::codec_info(codec).kind == media::Kind::kAudio;
     }
-}
-
-bool has_sequence_parameter_set(media::Codec codec, Bytes payload) {
-    if (codec == media::Codec::kH264) return nalu_payload(kH264Format, payload, is_sps);
-    return codec == media::Codec::kHevc && nalu_payload(kHevcFormat, payload, is_sps);
 }
 
 }  // namespace rtp

@@ -13,7 +13,4 @@ namespace rtp {
 // payload: of RTP, without padding. True for every packet of audio codecs.
 bool is_keyframe(media::Codec codec, std::span<const uint8_t> payload);
 
-// Whether the payload has a sequence parameter set of H.264 or HEVC, whole or the first part of one.
-bool has_sequence_parameter_set(media::Codec codec, std::span<const uint8_t> payload);
-
 }  // namespace rtp

@@ -51,7 +51,7 @@ void NaluDepacketizer::drop() {
 void NaluDepacketizer::begin(uint32_t timestamp) {
     open_ = true;
     timestamp_ = timestamp;
-    damaged_ = has_slice_ = random_access_ = recovery_point_ = in_fragment_ = mended_ = false;
+    damaged_ = has_slice_ = random_access_ = recovery_point_ = in_fragment_ = false;
     body_.clear();
     vps_.clear();
     sps_.clear();
@@ -63,7 +63,6 @@ NaluDepacketizer::Nalu NaluDepacketizer::without_start_code(Nalu payload) {
     size_t zeros = 0;
     while (zeros < payload.size() && payload[zeros] == 0) ++zeros;
     if (zeros < 2 || zeros == payload.size() || payload[zeros] != 1) return payload;
-    mended_ = true;
     return payload.subspan(zeros + 1);
 }
 
@@ -73,7 +72,7 @@ bool NaluDepacketizer::take(Nalu payload) {
     if (payload.empty()) return false;
     uint8_t type = format_.type(payload);
     if (type == format_.fragment) return take_fragment(payload);
-    if (in_fragment_ && !end_unended_fragment()) return false;
+    if (in_fragment_ && !end_fragment()) return false;  // its end is missing, though no packet was lost
     if (type == format_.aggregate) return take_aggregate(payload);
     return type <= format_.max_single && take_nalu(payload);
 }
@@ -97,7 +96,7 @@ bool NaluDepacketizer::take_fragment(Nalu payload) {
     uint8_t flags = payload[head - 1];
     auto type = static_cast<uint8_t>(flags & (format_.header_size == 1 ? 0x1f : 0x3f));
     bool starts = flags & 0x80;
-    if (starts && in_fragment_ && !end_unended_fragment()) return false;
+    if (starts && in_fragment_ && !end_fragment()) return false;
     if (starts == in_fragment_) return false;  // a middle without a start
     if (starts) {
         if (type > format_.max_single) return false;
@@ -117,12 +116,6 @@ bool NaluDepacketizer::take_fragment(Nalu payload) {
     if (body_.size() + payload.size() > kMaxUnit) return false;
     append(payload.subspan(head));
     return !(flags & 0x40) || end_fragment();
-}
-
-// Its end is missing, though no packet was lost.
-bool NaluDepacketizer::end_unended_fragment() {
-    mended_ = true;
-    return end_fragment();
 }
 
 bool NaluDepacketizer::end_fragment() {
@@ -153,7 +146,7 @@ bool NaluDepacketizer::take_nalu(Nalu nalu) {
 }
 
 bool NaluDepacketizer::take_byte_stream(Nalu stream, size_t first_code) {
-    has_start_codes_ = mended_ = true;
+    has_start_codes_ = true;
     Nalu first = stream.first(first_code);
     while (!first.empty() && first.back() == 0) first = first.first(first.size() - 1);
     if (!first.empty() && !take_one(first)) return false;
@@ -196,7 +189,7 @@ bool NaluDepacketizer::note_slice(uint8_t type, Nalu nalu) {
 void NaluDepacketizer::finish(std::vector<Unit>& out) {
     open_ = false;
     uncertain_ = false;
-    if (in_fragment_ && !damaged_ && !end_unended_fragment()) {
+    if (in_fragment_ && !damaged_ && !end_fragment()) {
         ++counters_.malformed;
         damaged_ = true;
     }
@@ -216,7 +209,6 @@ void NaluDepacketizer::emit(std::vector<Unit>& out) {
     if (!has_slice_) return;
     const bool keyframe = recovery_points_.note(random_access_, recovery_point_);
     out.push_back(video_unit(codec_, copy_payload(), keyframe, timestamp_));
-    out.back().mended = mended_;
 }
 
 void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {

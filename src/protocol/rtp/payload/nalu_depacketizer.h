@@ -37,7 +37,6 @@ class NaluDepacketizer final : public Depacketizer {
     bool take_aggregate(Nalu payload);
     bool take_fragment(Nalu payload);
     bool end_fragment();
-    bool end_unended_fragment();
     bool take_nalu(Nalu nalu);
     bool may_have_start_codes(uint8_t type, Nalu nalu) const;
     bool take_byte_stream(Nalu stream, size_t first_code);
@@ -64,7 +63,6 @@ class NaluDepacketizer final : public Depacketizer {
     bool recovery_point_ = false;
     Bytes body_;
     std::vector<Bytes> vps_, sps_, pps_;  // received in this unit
-    bool mended_ = false;
     bool in_fragment_ = false;
     size_t fragment_at_ = 0;  // position of the fragmented unit's length in body_
     uint8_t fragment_type_ = 0;

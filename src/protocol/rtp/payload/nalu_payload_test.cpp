@@ -318,7 +318,7 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
                 }
                 ASSERT_EQ(units.size(), 2u);
                 EXPECT_EQ(units[0].frame.payload, *media::make_avc_config(h264_sps(), h264_pps()));
-                EXPECT_TRUE(units[1].frame.keyframe && units[1].mended);
+                EXPECT_TRUE(units[1].frame.keyframe);
                 std::vector<Bytes> want{idr, second};
                 if (before.size() > 2) want.insert(want.begin(), sei);
                 EXPECT_EQ(nalus_of(units[1].frame), want);
@@ -349,7 +349,6 @@ TEST_F(H264Payload, AStartCodeBeforeAPayloadIsLeftOut) {
     }
     ASSERT_EQ(units.size(), 2u);
     EXPECT_EQ(nalus_of(units[1].frame), std::vector<Bytes>{nalu({0x65}, 250)});
-    EXPECT_TRUE(units[1].mended);
     EXPECT_TRUE(push(*depacketizer, {0, 0, 1}, 3000).empty());
     EXPECT_EQ(depacketizer->counters().malformed, 1u);
 }
@@ -373,7 +372,6 @@ TEST_F(H264Payload, AFragmentWithoutItsEndEndsWithItsFrame) {
     };
     auto units = send(3000, true);
     ASSERT_EQ(units.size(), 1u);
-    EXPECT_TRUE(units[0].mended);
     EXPECT_EQ(nalus_of(units[0].frame), (std::vector<Bytes>{slice, other}));
     EXPECT_TRUE(send(6000, false).empty()) << "the next timestamp ends it";
     units = send(9000, true);
