@@ -66,7 +66,9 @@ class Ts final : private ts::DemuxerSink {
         std::vector<uint8_t> packets(size);
         encoder_.encode(frame, packets.data());
         demuxer_.feed(packets);
-        CHECK(demuxer_.counters().bad_tables == 0 && demuxer_.counters().skipped_bytes == 0);
+        const ts::DemuxerCounters& counters = demuxer_.counters();
+        CHECK(counters.bad_tables == 0 && counters.skipped_bytes == 0 && counters.continuity_errors == 0);
+        CHECK(counters.duplicates == 0 && counters.flagged == 0 && counters.bad_pes == 0);
     }
     void set_tracks(const media::TrackSet& tracks) { encoder_.set_tracks(tracks); }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,19 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         discontinuity_sequence_ = playlist.discontinuity_sequence;
         for (const auto& segment : playlist.segments) CHECK(segment.duration_ms <= playlist.target_duration_s * 1'000);
     }
+    void update_held() {
+        if (segmenter.held_bytes() == 0) {
+            held_since_ms_.reset();
+        } else if (!held_since_ms_) {
+            held_since_ms_ = now.monotonic_ms;
+        }
+    }
+    // Frames are held for a limited time, whatever their own times are.
+    void tick() {
+        segmenter.tick(now.monotonic_ms);
+        update_held();
+        CHECK(!held_since_ms_ || now.monotonic_ms - *held_since_ms_ < Segmenter::kMaxHeldMs);
+    }
     // In its payload, in the order of publishing.
     static uint64_t number_of(const Frame& frame) {
         base::ByteReader r(frame.payload.bytes().subspan(5));
@@ -121,6 +135,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
 
     std::unique_ptr<service::hls::Packer> packer_;
     bool open_ = false, fresh_ = true, discontinuity_ = false;
+    std::optional<int64_t> held_since_ms_;
     uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
     uint64_t written_[3][media::kMaxTracks] = {};
 
@@ -167,6 +182,7 @@ class Publisher {
         note(frame);
         checker_.fed_wall_ms = checker_.now.wall_ms;
         checker_.segmenter.feed(frame, checker_.now);
+        checker_.update_held();
     }
 
   private:
@@ -234,7 +250,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 if (flags & 2) checker.segmenter.release_held();
                 break;
             case 14:
-                checker.segmenter.tick(checker.now.monotonic_ms);
+                checker.tick();
                 checker.check_window();
                 break;
             case 15:
