@@ -13,21 +13,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 1) return 0;
     const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
     const base::StreamKey key{"v", "live", "s"};
-    const auto check = [](const base::Result<Source>& source) {
+    const auto check = [](const base::Result<relay::Target>& source) {
         if (!source) return;
         for (const char c : source->url) CHECK(static_cast<unsigned char>(c) > ' ');
     };
     if (data[0] % 4 == 0) {
         const auto origin = parse_origin(text);
         for (const Scheme scheme : {Scheme::kRtmp, Scheme::kHttps})
-            if (origin) check(source_of(*origin, scheme, key, "vhost.com", "?k=v"));
+            if (origin) check(target_of(*origin, scheme, key, "vhost.com", "?k=v"));
     } else if (data[0] % 4 == 1) {
         const auto origin = parse_origin("a:1");
         for (const Scheme scheme : {Scheme::kRtmp, Scheme::kHttp})
-            check(redirected(*source_of(*origin, scheme, key, "v", ""), text));
+            check(redirected(*target_of(*origin, scheme, key, "v", ""), text));
     } else if (data[0] % 4 == 2) {
         const auto origin = parse_origin("a");
-        check(source_of(*origin, Scheme::kHttp, key, "v", params_for_origin(text)));
+        check(target_of(*origin, Scheme::kHttp, key, "v", params_for_origin(text)));
     } else {
         static const std::string kOwn = new_request_name();
         std::string path = kOwn;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/rtmp/url.h"
+
 namespace service::edge {
 namespace {
 
@@ -36,7 +38,7 @@ TEST(Origin, IsParsed) {
 
 std::string url_of(const char* origin, Scheme scheme, const base::StreamKey& key, const char* vhost,
                    const char* params) {
-    auto source = source_of(*parse_origin(origin), scheme, key, vhost, params);
+    auto source = target_of(*parse_origin(origin), scheme, key, vhost, params);
     return source ? source->url : source.error().text();
 }
 
@@ -54,7 +56,7 @@ TEST(Origin, HasTheStream) {
     const std::string url = url_of("http://a", Scheme::kRtmp, kKey, "b.com", many.c_str());
     EXPECT_EQ(http::find_parameter(http::parse_query(url.substr(url.find('?') + 1)), "vhost"), "b.com")
         << "a receiver that reads only some parameters reads ours";
-    auto source = source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "?secret=1");
+    auto source = target_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "?secret=1");
     ASSERT_TRUE(source);
     EXPECT_EQ(source->shown, "rtmp://a/live/s") << "parameters are not for the log";
 }
@@ -62,17 +64,17 @@ TEST(Origin, HasTheStream) {
 // An origin that has no __defaultVhost__ decides at connect.
 TEST(Origin, IsToldTheVhostAtConnect) {
     const auto tc_url = [](const char* origin, Scheme scheme, const char* vhost) {
-        return source_of(*parse_origin(origin), scheme, kKey, vhost, "?k=v")->tc_url;
+        return target_of(*parse_origin(origin), scheme, kKey, vhost, "?k=v")->tc_url;
     };
     EXPECT_EQ(tc_url("a:1936", Scheme::kRtmp, "b.com"), "rtmp://b.com:1936/live");
     EXPECT_EQ(tc_url("a", Scheme::kRtmps, "b.com"), "rtmps://b.com/live");
     EXPECT_EQ(tc_url("a", Scheme::kRtmp, "__defaultVhost__"), "") << "that of the URL";
     EXPECT_EQ(tc_url("a", Scheme::kHttp, "b.com"), "");
-    const Source source = *source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "");
+    const relay::Target source = *target_of(*parse_origin("a"), Scheme::kRtmp, kKey, "b.com", "");
     const auto there = ::rtmp::resolve_stream(source.tc_url, "live", "s?vhost=b.com");
     ASSERT_TRUE(there);
     EXPECT_EQ(there->vhost, "b.com");
-    EXPECT_EQ(redirected(source, "rtmp://c/live/s")->tc_url, "") << "another server knows what its URL means";
+    EXPECT_EQ(relay::redirected(source, "rtmp://c/live/s")->tc_url, "") << "another server knows what its URL means";
 }
 
 TEST(Origin, NamesSelectNoOtherVhost) {
@@ -85,12 +87,12 @@ TEST(Origin, NamesSelectNoOtherVhost) {
                                                          {"live", ""}};
     for (const char* vhost : {"__defaultVhost__", "b.com"})
         for (const auto& [app, name] : names)
-            EXPECT_FALSE(source_of(*parse_origin("a:1936"), Scheme::kRtmp, {"v", app, name}, vhost, ""))
+            EXPECT_FALSE(target_of(*parse_origin("a:1936"), Scheme::kRtmp, {"v", app, name}, vhost, ""))
                 << vhost << " " << app << "/" << name;
-    EXPECT_FALSE(source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "?vhost=private"))
+    EXPECT_FALSE(target_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "?vhost=private"))
         << "params_for_origin() removes it";
     for (const char* origin : {"[::1]:1936", "[::1]", "rtmps://a", "A.Example:1"})
-        EXPECT_TRUE(source_of(*parse_origin(origin), Scheme::kRtmp, kKey, "__defaultVhost__", "?k=v")) << origin;
+        EXPECT_TRUE(target_of(*parse_origin(origin), Scheme::kRtmp, kKey, "__defaultVhost__", "?k=v")) << origin;
 }
 
 TEST(Origin, IsTheSameAsAnother) {
@@ -104,10 +106,10 @@ TEST(Origin, IsTheSameAsAnother) {
 }
 
 TEST(Origin, Redirects) {
-    const Source rtmp = *source_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "");
-    const Source flv = *source_of(*parse_origin("a:8080"), Scheme::kHttp, kKey, "__defaultVhost__", "");
+    const relay::Target rtmp = *target_of(*parse_origin("a"), Scheme::kRtmp, kKey, "__defaultVhost__", "");
+    const relay::Target flv = *target_of(*parse_origin("a:8080"), Scheme::kHttp, kKey, "__defaultVhost__", "");
     struct Case {
-        const Source& from;
+        const relay::Target& from;
         const char* location;
         const char* url;  // null: refused
     };
@@ -127,7 +129,7 @@ TEST(Origin, Redirects) {
         {flv, "", nullptr},
     };
     for (const Case& c : cases) {
-        auto to = redirected(c.from, c.location);
+        auto to = relay::redirected(c.from, c.location);
         if (!c.url) {
             EXPECT_FALSE(to) << c.location;
         } else {

@@ -105,7 +105,7 @@ Result<void> Push::run_round() {
     if (!vhost) return fail(Code::kNotFound, "the vhost is no edge any more");
     const auto& cluster = vhost->get<VhostConfig>();
     std::string why = "no origin takes streams by RTMP";
-    for (const std::string& origin : owner_.origins().order(stream_->key().vhost, cluster.origin, runtime::now_ms())) {
+    for (const std::string& origin : owner_.health().order(stream_->key().vhost, cluster.origin, runtime::now_ms())) {
         const auto parsed = parse_origin(origin);
         if (!parsed || !parsed->takes_rtmp()) continue;
         const bool had_origin = was_taken_;
@@ -119,7 +119,7 @@ Result<void> Push::run_round() {
         why = fmt::format("{}: {}", origin, ended.error().text());
         const bool refused = ended.error().code() == Code::kRefused;
         if (!refused && ended.error().code() != Code::kConfig)
-            owner_.origins().note_failure(origin, ended.error().text(), runtime::now_ms());
+            owner_.health().record_failure(origin, ended.error().text(), runtime::now_ms());
         if (error_.update(why)) runtime::warn_limited("edge push: {} to {}", stream_->key().text(), why);
         // A refusal is a decision about the publisher.
         if (refused && !had_origin) return fail(Code::kRefused, why);
@@ -137,41 +137,41 @@ Result<void> Push::attempt(const std::string& origin, const VhostConfig& cluster
     const live::StreamKey& key = stream_->key();
     const std::string vhost = config::PathVariables().set("vhost", key.vhost).expand(cluster.vhost);
     const Origin where = TRY(parse_origin(origin));
-    Source source = TRY(source_of(where, Scheme::kRtmp, key, vhost, params_));
-    ++owner_.origins().state(origin).connections;
+    relay::Target target = TRY(target_of(where, Scheme::kRtmp, key, vhost, params_));
+    ++owner_.health().state(origin).connections;
     for (int redirects = 0;; ++redirects) {
         std::unique_ptr<runtime::ByteStream> socket;
-        auto connected = connect(source, socket);
-        if (connected) return publish(source, std::move(socket));
+        auto connected = connect(target, socket);
+        if (connected) return publish(target, std::move(socket));
         const std::string location = session_ ? session_->location() : std::string();
         if (location.empty()) return connected;
-        if (redirects == Pull::kMaxRedirects)
+        if (redirects == relay::kMaxRedirects)
             return fail(Code::kProtocol, fmt::format("more than {} redirects", redirects));
-        source = TRY(redirected(source, location));
+        target = TRY(relay::redirected(target, location));
     }
 }
 
-Result<void> Push::connect(const Source& source, std::unique_ptr<runtime::ByteStream>& socket) {
-    const ::rtmp::Url url = TRY(::rtmp::parse_url(source.url));
+Result<void> Push::connect(const relay::Target& target, std::unique_ptr<runtime::ByteStream>& socket) {
+    const ::rtmp::Url url = TRY(::rtmp::parse_url(target.url));
     const auto limit = Deadline::in_ms(kConnectMs + kAcceptMs);
     session_.reset();
     socket = TRY(dial_rtmp(url, owner_.tls(), Deadline::in_ms(kConnectMs), limit));
     ::rtmp::ClientOptions options;
     options.publish = true;
     options.forward_path = path_;
-    options.tc_url = source.tc_url;
+    options.tc_url = target.tc_url;
     session_ = std::make_unique<::rtmp::ClientSession>(static_cast<::rtmp::ClientHandler&>(*this), url, options,
                                                        kRtmpHandshakeBytes);
     return await_ready(*session_, *socket, "asking to publish", limit);
 }
 
-Result<void> Push::publish(const Source& source, std::unique_ptr<runtime::ByteStream> socket) {
+Result<void> Push::publish(const relay::Target& target, std::unique_ptr<runtime::ByteStream> socket) {
     state_ = State::kPublishing;
     was_taken_ = true;
     over_ = false;
-    owner_.origins().note_success(origin_);
-    ++owner_.origins().state(origin_).pushes;
-    base::log::trace("edge push: {} goes to {}", stream_->key().text(), source.shown);
+    owner_.health().record_success(origin_);
+    ++owner_.health().state(origin_).pushes;
+    base::log::trace("edge push: {} goes to {}", stream_->key().text(), target.shown);
     error_.clear();
     std::string ip = socket->peer_ip();
     convert::RtmpParameters parameters{
@@ -181,7 +181,7 @@ Result<void> Push::publish(const Source& source, std::unique_ptr<runtime::ByteSt
     published_.emplace(
         owner_.sessions(),
         OutgoingSession::Facts{
-            .id = id_, .ip = ip, .type = edge_push_type(), .stream = stream_->key(), .url = source.shown},
+            .id = id_, .ip = ip, .type = edge_push_type(), .stream = stream_->key(), .url = target.shown},
         OutgoingSession::Connection{.traffic = [this] { return traffic_of(*viewer_); },
                                     .kick = [this](std::string_view why) { kick(why); }});
     viewer_->join(parameters.key(), std::move(socket), std::move(first));
@@ -198,7 +198,7 @@ Result<void> Push::publish(const Source& source, std::unique_ptr<runtime::ByteSt
         reason = CloseReason::kServerStop;
     }
     without_since_ms_ = runtime::now_ms();
-    --owner_.origins().state(origin_).pushes;
+    --owner_.health().state(origin_).pushes;
     published_->end(why, reason);
     return fail(Code::kClosed, std::move(why));
 }

@@ -23,7 +23,7 @@
 #include "runtime/loop/sync.h"
 #include "service/edge/config.h"
 #include "service/edge/origin.h"
-#include "service/edge/origins.h"
+#include "service/edge/origin_health.h"
 #include "service/outgoing_session.h"
 #include "service/rtmp_dial.h"
 
@@ -37,7 +37,7 @@ class PushOwner {
   public:
     virtual const config::SnapshotPtr& snapshot() const = 0;
     virtual net::SessionTable& sessions() = 0;
-    virtual Origins& origins() = 0;
+    virtual OriginHealth& health() = 0;
     virtual ClientTls& tls() = 0;
     // It is over; the last call of its coroutine. The owner destroys it.
     virtual void push_ended(Push& push) = 0;
@@ -85,8 +85,8 @@ class Push final : private live::ViewerHandler, private ::rtmp::ClientHandler {
     // An error ends the publisher: no origin takes the stream.
     base::Result<void> run_round();
     base::Result<void> attempt(const std::string& origin, const VhostConfig& cluster);
-    base::Result<void> connect(const Source& source, std::unique_ptr<runtime::ByteStream>& socket);
-    base::Result<void> publish(const Source& source, std::unique_ptr<runtime::ByteStream> socket);
+    base::Result<void> connect(const relay::Target& target, std::unique_ptr<runtime::ByteStream>& socket);
+    base::Result<void> publish(const relay::Target& target, std::unique_ptr<runtime::ByteStream> socket);
     void kick(std::string_view why);
     void send_output();
 

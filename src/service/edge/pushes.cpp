@@ -4,6 +4,7 @@
 
 #include "protocol/rtmp/messages.h"
 #include "runtime/loop/limited_log.h"
+#include "service/relay/demand.h"
 #include "service/relay/path.h"
 
 namespace service::edge {
@@ -16,13 +17,13 @@ constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 
 }  // namespace
 
-Pushes::Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Pulls& pulls,
-               Origins& origins, ClientTls& tls)
+Pushes::Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, PullManager& pulls,
+               OriginHealth& health, ClientTls& tls)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       pulls_(pulls),
-      origins_(origins),
+      health_(health),
       tls_(tls),
       followed_(registry, *this) {}
 
@@ -47,7 +48,7 @@ void Pushes::reload(const config::SnapshotPtr& next) {
 }
 
 bool Pushes::wants(const live::Stream& stream, const config::Vhost& vhost) const {
-    return vhost.get<VhostConfig>().is_edge() && !pulls_.publishes(stream);
+    return vhost.get<VhostConfig>().is_edge() && !(stream.publisher() && stream.publisher()->is_relay());
 }
 
 bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
@@ -76,7 +77,7 @@ void Pushes::leave(live::Stream& stream) {
         if (&push->stream() == &stream) push->finish();
     // Another publisher may have the stream at the origin.
     const bool is_over = !stream.published();
-    if (is_over && pulls_.is_fetched(stream.key()) && players_of(stream) > 0) pulls_.resume(stream.key());
+    if (is_over && pulls_.is_fetched(stream.key()) && relay::players_of(stream) > 0) pulls_.resume(stream.key());
 }
 
 void Pushes::push_ended(Push& push) { (void)pushes_.take(push); }

@@ -10,8 +10,8 @@
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/task_list.h"
-#include "service/edge/origins.h"
-#include "service/edge/pulls.h"
+#include "service/edge/origin_health.h"
+#include "service/edge/pull_manager.h"
 #include "service/edge/push.h"
 
 namespace service::edge {
@@ -19,8 +19,8 @@ namespace service::edge {
 class Pushes final : private live::StreamFollower, private PushOwner {
   public:
     // The references must outlive it.
-    Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Pulls& pulls,
-           Origins& origins, ClientTls& tls);
+    Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, PullManager& pulls,
+           OriginHealth& health, ClientTls& tls);
     ~Pushes();  // stops: yields
     Pushes(const Pushes&) = delete;
 
@@ -40,15 +40,15 @@ class Pushes final : private live::StreamFollower, private PushOwner {
 
     const config::SnapshotPtr& snapshot() const override { return snapshot_; }
     net::SessionTable& sessions() override { return sessions_; }
-    Origins& origins() override { return origins_; }
+    OriginHealth& health() override { return health_; }
     ClientTls& tls() override { return tls_; }
     void push_ended(Push& push) override;
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
-    Pulls& pulls_;
-    Origins& origins_;
+    PullManager& pulls_;
+    OriginHealth& health_;
     ClientTls& tls_;
     live::FollowedStreams followed_;
     runtime::TaskList<Push> pushes_{"the last passed-up stream to end"};

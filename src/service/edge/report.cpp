@@ -28,19 +28,19 @@ void write_states(Text& text, std::string_view name, std::string_view help, size
 }
 
 template <class Get>
-void write_origins(Text& text, const Origins& origins, std::string_view name, Type type, std::string_view help,
+void write_origins(Text& text, const OriginHealth& health, std::string_view name, Type type, std::string_view help,
                    Get get) {
     text.family(name, type, help);
-    for (const auto& [origin, state] : origins.states())
+    for (const auto& [origin, state] : health.states())
         text.sample({{"origin", origin}}, static_cast<double>(get(origin, state)));
 }
 
-Json origins_of(const Origins& origins) {
+Json origins_of(const OriginHealth& health) {
     Json all = Json::array();
     const int64_t now_ms = runtime::now_ms();
-    for (const auto& [origin, state] : origins.states())
+    for (const auto& [origin, state] : health.states())
         all.push_back({{"origin", origin},
-                       {"up", origins.is_up(origin, now_ms)},
+                       {"up", health.is_up(origin, now_ms)},
                        {"pulls", state.pulls},
                        {"pushes", state.pushes},
                        {"connections", state.connections},
@@ -72,7 +72,7 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
         if (page.has(index)) pushes.push_back(entry(push->stream().key(), *push));
         ++index;
     }
-    body["origins"] = origins_of(service.origins());
+    body["origins"] = origins_of(service.health());
     body["pulls_total"] = service.pulls().list().size();
     body["pulls"] = std::move(pulls);
     body["pushes_total"] = service.pushes().list().size();
@@ -83,7 +83,7 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
 }  // namespace
 
 void write_metrics(const Service& service, Text& text) {
-    const Pulls& pulls = service.pulls();
+    const PullManager& pulls = service.pulls();
     write_states<Pull::State>(text, "srs_edge_pulls", "Streams that edges pull from origins, by state.", Pull::kStates,
                               Pull::state_name, pulls.list(),
                               [](const auto& one) -> const Pull& { return *one.second; });
@@ -101,19 +101,19 @@ void write_metrics(const Service& service, Text& text) {
     const TokenGuard& tokens = service.token_guard();
     text.sample({{"answer", "refused"}}, static_cast<double>(tokens.refused()));
     text.sample({{"answer", "accepted"}}, static_cast<double>(tokens.accepted()));
-    const Origins& origins = service.origins();
-    using S = Origins::State;
+    const OriginHealth& health = service.health();
+    using S = OriginHealth::State;
     const int64_t now_ms = runtime::now_ms();
-    write_origins(text, origins, "srs_edge_origin_up", Type::kGauge, "Whether an origin worked when it was used last.",
-                  [&](const std::string& origin, const S&) { return origins.is_up(origin, now_ms) ? 1 : 0; });
-    write_origins(text, origins, "srs_edge_origin_pulls", Type::kGauge, "Streams that come from an origin now.",
+    write_origins(text, health, "srs_edge_origin_up", Type::kGauge, "Whether an origin worked when it was used last.",
+                  [&](const std::string& origin, const S&) { return health.is_up(origin, now_ms) ? 1 : 0; });
+    write_origins(text, health, "srs_edge_origin_pulls", Type::kGauge, "Streams that come from an origin now.",
                   [](const std::string&, const S& state) { return state.pulls; });
-    write_origins(text, origins, "srs_edge_origin_pushes", Type::kGauge, "Streams that are passed up to an origin now.",
+    write_origins(text, health, "srs_edge_origin_pushes", Type::kGauge, "Streams that are passed up to an origin now.",
                   [](const std::string&, const S& state) { return state.pushes; });
-    write_origins(text, origins, "srs_edge_origin_connections_total", Type::kCounter,
+    write_origins(text, health, "srs_edge_origin_connections_total", Type::kCounter,
                   "Attempts to pull from an origin, or to publish there.",
                   [](const std::string&, const S& state) { return state.connections; });
-    write_origins(text, origins, "srs_edge_origin_failures_total", Type::kCounter,
+    write_origins(text, health, "srs_edge_origin_failures_total", Type::kCounter,
                   "Of these, those that failed, and connections that broke.",
                   [](const std::string&, const S& state) { return state.failures; });
 }

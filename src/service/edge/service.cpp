@@ -9,9 +9,9 @@ namespace service::edge {
 
 Service::Service(const SharedParts& parts, const config::SnapshotPtr& snapshot)
     : snapshot_(snapshot),
-      token_guard_(origins_, tls_),
-      pulls_(snapshot, parts.sessions, parts.registry, parts.gate, origins_, tls_, parts.identity, parts.offers),
-      pushes_(snapshot, parts.sessions, parts.registry, pulls_, origins_, tls_),
+      token_guard_(health_, tls_),
+      pulls_(snapshot, parts.sessions, parts.registry, parts.gate, health_, tls_, parts.identity, parts.offers),
+      pushes_(snapshot, parts.sessions, parts.registry, pulls_, health_, tls_),
       gate_(parts.gate) {}
 
 Service::~Service() { stop(); }
@@ -44,7 +44,7 @@ void Service::keep_origins() {
     std::set<std::string> origins;
     for (const config::Vhost& vhost : snapshot_->vhosts)
         origins.insert(vhost.get<VhostConfig>().origin.begin(), vhost.get<VhostConfig>().origin.end());
-    origins_.keep(origins);
+    health_.keep(origins);
 }
 
 }  // namespace service::edge

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "config/snapshot.h"
-#include "service/edge/origins.h"
-#include "service/edge/pulls.h"
+#include "service/edge/origin_health.h"
+#include "service/edge/pull_manager.h"
 #include "service/edge/pushes.h"
 #include "service/edge/token_guard.h"
 #include "service/rtmp_dial.h"
@@ -25,9 +25,9 @@ class Service {
     void stop();
     void reload(const config::SnapshotPtr& next);
 
-    const Pulls& pulls() const { return pulls_; }
+    const PullManager& pulls() const { return pulls_; }
     const Pushes& pushes() const { return pushes_; }
-    const Origins& origins() const { return origins_; }
+    const OriginHealth& health() const { return health_; }
     const TokenGuard& token_guard() const { return token_guard_; }
 
   private:
@@ -35,9 +35,9 @@ class Service {
 
     config::SnapshotPtr snapshot_;
     ClientTls tls_;
-    Origins origins_;
+    OriginHealth health_;
     TokenGuard token_guard_;
-    Pulls pulls_;
+    PullManager pulls_;
     Pushes pushes_;
     net::Gate& gate_;
     bool started_ = false;

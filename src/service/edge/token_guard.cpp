@@ -74,7 +74,7 @@ Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost&
     const std::string tc_url = TRY(shown_tc_url(visitor, origin_vhost));
     const std::vector<std::string> all = cluster.origin;
     std::string problem = "no origin takes RTMP";
-    for (const std::string& origin : origins_.order(vhost.name + " tokens", all, runtime::now_ms())) {
+    for (const std::string& origin : health_.order(vhost.name + " tokens", all, runtime::now_ms())) {
         const auto parsed = parse_origin(origin);
         if (!parsed || !parsed->takes_rtmp()) continue;
         bool was_reached = false;
@@ -89,7 +89,7 @@ Result<void> TokenGuard::admit(const net::Visitor& visitor, const config::Vhost&
             ++refused_;
             return fail(CloseReason::kRefusedAuth, "the origin: " + problem);
         }
-        if (!was_reached) origins_.note_failure(origin, problem, runtime::now_ms());
+        if (!was_reached) health_.record_failure(origin, problem, runtime::now_ms());
         runtime::warn_limited("token_traverse: {} cannot be asked: {}", origin, problem);
     }
     ++refused_;
@@ -100,7 +100,7 @@ Result<void> TokenGuard::ask(const std::string& origin, const net::Visitor& visi
                              bool& was_reached) {
     const auto limit = Deadline::in_ms(kConnectMs);
     const Origin where = TRY(parse_origin(origin));
-    const std::string scheme(scheme_name(where.scheme.value_or(Scheme::kRtmp)));
+    const std::string scheme(relay::scheme_name(where.scheme.value_or(relay::Scheme::kRtmp)));
     ::rtmp::Url url = TRY(::rtmp::parse_url(fmt::format("{}://{}/a/s", scheme, where.authority)));
     ::rtmp::ClientOptions options;
     options.connect_only = true;

@@ -6,7 +6,7 @@
 
 #include "config/snapshot.h"
 #include "net/access/gate.h"
-#include "service/edge/origins.h"
+#include "service/edge/origin_health.h"
 #include "service/rtmp_dial.h"
 
 namespace service::edge {
@@ -16,7 +16,7 @@ class TokenGuard final : public net::Guard {
     static constexpr int64_t kConnectMs = 3'000;  // of one origin, to its answer
 
     // Both must outlive it.
-    TokenGuard(Origins& origins, ClientTls& tls) : origins_(origins), tls_(tls) {}
+    TokenGuard(OriginHealth& health, ClientTls& tls) : health_(health), tls_(tls) {}
 
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     bool may_yield(net::Action action, const config::Vhost& vhost) const override;
@@ -29,7 +29,7 @@ class TokenGuard final : public net::Guard {
     base::Result<void> ask(const std::string& origin, const net::Visitor& visitor, const std::string& tc_url,
                            bool& was_reached);
 
-    Origins& origins_;
+    OriginHealth& health_;
     ClientTls& tls_;
     uint64_t accepted_ = 0, refused_ = 0;
 };

@@ -23,16 +23,20 @@ void write_sessions(Text& text) {
                         static_cast<double>(rtsp_stats().sessions[kind][carrier]));
 }
 
-void write_pulls(const Pulls& pulls, Text& text) {
-    constexpr std::array<std::string_view, 4> kStates = {"idle", "connecting", "streaming", "waiting"};
-    std::array<uint64_t, kStates.size()> counts{};
+void write_cameras(const CameraManager& cameras, Text& text) {
+    using State = Camera::State;
+    std::array<uint64_t, Camera::kStates> counts{};
     uint64_t attempts = 0;
-    for (const auto& pull : pulls.list()) {
-        ++counts[static_cast<size_t>(pull->state())];
-        attempts += pull->attempts();
+    for (const auto& camera : cameras.list()) {
+        ++counts[static_cast<size_t>(camera->state())];
+        attempts += camera->attempts();
     }
     text.family("srs_rtsp_pulls", Type::kGauge, "Streams that are pulled (ingest), by the state of the pull.");
-    for (size_t i = 0; i < kStates.size(); ++i) text.sample({{"state", kStates[i]}}, static_cast<double>(counts[i]));
+    const auto of = [&](State state) { return static_cast<double>(counts[static_cast<size_t>(state)]); };
+    text.sample({{"state", "idle"}}, of(State::kIdle));
+    text.sample({{"state", "connecting"}}, of(State::kConnecting) + of(State::kWaitingForMedia));
+    text.sample({{"state", "streaming"}}, of(State::kStreaming));
+    text.sample({{"state", "waiting"}}, of(State::kPausing));
     text.single("srs_rtsp_pull_attempts", Type::kGauge, "Connections that the present pulls have tried.",
                 static_cast<double>(attempts));
 }
@@ -74,7 +78,7 @@ void CountedSession::end() {
 
 void write_metrics(Service& service, Text& text) {
     write_sessions(text);
-    write_pulls(service.pulls(), text);
+    write_cameras(service.cameras(), text);
     text.single("srs_rtsp_player_lost_total", Type::kCounter,
                 "RTP packets that players by UDP report as lost in their receiver reports.",
                 static_cast<double>(rtsp_stats().player_lost));

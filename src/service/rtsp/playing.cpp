@@ -17,7 +17,6 @@
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
 #include "service/rtsp/interleaved.h"
-#include "service/rtsp/pull_connection.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/service.h"
 
@@ -95,7 +94,7 @@ Result<void> Connection::await_pull(const live::StreamKey& key) {
     };
     const auto limit = runtime::Deadline::in_ms(kPullMs);
     const runtime::EndWatch end(work_->socket.get());
-    while (!is_published() && service_.pulls().pulls(key) && !limit.passed()) TRY(runtime::sleep_ms(kPullPollMs));
+    while (!is_published() && service_.cameras().pulls(key) && !limit.passed()) TRY(runtime::sleep_ms(kPullPollMs));
     return {};
 }
 

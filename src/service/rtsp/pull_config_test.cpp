@@ -4,9 +4,8 @@
 
 #include "config/diff.h"
 #include "config/test_util.h"
+#include "service/rtsp/camera_source.h"
 #include "service/rtsp/config.h"
-#include "service/rtsp/pull.h"
-#include "service/rtsp/pull_connection.h"
 
 namespace service::rtsp {
 namespace {

@@ -8,7 +8,6 @@
 #include "protocol/sdp/session/control.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
-#include "service/rtsp/pull_connection.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/track_watch.h"
 

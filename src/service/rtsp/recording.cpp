@@ -10,7 +10,6 @@
 #include "service/rtsp/address.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
-#include "service/rtsp/pull_connection.h"
 #include "service/rtsp/service.h"
 
 namespace service::rtsp {

@@ -19,13 +19,13 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       signature_(std::move(signature)),
       listeners_(sessions, "RTSP connection", "rtsp-accept",
                  [this](auto socket, auto tls) { accept(std::move(socket), std::move(tls)); }),
-      pulls_(sessions, registry, gate) {}
+      cameras_(sessions, registry, gate) {}
 
 Service::~Service() { stop(); }
 
 Result<void> Service::start() {
     TRY(start_server());
-    pulls_.start(snapshot_);
+    cameras_.start(snapshot_);
     return {};
 }
 
@@ -51,7 +51,7 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
     return [this, next, context = std::move(context)] {
         snapshot_ = next;
         tls_pair_.adopt(context);
-        pulls_.reload(next);
+        cameras_.reload(next);
     };
 }
 
@@ -83,7 +83,7 @@ void Service::end_outdated_players() {
 
 void Service::stop() {
     stop_accepting();
-    pulls_.stop();
+    cameras_.stop();
     connections_.close_all();
     if (timer_) timer_.cancel_and_join();
     if (connections_.empty()) udp_ports_.reset();

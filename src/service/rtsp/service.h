@@ -15,8 +15,8 @@
 #include "net/sessions/connection_list.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
+#include "service/rtsp/camera_manager.h"
 #include "service/rtsp/connection.h"
-#include "service/rtsp/pulls.h"
 #include "service/rtsp/tunnel.h"
 #include "service/rtsp/udp_ports.h"
 
@@ -54,7 +54,7 @@ class Service {
     Tunnels& tunnels() { return tunnels_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     runtime::LogLimit& description_log() { return description_log_; }  // what is odd in what clients announce
-    const Pulls& pulls() const { return pulls_; }
+    const CameraManager& cameras() const { return cameras_; }
     void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
   private:
@@ -72,7 +72,7 @@ class Service {
     runtime::LogLimit refusal_log_, description_log_;
     Tunnels tunnels_;
     std::unique_ptr<UdpPorts> udp_ports_;
-    Pulls pulls_;
+    CameraManager cameras_;
     runtime::Task timer_;
     net::ConnectionList<Connection> connections_;
 };

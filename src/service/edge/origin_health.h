@@ -1,6 +1,6 @@
 #pragma once
-// Origins: what is known of the origins of all edges: which of them worked when it was used last. Edges use those of a
-// vhost in turn; one that failed is the last to be tried for a while, 3 s at first and 30 s at most.
+// OriginHealth: what is known of the origins of all edges: which of them worked when it was used last. Edges use those
+// of a vhost in turn; one that failed is the last to be tried for a while, 3 s at first and 30 s at most.
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace service::edge {
 
-class Origins {
+class OriginHealth {
   public:
     // Beside those of the configuration, which keep() has been told: servers of a cluster come and go.
     static constexpr size_t kMaxOthers = 256;
@@ -31,8 +31,8 @@ class Origins {
 
     // The origins of a vhost in the order in which they are to be tried now. Each call begins with another one.
     std::vector<std::string> order(const std::string& vhost, const std::vector<std::string>& origins, int64_t now_ms);
-    void note_success(const std::string& origin);
-    void note_failure(const std::string& origin, std::string_view problem, int64_t now_ms);
+    void record_success(const std::string& origin);
+    void record_failure(const std::string& origin, std::string_view problem, int64_t now_ms);
     State& state(const std::string& origin);
     bool is_up(const std::string& origin, int64_t now_ms) const;
 

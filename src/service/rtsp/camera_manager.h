@@ -1,6 +1,6 @@
 #pragma once
-// Pulls: the ingests of RTSP that the configuration has, each a Pull; a reload begins, changes and ends them. A guard
-// of the gate learns which streams players ask for: of these, the ones on demand are pulled.
+// CameraManager: the ingests of RTSP that the configuration has, each a Camera; a reload begins, changes and ends them.
+// A guard of the gate learns which streams players ask for: of these, the ones on demand are pulled.
 
 #include <memory>
 #include <string>
@@ -11,27 +11,26 @@
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/task_list.h"
-#include "service/rtsp/pull.h"
+#include "service/rtsp/camera.h"
 #include "service/track_wait.h"
 
 namespace service::rtsp {
 
-class Pulls final : private PullOwner, private net::Guard {
+class CameraManager final : private relay::SourceOwner, private net::Guard {
   public:
     // The references must outlive it.
-    Pulls(net::SessionTable& sessions, live::Registry& registry, net::Gate& gate);
-    ~Pulls();  // stops: yields
-    Pulls(const Pulls&) = delete;
+    CameraManager(net::SessionTable& sessions, live::Registry& registry, net::Gate& gate);
+    ~CameraManager();  // stops: yields
+    CameraManager(const CameraManager&) = delete;
 
     void start(const config::SnapshotPtr& snapshot);
     // Pulls whose configuration is the same go on; new clients of the gate see the new ones at once.
     void reload(const config::SnapshotPtr& next);
     void stop();
 
-    bool empty() const { return pulls_.empty(); }
-    const runtime::TaskList<Pull>& list() const { return pulls_; }
+    const runtime::TaskList<Camera>& list() const { return cameras_; }
     // Whether a stream that is not published yet is pulled, so that a player may wait for it.
-    bool pulls(const live::StreamKey& stream) const;
+    bool pulls(const live::StreamKey& stream) const { return find(stream) != nullptr; }
     // The same, of one on demand, for which a player begins the pull.
     bool pulls_on_demand(const live::StreamKey& stream) const;
 
@@ -39,11 +38,11 @@ class Pulls final : private PullOwner, private net::Guard {
     const config::SnapshotPtr& snapshot() const override { return snapshot_; }
     net::SessionTable& sessions() override { return sessions_; }
     live::Registry& registry() override { return registry_; }
-    ClientTls& tls() override { return tls_; }
-    void pull_ended(Pull& pull) override;
+    const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const override;
+    void source_ended(relay::SourceRunner& runner) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
-    Pull* find_on_demand(const live::StreamKey& stream) const;
+    Camera* find(const live::StreamKey& stream) const;
     bool has_on_demand(const config::Vhost& vhost) const;
     void begin_wanted();
 
@@ -52,7 +51,7 @@ class Pulls final : private PullOwner, private net::Guard {
     live::Registry& registry_;
     net::Gate& gate_;
     ClientTls tls_;
-    runtime::TaskList<Pull> pulls_{"the last pull by RTSP to end"};
+    runtime::TaskList<Camera> cameras_{"the last camera to be left"};
     TrackWait track_wait_;
     bool started_ = false;
 };

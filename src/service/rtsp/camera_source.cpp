@@ -1,12 +1,21 @@
-#include "service/rtsp/pull_connection.h"
+#include "service/rtsp/camera_source.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "protocol/http/via.h"
+#include "protocol/rtsp/client_session.h"
+#include "protocol/rtsp/reader.h"
+#include "protocol/sdp/session/read.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
+#include "service/rtsp/publisher.h"
+#include "service/rtsp/pull_ports.h"
 #include "service/rtsp/random.h"
+#include "service/rtsp/stats.h"
 
 namespace service::rtsp {
 
@@ -18,10 +27,10 @@ using runtime::Deadline;
 
 namespace {
 
-constexpr int64_t kConnectMs = 10'000, kWriteMs = 10'000;
-constexpr int64_t kTickMs = 500, kUdpTickMs = 50;
+constexpr int64_t kWriteMs = 10'000;
+constexpr int64_t kCameraTickMs = 500, kCameraUdpTickMs = 50;
 constexpr int64_t kReportIntervalUs = 5'000'000;
-constexpr ::rtsp::Limits kLimits{};
+constexpr ::rtsp::Limits kCameraLimits{};
 
 // Tracks that take media instead of sending it, such as ONVIF's back channel, are left out. A server that calls all of
 // its tracks so means its own direction.
@@ -33,101 +42,122 @@ void leave_out_back_channels(sdp::ReadSession& session) {
     for (sdp::SessionTrack& track : session.tracks) track.index = counts[static_cast<size_t>(track.kind) % 8]++;
 }
 
-}  // namespace
+class CameraSource final : public relay::Source, private PublisherOwner, private UdpReceiver {
+  public:
+    explicit CameraSource(CameraOptions options) : options_(std::move(options)), reader_(kCameraLimits) {}
 
-net::SessionType rtsp_pull_type() {
-    static const net::SessionType kType = net::SessionType::add("rtsp-pull", true);
-    return kType;
-}
+    Result<void> run(relay::Fetch& fetch, Deadline limit) override;
+    Result<std::unique_ptr<relay::Source>> redirected() override;
+    const std::string& shown() const override { return options_.source.url; }
 
-Result<PullSource> redirected(const PullSource& from, const std::string& location) {
-    PullSource to = from;
-    static_cast<::rtsp::Url&>(to) = TRY(::rtsp::redirected(from, location));
-    if (to.tls) to.transport = PullSource::Transport::kTcp;
-    return to;
-}
+  private:
+    Result<void> connect(Deadline limit);
+    Result<void> serve();
+    Result<void> send_requests();
+    Result<void> take(std::span<const uint8_t> bytes);
+    Result<void> on_message(const ::rtsp::Message& message);
+    Result<void> on_described();
+    Result<void> set_up(bool tcp);
+    void on_playing();
+    void on_media(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us);
+    bool acquire();
+    Result<void> tick();
+    void add_reports(int64_t now_us);
+    void leave();
 
-PullConnection::PullConnection(Pull& pull, PullOwner& owner, const PullSource& source, config::SnapshotPtr snapshot,
-                               const config::Vhost& vhost, base::Ref<live::Stream> stream)
-    : pull_(pull),
-      owner_(owner),
-      source_(source),
-      snapshot_(std::move(snapshot)),
-      vhost_(vhost),
-      stream_(std::move(stream)),
-      id_(runtime::new_context_id()),
-      reader_(kLimits) {}
+    // UdpReceiver
+    void on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) override;
+    // PublisherOwner
+    void on_revoked(std::string_view why, CloseReason reason) override { fetch_->close(why, reason); }
+    bool peer_alive() const override { return socket_ && !socket_->peer_gone(); }
+    live::PublisherFacts publisher_facts() const override;
 
-PullConnection::~PullConnection() = default;
+    const CameraOptions options_;
+    relay::Fetch* fetch_ = nullptr;
+    std::unique_ptr<runtime::ByteStream> socket_;
+    std::optional<base::IpAddress> address_;  // of the camera; nothing: it has a zone
+    std::optional<::rtsp::ClientSession> client_;
+    ::rtsp::Reader reader_;
+    std::string output_;  // to be sent
+    sdp::ReadSession described_;
+    std::vector<std::unique_ptr<PullPorts>> ports_;  // of each track, by UDP
+    std::unique_ptr<Publisher> publisher_;
+    CountedSession counted_;
+    std::string path_;  // the servers that the stream passed
+    std::string location_;
+    bool tcp_ = true;
+    bool tried_other_ = false;
+    bool playing_ = false;
+    int64_t report_us_ = 0;
+};
 
-void PullConnection::close(std::string_view why, CloseReason reason) {
-    if (!end_reason_.empty()) return;
-    end_reason_ = why;
-    end_code_ = reason;
-}
-
-Result<void> PullConnection::run() {
-    runtime::ContextScope scope(id_);
-    TRY(connect());
+Result<void> CameraSource::run(relay::Fetch& fetch, Deadline limit) {
+    fetch_ = &fetch;
+    TRY(connect(limit));
+    const PullSource& source = options_.source;
     ::rtsp::ClientOptions options;
-    options.url = source_.url;
-    options.credentials = source_.credentials;
-    options.basic = source_.basic;
-    options.digest = source_.digest;
+    options.url = source.url;
+    options.credentials = source.credentials;
+    options.basic = source.basic;
+    options.digest = source.digest;
     options.cnonce = random_hex(8);
     client_.emplace(options);
     auto served = serve();
-    leave(served);
+    leave();
     return served;
 }
 
-Result<void> PullConnection::connect() {
-    const auto limit = Deadline::in_ms(kConnectMs);
-    socket_ = TRY(runtime::connect_tcp(source_.host, source_.port, limit));
+Result<std::unique_ptr<relay::Source>> CameraSource::redirected() {
+    if (location_.empty()) return nullptr;
+    CameraOptions options = options_;
+    options.source = TRY(rtsp::redirected(options_.source, location_), "redirect");
+    return make_camera_source(std::move(options));
+}
+
+Result<void> CameraSource::connect(Deadline limit) {
+    const PullSource& source = options_.source;
+    socket_ = TRY(runtime::connect_tcp(source.host, source.port, limit));
     socket_->set_no_delay(true);
     address_ = base::IpAddress::parse(socket_->peer_ip());
-    if (!source_.tls) return {};
-    auto context = TRY(owner_.tls().context());
-    socket_ = TRY(runtime::tls_connect(std::move(socket_), std::move(context), source_.host, limit), "TLS handshake");
+    if (!source.tls) return {};
+    auto context = TRY(options_.tls->context());
+    socket_ = TRY(runtime::tls_connect(std::move(socket_), std::move(context), source.host, limit), "TLS handshake");
     return {};
 }
 
-Result<void> PullConnection::serve() {
-    while (end_reason_.empty()) {
+Result<void> CameraSource::serve() {
+    while (!fetch_->is_ending()) {
         TRY(send_requests(), "writing");
-        auto read = runtime::read_shared(*socket_, Deadline::in_ms(ports_.empty() ? kTickMs : kUdpTickMs));
+        auto read = runtime::read_shared(*socket_, Deadline::in_ms(ports_.empty() ? kCameraTickMs : kCameraUdpTickMs));
         if (!read && read.error().code() != Code::kTimeout) return std::unexpected(std::move(read).error());
         if (read) {
             if (read->empty()) return fail(Code::kClosed, "closed by the camera");
-            received_bytes_ += read->size();
+            fetch_->traffic.received_bytes += read->size();
             TRY(take(*read));
         }
-        if (!location_.empty()) return {};
+        if (!location_.empty()) return fail(Code::kClosed, "the camera is at another address");
         TRY(tick());
-        if (playing_ && pull_.is_unwanted()) {
-            close("no player for a while (on_demand)", CloseReason::kNoViewers);
-            return {};
-        }
+        if (playing_) fetch_->check();
     }
-    return fail(Code::kClosed, end_reason_);
+    return fail(Code::kClosed, fetch_->end_text());
 }
 
-Result<void> PullConnection::send_requests() {
+Result<void> CameraSource::send_requests() {
     while (auto request = client_->take_request(runtime::now_ms())) output_ += ::rtsp::write(*request);
     if (output_.empty()) return {};
     const std::string bytes = std::exchange(output_, {});
-    sent_bytes_ += bytes.size();
+    fetch_->traffic.sent_bytes += bytes.size();
     return socket_->write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, Deadline::in_ms(kWriteMs));
 }
 
 // While it plays, frames are parsed where they lie, and nothing yields.
-Result<void> PullConnection::take(std::span<const uint8_t> bytes) {
+Result<void> CameraSource::take(std::span<const uint8_t> bytes) {
     std::vector<uint8_t> kept;
     if (!playing_) {
         kept.assign(bytes.begin(), bytes.end());
         bytes = kept;
     }
-    while (end_reason_.empty() && location_.empty()) {
+    while (!fetch_->is_ending() && location_.empty()) {
         size_t used = 0;
         const auto step = reader_.feed(bytes, used);
         bytes = bytes.subspan(used);
@@ -144,7 +174,7 @@ Result<void> PullConnection::take(std::span<const uint8_t> bytes) {
     return {};
 }
 
-Result<void> PullConnection::on_message(const ::rtsp::Message& message) {
+Result<void> CameraSource::on_message(const ::rtsp::Message& message) {
     using Event = ::rtsp::ClientSession::Event;
     if (message.is_request) {
         output_ += ::rtsp::write(client_->on_request(message));
@@ -157,7 +187,7 @@ Result<void> PullConnection::on_message(const ::rtsp::Message& message) {
             path_ = http::path_of_via(message.headers.get("Via"));
             return on_described();
         case Event::kOtherTransport:
-            if (tried_other_ || source_.transport == PullSource::Transport::kTcp)
+            if (tried_other_ || options_.source.transport == PullSource::Transport::kTcp)
                 return fail(Code::kOther, "the camera offers no transport that is allowed here");
             tried_other_ = true;
             return set_up(!tcp_);
@@ -175,8 +205,8 @@ Result<void> PullConnection::on_message(const ::rtsp::Message& message) {
     return {};
 }
 
-Result<void> PullConnection::on_described() {
-    if (http::has_passed(path_, owner_.registry().instance()))
+Result<void> CameraSource::on_described() {
+    if (http::has_passed(path_, fetch_->registry().instance()))
         return fail(Code::kRefused, "the stream comes from this server itself: that would be a loop");
     auto session = sdp::read_session_text(client_->description(), client_->base());
     if (!session) return fail(Code::kProtocol, "description: " + session.error().text());
@@ -185,20 +215,20 @@ Result<void> PullConnection::on_described() {
     if (described_.tracks.empty())
         return fail(Code::kProtocol, described_.skipped.empty() ? "description: no media"
                                                                 : "description: " + described_.skipped.front().reason);
-    for (const std::string& warning : described_.warnings) base::log::info("ingest {}: {}", pull_.task().name, warning);
+    for (const std::string& warning : described_.warnings) base::log::info("{}: {}", fetch_->log_name(), warning);
     for (const auto& skipped : described_.skipped)
-        base::log::info("ingest {}: left out: {}", pull_.task().name, skipped.reason);
+        base::log::info("{}: left out: {}", fetch_->log_name(), skipped.reason);
     if (described_.tracks.size() > ::rtsp::ClientSession::kMaxTracks)
         described_.tracks.resize(::rtsp::ClientSession::kMaxTracks);
-    return set_up(source_.transport != PullSource::Transport::kUdpThenTcp);
+    return set_up(options_.source.transport != PullSource::Transport::kUdpThenTcp);
 }
 
-Result<void> PullConnection::set_up(bool tcp) {
+Result<void> CameraSource::set_up(bool tcp) {
     if (!tcp && !address_) return fail(Code::kOther, "UDP from an address with a zone is not supported");
     tcp_ = tcp;
     ports_.clear();
-    publisher_ = std::make_unique<Publisher>(static_cast<PublisherOwner&>(*this), snapshot_, vhost_, described_.tracks,
-                                             described_.skipped.size(), !tcp, runtime::now_us());
+    publisher_ = std::make_unique<Publisher>(static_cast<PublisherOwner&>(*this), fetch_->snapshot(), fetch_->vhost(),
+                                             described_.tracks, described_.skipped.size(), !tcp, runtime::now_us());
     std::vector<::rtsp::ClientTrack> tracks;
     for (size_t i = 0; i < described_.tracks.size(); ++i) {
         ::rtsp::ClientTrack& track = tracks.emplace_back();
@@ -211,72 +241,61 @@ Result<void> PullConnection::set_up(bool tcp) {
     return {};
 }
 
-void PullConnection::on_playing() {
+void CameraSource::on_playing() {
     playing_ = true;
-    if (client_->uses_basic() && !source_.tls) pull_.note_password_in_the_clear();
+    fetch_->opened();
+    if (client_->uses_basic() && !options_.source.tls) options_.on_password_in_the_clear();
     for (const ::rtsp::RtpInfo& info : client_->rtp_info()) {
         const auto track = sdp::find_track(described_, info.url);
         if (track && info.timestamp) publisher_->set_rtp_info(*track, *info.timestamp);
     }
 }
 
-void PullConnection::on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
-    runtime::ContextScope scope(id_);
-    received_bytes_ += bytes.size();
+void CameraSource::on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
+    runtime::ContextScope scope(fetch_->id());
+    fetch_->traffic.received_bytes += bytes.size();
     on_media(track, rtcp, bytes, now_us);
     if (publisher_) publisher_->was_read();
 }
 
-void PullConnection::on_media(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
-    if (!publisher_ || !end_reason_.empty()) return;
+void CameraSource::on_media(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
+    if (!publisher_ || fetch_->is_ending()) return;
     if (rtcp) return publisher_->on_rtcp(track, bytes, now_us);
     const bool is_rtp = bytes.size() >= 12 && bytes[0] >> 6 == 2;
-    if (is_rtp && !session_ && !acquire()) return;
+    if (is_rtp && !fetch_->is_streaming() && !acquire()) return;
     publisher_->on_rtp(track, bytes, now_us);
 }
 
-bool PullConnection::acquire() {
-    if (auto acquired = publisher_->acquire(*stream_); !acquired) {
-        close(acquired.error().text(), acquired.error().close_reason());
+bool CameraSource::acquire() {
+    if (auto acquired = publisher_->acquire(fetch_->stream()); !acquired) {
+        fetch_->close(acquired.error().text(), acquired.error().close_reason());
         return false;
     }
-    session_.emplace(
-        owner_.sessions(),
-        OutgoingSession::Facts{.id = id_,
-                               .ip = socket_->peer_ip(),
-                               .type = rtsp_pull_type(),
-                               .stream = stream_->key(),
-                               .url = source_.url},
-        OutgoingSession::Connection{.traffic =
-                                        [this] {
-                                            return net::Traffic{received_bytes_, sent_bytes_};
-                                        },
-                                    .kick = [this](std::string_view why) { close(why, CloseReason::kKicked); }});
+    fetch_->streaming(socket_->peer_ip(), shown(), tcp_ ? "interleaved" : "UDP");
     counted_.begin(SessionKind::kPull, tcp_ ? Carrier::kTcp : Carrier::kUdp);
-    pull_.note_streaming(socket_->peer_ip(), tcp_);
     return true;
 }
 
-Result<void> PullConnection::tick() {
+Result<void> CameraSource::tick() {
     TRY(client_->on_timer(runtime::now_ms()));
     if (!playing_) return {};
     const int64_t now_us = runtime::now_us();
     publisher_->on_tick(now_us);
-    if (std::string why = publisher_->timeout_text(now_us); !why.empty()) close(why, CloseReason::kPeerTimeout);
+    if (std::string why = publisher_->timeout_text(now_us); !why.empty()) fetch_->close(why, CloseReason::kPeerTimeout);
     if (now_us < report_us_) return {};
     report_us_ = now_us + kReportIntervalUs;
     add_reports(now_us);
     return {};
 }
 
-void PullConnection::add_reports(int64_t now_us) {
+void CameraSource::add_reports(int64_t now_us) {
     for (size_t track = 0; track < publisher_->tracks(); ++track) {
         const auto* transport = client_->transport(track);
         const std::vector<uint8_t> report = publisher_->report(track, now_us);
         if (!transport || report.empty()) continue;
         if (!tcp_) {
             ports_[track]->send_rtcp(transport->server_port ? transport->server_port->rtcp : uint16_t{0}, report);
-            sent_bytes_ += report.size();
+            fetch_->traffic.sent_bytes += report.size();
             continue;
         }
         const char head[] = {'$', static_cast<char>(transport->interleaved->rtcp),
@@ -287,7 +306,7 @@ void PullConnection::add_reports(int64_t now_us) {
 }
 
 // Says goodbye, without waiting, and ends the publication.
-void PullConnection::leave(const Result<void>& served) {
+void CameraSource::leave() {
     client_->end();
     if (const auto request = client_->take_request(runtime::now_ms())) {
         const std::string bytes = ::rtsp::write(*request);
@@ -295,22 +314,27 @@ void PullConnection::leave(const Result<void>& served) {
     }
     ports_.clear();
     publisher_.reset();
-    if (!session_) return;
-    if (end_reason_.empty()) {
-        const bool stops = !served && served.error().code() == Code::kCancelled;
-        if (stops) close("the server stops", CloseReason::kServerStop);
-        if (!served) close(served.error().text(), served.error().close_reason());
-    }
-    session_->end(end_reason_, end_code_);
-    session_.reset();
     counted_.end();
 }
 
-live::PublisherFacts PullConnection::publisher_facts() const {
-    return {.session_id = id_,
+live::PublisherFacts CameraSource::publisher_facts() const {
+    return {.session_id = fetch_->id(),
             .ip = socket_ ? socket_->peer_ip() : std::string(),
-            .tc_url = source_.url,
+            .tc_url = shown(),
             .forward_path = path_};
+}
+
+}  // namespace
+
+Result<PullSource> redirected(const PullSource& from, const std::string& location) {
+    PullSource to = from;
+    static_cast<::rtsp::Url&>(to) = TRY(::rtsp::redirected(from, location));
+    if (to.tls) to.transport = PullSource::Transport::kTcp;
+    return to;
+}
+
+std::unique_ptr<relay::Source> make_camera_source(CameraOptions options) {
+    return std::make_unique<CameraSource>(std::move(options));
 }
 
 }  // namespace service::rtsp

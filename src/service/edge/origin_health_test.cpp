@@ -1,4 +1,4 @@
-#include "service/edge/origins.h"
+#include "service/edge/origin_health.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(Origins, AreUsedInTurn) {
-    Origins origins;
+TEST(OriginHealth, AreUsedInTurn) {
+    OriginHealth origins;
     const Names all{"a", "b", "c"};
     EXPECT_EQ(origins.order("v", all, 0), (Names{"a", "b", "c"}));
     EXPECT_EQ(origins.order("v", all, 0), (Names{"b", "c", "a"}));
@@ -19,41 +19,41 @@ TEST(Origins, AreUsedInTurn) {
     EXPECT_EQ(origins.order("v", {}, 0), Names{});
 }
 
-TEST(Origins, ThatFailedAreTheLastAndReturn) {
-    Origins origins;
+TEST(OriginHealth, ThatFailedAreTheLastAndReturn) {
+    OriginHealth origins;
     const Names all{"a", "b"};
-    origins.note_failure("a", "refused", 1'000);
+    origins.record_failure("a", "refused", 1'000);
     EXPECT_EQ(origins.order("v", all, 1'001), (Names{"b", "a"}));
     EXPECT_EQ(origins.order("v", all, 1'001), (Names{"b", "a"}));
-    EXPECT_EQ(origins.order("v", all, 1'000 + Origins::kFirstDownMs), (Names{"a", "b"})) << "it returns";
-    origins.note_failure("a", "refused", 10'000);
-    EXPECT_FALSE(origins.is_up("a", 10'000 + 2 * Origins::kFirstDownMs - 1)) << "twice as long the second time";
-    EXPECT_TRUE(origins.is_up("a", 10'000 + 2 * Origins::kFirstDownMs));
-    for (int i = 0; i < 100; ++i) origins.note_failure("a", "refused", 20'000);
-    EXPECT_FALSE(origins.is_up("a", 20'000 + Origins::kLongestDownMs - 1));
-    EXPECT_TRUE(origins.is_up("a", 20'000 + Origins::kLongestDownMs));
+    EXPECT_EQ(origins.order("v", all, 1'000 + OriginHealth::kFirstDownMs), (Names{"a", "b"})) << "it returns";
+    origins.record_failure("a", "refused", 10'000);
+    EXPECT_FALSE(origins.is_up("a", 10'000 + 2 * OriginHealth::kFirstDownMs - 1)) << "twice as long the second time";
+    EXPECT_TRUE(origins.is_up("a", 10'000 + 2 * OriginHealth::kFirstDownMs));
+    for (int i = 0; i < 100; ++i) origins.record_failure("a", "refused", 20'000);
+    EXPECT_FALSE(origins.is_up("a", 20'000 + OriginHealth::kLongestDownMs - 1));
+    EXPECT_TRUE(origins.is_up("a", 20'000 + OriginHealth::kLongestDownMs));
     EXPECT_EQ(origins.state("a").problem, "refused");
-    origins.note_success("a");
+    origins.record_success("a");
     EXPECT_TRUE(origins.is_up("a", 20'000));
     EXPECT_EQ(origins.state("a").problem, "");
     EXPECT_EQ(origins.state("a").failures, 102u);
 }
 
-TEST(Origins, OfAClusterAreLimited) {
-    Origins origins;
+TEST(OriginHealth, OfAClusterAreLimited) {
+    OriginHealth origins;
     origins.keep({"configured"});
-    origins.note_failure("configured", "x", 0);
+    origins.record_failure("configured", "x", 0);
     origins.state("used").pulls = 1;
-    for (int i = 0; i < 10'000; ++i) origins.note_failure("pod" + std::to_string(i), "x", 0);
-    EXPECT_LE(origins.states().size(), Origins::kMaxOthers + 2);
+    for (int i = 0; i < 10'000; ++i) origins.record_failure("pod" + std::to_string(i), "x", 0);
+    EXPECT_LE(origins.states().size(), OriginHealth::kMaxOthers + 2);
     EXPECT_FALSE(origins.is_up("configured", 1));
     EXPECT_EQ(origins.state("used").pulls, 1u);
 }
 
-TEST(Origins, AreForgotten) {
-    Origins origins;
-    origins.note_failure("a", "x", 0);
-    origins.note_failure("b", "x", 0);
+TEST(OriginHealth, AreForgotten) {
+    OriginHealth origins;
+    origins.record_failure("a", "x", 0);
+    origins.record_failure("b", "x", 0);
     origins.state("c").pulls = 1;
     origins.keep({"b"});
     EXPECT_EQ(origins.states().size(), 2u) << "b is configured, c is in use";

@@ -4,9 +4,9 @@
 #include "protocol/http/response_parser.h"
 #include "protocol/http/via.h"
 #include "runtime/socket/tcp.h"
-#include "service/edge/upstream.h"
+#include "service/relay/body_source.h"
 
-namespace service::edge {
+namespace service::relay {
 
 using base::Code;
 using base::fail;
@@ -21,16 +21,16 @@ bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-class FlvUpstream final : public Upstream {
+class FlvSource final : public BodySource {
   public:
-    FlvUpstream(const Source& source, UpstreamOptions options, ClientTls& tls, UpstreamSink& sink)
-        : source_(source), options_(std::move(options)), tls_(tls), sink_(sink) {}
+    explicit FlvSource(BodySourceOptions options) : BodySource(std::move(options)) {}
 
+  private:
     Result<void> open(Deadline limit) override {
-        const auto url = TRY(http::parse_absolute_url(source_.url));
+        const auto url = TRY(http::parse_absolute_url(options_.target.url));
         socket_ = TRY(runtime::connect_tcp(url.host, url.port, limit));
         if (url.tls) {
-            auto context = TRY(tls_.context());
+            auto context = TRY(options_.tls->context());
             socket_ =
                 TRY(runtime::tls_connect(std::move(socket_), std::move(context), url.host, limit), "TLS handshake");
         }
@@ -70,10 +70,8 @@ class FlvUpstream final : public Upstream {
         }
     }
 
-    const std::string& location() const override { return location_; }
-    const std::string& path() const override { return path_; }
+    std::string path() const override { return path_; }
 
-  private:
     Result<void> take_head() {
         const http::Response& response = parser_.response();
         answered_ = true;
@@ -89,25 +87,20 @@ class FlvUpstream final : public Upstream {
         while (true) {
             const auto tag = TRY(reader_.next());
             if (!tag) return {};
-            TRY(sink_.on_body(tag->type, tag->body, tag->timestamp));
+            TRY(on_body(tag->type, tag->body, tag->timestamp));
         }
     }
 
-    const Source source_;
-    const UpstreamOptions options_;
-    ClientTls& tls_;
-    UpstreamSink& sink_;
     http::ResponseParser parser_{{.header_bytes = kMaxHeadBytes}};
     flv::Reader reader_;
-    std::string location_, path_;
+    std::string path_;
     bool answered_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Upstream> make_flv_upstream(const Source& source, UpstreamOptions options, ClientTls& tls,
-                                            UpstreamSink& sink) {
-    return std::make_unique<FlvUpstream>(source, std::move(options), tls, sink);
+std::unique_ptr<Source> make_flv_source(BodySourceOptions options) {
+    return std::make_unique<FlvSource>(std::move(options));
 }
 
-}  // namespace service::edge
+}  // namespace service::relay

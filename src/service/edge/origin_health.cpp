@@ -1,12 +1,12 @@
-#include "service/edge/origins.h"
+#include "service/edge/origin_health.h"
 
 #include <algorithm>
 #include <cstddef>
 
 namespace service::edge {
 
-std::vector<std::string> Origins::order(const std::string& vhost, const std::vector<std::string>& origins,
-                                        int64_t now_ms) {
+std::vector<std::string> OriginHealth::order(const std::string& vhost, const std::vector<std::string>& origins,
+                                             int64_t now_ms) {
     if (origins.empty()) return {};
     size_t& next = next_[vhost];
     const size_t begin = next++ % origins.size();
@@ -16,32 +16,32 @@ std::vector<std::string> Origins::order(const std::string& vhost, const std::vec
     return ordered;
 }
 
-bool Origins::is_up(const std::string& origin, int64_t now_ms) const {
+bool OriginHealth::is_up(const std::string& origin, int64_t now_ms) const {
     const auto found = states_.find(origin);
     return found == states_.end() || found->second.down_until_ms <= now_ms;
 }
 
-void Origins::note_success(const std::string& origin) {
+void OriginHealth::record_success(const std::string& origin) {
     State& state = this->state(origin);
     state.backoff.reset();
     state.down_until_ms = 0;
     state.problem.clear();
 }
 
-void Origins::note_failure(const std::string& origin, std::string_view problem, int64_t now_ms) {
+void OriginHealth::record_failure(const std::string& origin, std::string_view problem, int64_t now_ms) {
     State& state = this->state(origin);
     ++state.failures;
     state.down_until_ms = now_ms + state.backoff.next_ms();
     state.problem = problem;
 }
 
-Origins::State& Origins::state(const std::string& origin) {
+OriginHealth::State& OriginHealth::state(const std::string& origin) {
     if (!states_.contains(origin) && states_.size() >= configured_.size() + kMaxOthers)
         keep(std::set<std::string>(configured_));
     return states_[origin];
 }
 
-void Origins::keep(const std::set<std::string>& origins) {
+void OriginHealth::keep(const std::set<std::string>& origins) {
     configured_ = origins;
     std::erase_if(states_, [&](const auto& entry) {
         return !origins.contains(entry.first) && entry.second.pulls == 0 && entry.second.pushes == 0;

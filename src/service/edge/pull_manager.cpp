@@ -1,4 +1,4 @@
-#include "service/edge/pulls.h"
+#include "service/edge/pull_manager.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,6 +8,7 @@
 #include "protocol/http/via.h"
 #include "service/cluster_block.h"
 #include "service/edge/params.h"
+#include "service/relay/demand.h"
 
 namespace service::edge {
 
@@ -15,13 +16,14 @@ using base::CloseReason;
 using base::fail;
 using base::Result;
 
-Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-             Origins& origins, ClientTls& tls, const Identity& identity, const Offers& offers)
+PullManager::PullManager(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+                         net::Gate& gate, OriginHealth& health, ClientTls& tls, const Identity& identity,
+                         const Offers& offers)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       gate_(gate),
-      origins_(origins),
+      health_(health),
       tls_(tls),
       identity_(identity),
       offers_(offers),
@@ -30,27 +32,25 @@ Pulls::Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Re
                    [this](const live::StreamKey& key) { return is_fetched(key); }},
                   registry) {}
 
-Pulls::~Pulls() { stop(); }
+PullManager::~PullManager() { stop(); }
 
-void Pulls::start() {
+void PullManager::start() {
     started_ = true;
     gate_.add(*this);
     gate_.add(track_wait_);
     registry_.watch(*this);
 }
 
-void Pulls::stop() {
+void PullManager::stop() {
     if (!std::exchange(started_, false)) return;
     registry_.unwatch(*this);
     gate_.remove(track_wait_);
     gate_.remove(*this);
     for (auto& [key, pull] : pulls_) pull->stop("the server stops", CloseReason::kServerStop);
-    // Each leaves the list as it ends, even if this coroutine was cancelled.
-    while (!pulls_.empty()) runtime::Task(pulls_.begin()->second->coroutine()).cancel_and_join();
-    while (!ending_.empty()) runtime::Task(ending_.begin()->second->coroutine()).cancel_and_join();
+    all_.cancel_and_join();
 }
 
-void Pulls::reload(const config::SnapshotPtr& next) {
+void PullManager::reload(const config::SnapshotPtr& next) {
     const config::SnapshotPtr before = std::exchange(snapshot_, next);
     for (auto it = pulls_.begin(); it != pulls_.end();) {
         Pull& pull = *it->second;
@@ -58,7 +58,6 @@ void Pulls::reload(const config::SnapshotPtr& next) {
         const config::Vhost* old = fetching(*before, it->first.vhost);
         if (!vhost) {
             pull.stop("the vhost is no edge any more", CloseReason::kDone);
-            ending_.emplace(&pull, std::move(it->second));
             it = pulls_.erase(it);
             continue;
         }
@@ -69,36 +68,22 @@ void Pulls::reload(const config::SnapshotPtr& next) {
     }
 }
 
-bool Pulls::publishes(const live::Stream& stream) const {
-    const auto found = pulls_.find(stream.key());
-    if (found != pulls_.end() && found->second->publishes(stream)) return true;
-    return std::ranges::any_of(ending_, [&](const auto& entry) { return entry.second->publishes(stream); });
-}
-
-void Pulls::pull_ended(Pull& pull) {
-    std::unique_ptr<Pull> ended;
-    if (auto found = ending_.find(&pull); found != ending_.end()) {
-        ended = std::move(found->second);
-        ending_.erase(found);
-        return;
-    }
-    auto found = pulls_.find(pull.key());
-    CHECK(found != pulls_.end() && found->second.get() == &pull);
-    note_asked(pull);
-    ended = std::move(found->second);
+void PullManager::source_ended(relay::SourceRunner& runner) {
+    const std::unique_ptr<Pull> ended = all_.take(static_cast<Pull&>(runner));
+    const auto found = pulls_.find(ended->key());
+    if (found == pulls_.end() || found->second != ended.get()) return;
+    record_missing(*ended);
     pulls_.erase(found);
 }
 
-void Pulls::end_for(Pull& pull, std::string_view why) {
-    auto found = pulls_.find(pull.key());
-    note_asked(pull);
+void PullManager::end_for(Pull& pull, std::string_view why) {
+    record_missing(pull);
+    pulls_.erase(pull.key());
     pull.stop(why, CloseReason::kRefusedLimit);
-    ending_.emplace(&pull, std::move(found->second));
-    pulls_.erase(found);
 }
 
 // The address that has most of them gives way. False: that is this one, and all of its own have players.
-bool Pulls::make_room(const base::IpAddress& address) {
+bool PullManager::evict_one(const base::IpAddress& address) {
     std::map<base::IpAddress, size_t> counts;
     for (auto& [key, pull] : pulls_)
         if (pull->state() != Pull::State::kStreaming) ++counts[pull->address()];
@@ -109,16 +94,16 @@ bool Pulls::make_room(const base::IpAddress& address) {
     for (auto& [key, pull] : pulls_) {
         if (pull->state() == Pull::State::kStreaming) continue;
         if (pull->address() != (is_own ? address : most->first)) continue;
-        if (!newest || pull->started_ms() >= newest->started_ms()) newest = pull.get();
-        if (pull->has_watchers()) continue;
-        if (!unwatched || pull->started_ms() < unwatched->started_ms()) unwatched = pull.get();
+        if (!newest || pull->started_ms() >= newest->started_ms()) newest = pull;
+        if (pull->has_players()) continue;
+        if (!unwatched || pull->started_ms() < unwatched->started_ms()) unwatched = pull;
     }
     Pull* leaves = unwatched || is_own ? unwatched : newest;
     if (leaves) end_for(*leaves, "it made room for another stream");
     return leaves != nullptr;
 }
 
-Pull* Pulls::begin(const live::StreamKey& key, const std::string& ip) {
+Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip) {
     const auto parsed = base::IpAddress::parse(ip);
     const base::IpAddress address = parsed ? net::AddressLimiter::key_of(*parsed) : base::IpAddress();
     const auto is_of = [&](const Pull& pull) { return parsed && pull.address() == address; };
@@ -134,7 +119,7 @@ Pull* Pulls::begin(const live::StreamKey& key, const std::string& ip) {
                            });
     // Those that are being ended may be as many again.
     const bool is_full =
-        without_media >= kMaxWithoutMedia && (ending_.size() >= kMaxWithoutMedia || !make_room(address));
+        without_media >= kMaxWithoutMedia && (all_.size() - pulls_.size() >= kMaxWithoutMedia || !evict_one(address));
     if (is_full || (of_address >= kMaxOfAddress && !is_exempt)) {
         ++refused_;
         return nullptr;
@@ -143,11 +128,11 @@ Pull* Pulls::begin(const live::StreamKey& key, const std::string& ip) {
     const auto asked = asked_.find(key);
     auto pull = std::make_unique<Pull>(owner, key, address, asked == asked_.end() ? 0 : asked->second);
     if (!pull->start()) return nullptr;
-    return pulls_.emplace(key, std::move(pull)).first->second.get();
+    return pulls_[key] = &all_.add(std::move(pull));
 }
 
 // For a second: no list of what clients invent.
-void Pulls::note_asked(const Pull& pull) {
+void PullManager::record_missing(const Pull& pull) {
     const int64_t now_ms = runtime::now_ms();
     if (asked_.size() >= kMaxWithoutMedia) std::erase_if(asked_, [&](const auto& one) { return one.second <= now_ms; });
     asked_.erase(pull.key());
@@ -155,48 +140,48 @@ void Pulls::note_asked(const Pull& pull) {
         asked_[pull.key()] = now_ms + kAskAgainMs;
 }
 
-bool Pulls::fetches(const config::Vhost& vhost) const {
+bool PullManager::fetches(const config::Vhost& vhost) const {
     return vhost.get<VhostConfig>().is_edge() || (offers_.locator && offers_.locator->locates(vhost));
 }
 
-const config::Vhost* Pulls::fetching(const config::Snapshot& snapshot, std::string_view name) const {
+const config::Vhost* PullManager::fetching(const config::Snapshot& snapshot, std::string_view name) const {
     const config::Vhost* vhost = snapshot.find_vhost(name);
     return vhost && vhost->enabled && fetches(*vhost) ? vhost : nullptr;
 }
 
-std::vector<std::string> Pulls::locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) {
+std::vector<std::string> PullManager::locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) {
     if (!offers_.locator || !offers_.locator->locates(vhost)) return {};
     return offers_.locator->locate(key, by_http);
 }
 
-bool Pulls::is_fetched(const live::StreamKey& key) const {
+bool PullManager::is_fetched(const live::StreamKey& key) const {
     const config::Vhost* vhost = started_ ? fetching(*snapshot_, key.vhost) : nullptr;
     if (!vhost || vhost->get<VhostConfig>().is_edge()) return vhost != nullptr;
     const auto found = pulls_.find(key);
     return found == pulls_.end() || !found->second->is_nowhere();
 }
 
-void Pulls::stream_unpublished(live::Stream& stream) {
+void PullManager::stream_unpublished(live::Stream& stream) {
     const config::Vhost* vhost = fetching(*snapshot_, stream.key().vhost);
     if (!vhost || vhost->get<VhostConfig>().is_edge() || pulls_.contains(stream.key())) return;
-    if (players_of(stream) > 0) resume(stream.key());
+    if (relay::players_of(stream) > 0) resume(stream.key());
 }
 
-void Pulls::resume(const live::StreamKey& key) {
+void PullManager::resume(const live::StreamKey& key) {
     if (!started_) return;
     if (auto found = pulls_.find(key); found != pulls_.end()) return found->second->want_again();
     (void)begin(key);
 }
 
 // A pull goes on for a client that waits; it is begun by those who were admitted by all guards.
-Result<void> Pulls::check(const net::Visitor& visitor, const config::Vhost& vhost) {
+Result<void> PullManager::check(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (visitor.is_admitted) return admit(visitor, vhost);
     if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
     if (auto found = pulls_.find(visitor.key()); found != pulls_.end()) found->second->want(visitor);
     return {};
 }
 
-Result<void> Pulls::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
+Result<void> PullManager::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
     if (http::has_passed(visitor.forward_path, request_name_)) {
         ++loops_;

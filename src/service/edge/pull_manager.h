@@ -1,6 +1,6 @@
 #pragma once
-// Pulls: the streams that edges pull. A guard of the gate learns which streams players ask for, by every protocol, and
-// refuses what would be a loop: a request that this server has made itself.
+// PullManager: the streams that edges pull. A guard of the gate learns which streams players ask for, by every
+// protocol, and refuses what would be a loop: a request that this server has made itself.
 
 #include <map>
 #include <memory>
@@ -11,7 +11,8 @@
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
-#include "service/edge/origins.h"
+#include "runtime/loop/task_list.h"
+#include "service/edge/origin_health.h"
 #include "service/edge/pull.h"
 #include "service/identity.h"
 #include "service/locator.h"
@@ -20,7 +21,7 @@
 
 namespace service::edge {
 
-class Pulls final : private PullOwner, private net::Guard, private live::StreamWatcher {
+class PullManager final : private PullOwner, private net::Guard, private live::StreamWatcher {
   public:
     // Of pulls that have no media yet, and of those the ones that clients of one address have begun (not those that
     // address_limits exempts). At the limit one of the address that has most of them ends: the oldest without a player,
@@ -30,18 +31,16 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     static constexpr int64_t kAskAgainMs = 1'000;
 
     // The references must outlive it.
-    Pulls(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-          Origins& origins, ClientTls& tls, const Identity& identity, const Offers& offers);
-    ~Pulls();  // stops: yields
-    Pulls(const Pulls&) = delete;
+    PullManager(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
+                OriginHealth& health, ClientTls& tls, const Identity& identity, const Offers& offers);
+    ~PullManager();  // stops: yields
+    PullManager(const PullManager&) = delete;
 
     void start();
     void stop();
-    // Pulls of vhosts that are no edges any more end; others go on, or connect again where their origin is gone.
+    // PullManager of vhosts that are no edges any more end; others go on, or connect again where their origin is gone.
     void reload(const config::SnapshotPtr& next);
 
-    // Whether a published stream is one that is pulled.
-    bool publishes(const live::Stream& stream) const;
     // Whether the vhost's streams are pulled: it is an edge, or they are looked up.
     bool fetches(const config::Vhost& vhost) const;
     // Whether a stream that is not published is pulled when a player asks for it. Not if it was looked up, is nowhere,
@@ -52,7 +51,7 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     // Begins a pull for players who are there already: the publisher of this server left.
     void resume(const live::StreamKey& key);
 
-    const std::map<live::StreamKey, std::unique_ptr<Pull>>& list() const { return pulls_; }
+    const std::map<live::StreamKey, Pull*>& list() const { return pulls_; }
     size_t refused() const { return refused_; }  // because of these limits
     size_t loops() const { return loops_; }
 
@@ -60,34 +59,34 @@ class Pulls final : private PullOwner, private net::Guard, private live::StreamW
     const config::SnapshotPtr& snapshot() const override { return snapshot_; }
     net::SessionTable& sessions() override { return sessions_; }
     live::Registry& registry() override { return registry_; }
-    Origins& origins() override { return origins_; }
+    OriginHealth& health() override { return health_; }
     ClientTls& tls() override { return tls_; }
     const Identity& identity() const override { return identity_; }
     const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const override;
     std::vector<std::string> locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) override;
-    void pull_ended(Pull& pull) override;
+    void source_ended(relay::SourceRunner& runner) override;
     // Players of a stream whose publisher left get it from where it is now. Edges: Pushes.
     void stream_published(live::Stream&) override {}
     void stream_unpublished(live::Stream& stream) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
     Pull* begin(const live::StreamKey& key, const std::string& ip = {});
-    bool make_room(const base::IpAddress& address);
+    bool evict_one(const base::IpAddress& address);
     void end_for(Pull& pull, std::string_view why);
-    void note_asked(const Pull& pull);
+    void record_missing(const Pull& pull);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
-    Origins& origins_;
+    OriginHealth& health_;
     ClientTls& tls_;
     const Identity& identity_;
     const Offers& offers_;
     const std::string request_name_;
-    std::map<live::StreamKey, std::unique_ptr<Pull>> pulls_;
-    std::map<Pull*, std::unique_ptr<Pull>> ending_;  // whose streams may have another pull already
-    std::map<live::StreamKey, int64_t> asked_;       // those that no origin had: when they may be asked for again
+    std::map<live::StreamKey, Pull*> pulls_;
+    runtime::TaskList<Pull> all_{"the last pull of an edge to end"};  // also those that end, beside others of the name
+    std::map<live::StreamKey, int64_t> asked_;  // those that no origin had: when they may be asked for again
     TrackWait track_wait_;
     bool started_ = false;
     size_t refused_ = 0, loops_ = 0;
