@@ -33,7 +33,9 @@ def configuration(web, destination, camera, auth):
         rtsp_server {{ enabled on; listen 127.0.0.1:RTMPS_PORT; }}
         rtc_server {{ enabled on; listen RTC_PORT; candidate 127.0.0.1; ice_server turn:{CLOSED} ice {s("ice")}; }}
         exporter {{ enabled on; listen 127.0.0.1:HTTPS_PORT; }}
-        heartbeat {{ enabled on; interval 0.3; summaries on; url {web.url(f"/fails?token={s('heartbeat')}")}; }}
+        heartbeat {{ enabled on; interval 0.3; summaries on; url {web.url(f"/fails?token={s('heartbeat')}")};
+            auth {{ token {s("heartbeat-token")}; }} }}
+        redis {{ enabled on; server {CLOSED}; user u; password {s("redis-password")}; }}
         http_api {{ enabled on; listen 127.0.0.1:API_PORT; debug on; raw_api {{ enabled on; allow_reload on; }} {auth} }}
         """
     inputs = {
@@ -64,6 +66,7 @@ def configuration(web, destination, camera, auth):
         }}
         vhost edge.example {{ cluster {{ mode remote; origin {CLOSED}; token_traverse off; }}
             http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }} }}
+        vhost shared.example {{ cluster {{ registry on; }} }}
         vhost signed.example {{ signed_urls {{ enabled on; secret {s("signed")}-0123456789abcdef; }} }}
         """
     return {"top": top, "vhosts": vhosts}
@@ -223,7 +226,8 @@ def test_with_credentials(servers):
         everything_read = "\n".join(texts.values())
         for place in ("publisher-tcurl", "publisher-page", "player-tcurl", "player-page", "player-fragment", "flv-referer"):
             assert secret(place) in everything_read, f"{place} should be readable"
-        for place in ("camera-password", "gone-password", "forward-password", "hook-secret", "signed", "ice", "api-password"):
+        for place in ("camera-password", "gone-password", "forward-password", "hook-secret", "signed", "ice", "api-password",
+                      "heartbeat-token", "redis-password"):  # fmt: skip
             assert secret(place) not in everything_read, f"{place} is for nobody"
         for token in (ALL, READ):
             assert token not in everything_read, "tokens are for nobody"
