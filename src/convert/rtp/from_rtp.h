@@ -1,9 +1,8 @@
 #pragma once
 // From RTP to frames (rtc_to_rtmp): converts a WebRTC publisher's packets to frames of the stream, for players by RTMP,
-// FLV and HLS, and for recorders. It converts only while frames have a consumer. Packets are sorted, and missing ones
-// are awaited and given up (protocol/rtp/jitter_buffer.h); video continues at a keyframe after a gap; Opus and G.711
-// are converted to AAC. Both tracks are put on one timeline by the publisher's sender reports; until those have
-// arrived, by the time of arrival.
+// FLV, HLS and RTSP, and for recorders. It converts only while frames have a consumer. Packets are sorted, and missing
+// ones are awaited and given up (protocol/rtp/jitter_buffer.h); frames and their times are made by an RtpReader, which
+// has the sender reports from the lane; Opus and G.711 are converted to AAC. Of each kind the first track is converted.
 
 #include <array>
 #include <memory>
@@ -11,10 +10,10 @@
 #include <vector>
 
 #include "convert/audio/audio_converter.h"
+#include "convert/rtp/rtp_reader.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtp/jitter_buffer.h"
-#include "protocol/rtp/payload/depacketizer.h"
 
 namespace convert {
 
@@ -42,65 +41,61 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
 
     bool running() const { return running_; }
     // Bytes of allocations for frames in progress.
-    size_t memory() const;
+    size_t memory() const { return reader_ ? reader_->memory() : 0; }
     // Appends a number for each track with a frame in progress, which the track's next frame has not.
-    void list_unfinished(std::vector<uint64_t>& frames) const;
+    void list_unfinished(std::vector<uint64_t>& frames) const {
+        if (reader_) reader_->list_unfinished(frames);
+    }
     // Gives up the frames in progress, as after a loss, and releases their memory.
     void drop_unfinished();
-    const RtpToFramesCounters& counters() const { return counters_; }
+    RtpToFramesCounters counters() const;
 
   private:
     // A track of the lane, by its index there.
     struct Input {
+        std::optional<size_t> reader_track;  // nothing: not converted
         media::Kind kind = media::Kind::kData;
-        media::Codec codec = media::Codec::kNone;
-        int channels = 0;
-        uint32_t clock_rate = 0;
-        std::unique_ptr<rtp::Depacketizer> depacketizer;  // null: not converted
         rtp::JitterBuffer buffer;
-        uint64_t given_up = 0;  // of the buffer's count, added already
-        uint32_t units = 0;     // that came out of the depacketizer
-        bool arrived = false;   // a packet of it
-        live::RtpClock clock;   // as it was used last
+        uint64_t given_up = 0;            // of the buffer's count, added already
+        bool has_received = false;        // a packet of it
+        std::optional<int64_t> reported;  // the timestamp of the sender report that the reader got last
     };
 
     bool on_packets(int64_t now_us) override;
     void prefetch_needs() const override {}  // a lane has one of them
-    void on_tracks() override;
+    void on_tracks() override { take_tracks(); }
     void on_track_restart(size_t track) override;
     void demand_changed(live::Stream& stream) override;
 
     void start();
     void take_tracks();
-    void make_depacketizer(Input& input, const live::RtpTrack& track);
+    void make_reader();
+    void restart_inputs();
     void stop();
-    void drain(Input& input, int64_t now_us);
-    void take_unit(Input& input, rtp::Unit& unit);
-    void take_video(media::Frame frame, int64_t time_us);
-    void take_audio(const Input& input, const media::Frame& frame, int64_t time_us);
+    void drain(size_t track, int64_t now_us);
+    void report_clock(size_t track);
+    void take_video(media::Frame frame);
+    void take_audio(const media::Frame& frame);
     void announce_audio(media::Time time);
     void publish_audio_header(media::Time time);
-    void open_converter(const Input& input);
+    void open_converter();
     void publish_audio(std::vector<EncodedAudio>& packets, const base::Slice& header);
-    int64_t time_of(Input& input, uint32_t timestamp);
-    void publish(media::Frame frame, media::Time time);
-    void wait_for_keyframe();
+    void request_keyframe();
 
     live::Publication& publication_;
     live::Stream& stream_;
     live::RtpLane& lane_;
     RtpToFramesOptions options_;
     bool running_ = false;
+    std::vector<live::RtpTrack> tracks_;  // those of reader_
+    std::optional<RtpReader> reader_;     // nothing: it has never run
     std::array<Input, live::RtpRing::kMaxTracks> inputs_;
     uint64_t cursor_ = 0;
-    bool waits_for_keyframe_ = true;
     int64_t keyframe_asked_ms_ = 0;
-    // The moments that are 0 on the frames' timeline: by the lane's estimate from arrival, and by sender reports.
-    std::optional<int64_t> origin_us_, exact_origin_us_;
     base::Slice audio_header_;
     std::unique_ptr<AudioConverter> converter_;
-    base::Slice announced_audio_;  // the AudioSpecificConfig that was published last; empty: none since the start
-    std::vector<rtp::Unit> units_;
+    base::Slice announced_audio_;       // the AudioSpecificConfig that was published last; empty: none since the start
+    std::vector<media::Frame> frames_;  // kept to reuse its memory
     RtpToFramesCounters counters_;
 };
 

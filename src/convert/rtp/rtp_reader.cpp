@@ -39,6 +39,7 @@ RtpReader::RtpReader(const std::vector<sdp::SessionTrack>& tracks, const RtpRead
         input.track = track;
         input.waits_for_keyframe = track.kind == Kind::kVideo;
         input.rate_check = ClockRateCheck(track.format.clock_rate);
+        if (options.audio_is_movable && track.kind == Kind::kAudio) clocks_.set_movable(inputs_.size() - 1);
         make_depacketizer(input);
         if (!track.language.empty()) names.push_back({track.kind, track.index, track.language, {}});
     }
@@ -56,7 +57,11 @@ void RtpReader::push(size_t track, const rtp::Header& header, std::span<const ui
                      int64_t now_us, std::vector<Frame>& out) {
     Input& input = inputs_[track];
     if (!accept(input, header)) return;
-    if (input.begun && header.ssrc != input.ssrc) restart(input);
+    // Another source, such as a camera that has rebooted.
+    if (input.begun && header.ssrc != input.ssrc) {
+        clocks_.restart(track);
+        restart(input);
+    }
     input.begun = true;
     input.ssrc = header.ssrc;
     if (after_hole) lose(input);
@@ -77,10 +82,8 @@ bool RtpReader::accept(Input& input, const rtp::Header& header) {
     return false;
 }
 
-// Another source, such as a camera that has rebooted.
 void RtpReader::restart(Input& input) {
     make_depacketizer(input);
-    clocks_.restart(static_cast<size_t>(&input - inputs_.data()));
     input.decoding_times.restart();
     input.waits_for_keyframe = input.track.kind == Kind::kVideo;
 }

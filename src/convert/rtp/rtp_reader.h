@@ -1,8 +1,9 @@
 #pragma once
-// RtpReader: the tracks of one RTP source (an RTSP publisher, a camera) as frames of a stream. RTP carries presentation
-// times only: decoding times are derived from them (media/decoding_times.h). All tracks are put on one timeline by
-// their times of arrival, sender reports and RTP-Info (track_clocks.h). A sequence header comes before the first frame
-// that needs it, from the description or from the stream. Pure: times are passed in.
+// RtpReader: the tracks of one RTP source (an RTSP publisher, a camera, a WebRTC publisher's lane) as frames of a
+// stream. RTP carries presentation times only: decoding times are derived from them (media/decoding_times.h). All
+// tracks are put on one timeline by their times of arrival, sender reports and RTP-Info (track_clocks.h). A sequence
+// header comes before the first frame that needs it, from the description or from the stream. Pure: times are passed
+// in.
 //
 // It does not reorder packets: over UDP a rtp::JitterBuffer per track is in front of it. The memory of a track is
 // bounded by rtp::Depacketizer::kMaxUnit.
@@ -28,6 +29,8 @@ namespace convert {
 struct RtpReaderOptions {
     // After a loss video frames are dropped until a keyframe; false: only damaged frames are.
     bool wait_for_keyframe = true;
+    // Audio is brought into step with video, and not the other way (TrackClocks::set_movable()).
+    bool audio_is_movable = false;
 };
 
 struct RtpReaderCounters {
@@ -55,6 +58,10 @@ class RtpReader {
     }
     // The track's rtptime of RTP-Info in PLAY's answer.
     void set_rtp_info(size_t track, uint32_t timestamp) { clocks_.set_rtp_info(track, timestamp); }
+
+    // The next packets of the track are of another source or were not preceded by those before; its timestamps
+    // continue.
+    void restart(size_t track) { restart(inputs_[track]); }
 
     // What frames have been returned of: codecs, sequence headers, languages.
     const media::TrackSet& tracks() const { return *set_; }

@@ -108,7 +108,7 @@ bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
         return at.moment - clock.time(clock.unwrap.peek(at.timestamp));
     };
     for (Clock& clock : clocks_)
-        if (clock.known && clock.*mark && (!reference || (reference->fresh && !clock.fresh))) reference = &clock;
+        if (clock.known && clock.*mark && (!reference || clock.rank() < reference->rank())) reference = &clock;
     for (Clock& clock : clocks_) {
         if (!clock.known || !(clock.*mark) || &clock == reference) continue;
         any = true;
@@ -133,7 +133,7 @@ void TrackClocks::correct(Clock& clock, Time by) {
         clock.anchor += by;
     } else if (clock.aligned && media::distance(by, Time(0)) < kSmall) {
         clock.anchor += by / 4;
-    } else if (by > Time(0)) {
+    } else if (clock.movable || by > Time(0)) {
         clock.anchor += by;
     } else {
         for (Clock& other : clocks_)

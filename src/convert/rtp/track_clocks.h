@@ -2,9 +2,9 @@
 // TrackClocks: the RTP timestamps of several tracks as times on one timeline. A track begins by its time of arrival;
 // its later times are exact to the tick. Tracks are brought into step by sender reports (RFC 3550, 6.4.1), or before
 // these by the timestamps of RTP-Info: a track that begins is put where it belongs, a
-// later large correction moves tracks forward only, so that no time goes back, a small
-// one is applied in parts. Timestamps that contradict the times of arrival are a jump, and the track continues without
-// it; where they stand still, the times of arrival are used. Pure: times are passed in.
+// later large correction moves tracks forward only (but for those that may be moved), so that no time goes back, a
+// small one is applied in parts. Timestamps that contradict the times of arrival are a jump, and the track continues
+// without it; where they stand still, the times of arrival are used. Pure: times are passed in.
 
 #include <cstdint>
 #include <optional>
@@ -33,6 +33,9 @@ class TrackClocks {
     Moment at(size_t track, uint32_t timestamp, int64_t now_us);
     // The next timestamp is unrelated to those before: another source.
     void restart(size_t track);
+    // Of two tracks that are brought into step, this one is moved, and in both directions: what reads its frames closes
+    // gaps and drops what overlaps, as where audio is converted.
+    void set_movable(size_t track) { clocks_[track].movable = true; }
     // The timestamps after the newest one count at this rate, whatever the description says.
     void set_rate(size_t track, uint32_t clock_rate);
     uint32_t rate(size_t track) const { return static_cast<uint32_t>(clocks_[track].rate); }
@@ -60,6 +63,7 @@ class TrackClocks {
     };
     struct Clock {
         int64_t rate = 0;
+        bool movable = false;
         rtp::TimestampUnwrapper unwrap;
         bool known = false;
         bool jumps = false;    // the next moment is told so
@@ -74,6 +78,8 @@ class TrackClocks {
         std::optional<Mark> info;    // RTP-Info
         bool aligned = false;
 
+        // Others are aligned to the one of the least rank.
+        int rank() const { return 2 * fresh + movable; }
         media::Time time(int64_t at) const { return anchor + media::from_ticks(at - ticks, rate); }
     };
 

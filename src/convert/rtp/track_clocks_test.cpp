@@ -50,6 +50,19 @@ TEST(TrackClocks, SenderReportsBringTracksIntoStepForward) {
     }
 }
 
+TEST(TrackClocks, AMovableTrackIsMovedAlone) {
+    for (bool audio_is_late : {false, true}) {
+        auto c = clocks();
+        c.set_movable(1);
+        c.at(1, 48'000, 0);
+        c.at(0, 90'000, 0);
+        c.on_sender_report(1, ntp(audio_is_late ? 1'000'300 : 1'000'000), 48'000);
+        c.on_sender_report(0, ntp(audio_is_late ? 1'000'000 : 1'000'300), 90'000);
+        EXPECT_EQ(ms(c.at(0, 90'000 + 3600, 40 * kMs)), 240);
+        EXPECT_EQ(ms(c.at(1, 48'000 + 1920, 40 * kMs)), audio_is_late ? 540 : -60);
+    }
+}
+
 // Audio comes 250 ms late, with its report: it begins beside the video of its time, which stays where it is.
 TEST(TrackClocks, ATrackThatBeginsIsPutWhereItBelongs) {
     for (size_t late : {size_t{1}, size_t{0}}) {

@@ -28,6 +28,8 @@ struct RtpTrack {
     int ptime_ms = 0;          // audio: duration of a packet; 0: not known
     std::string fmtp{};        // "packetization-mode=1;profile-level-id=42e01f"; empty: none
     std::string sprop{};       // parameter sets from the publisher's description; empty: none
+
+    friend bool operator==(const RtpTrack&, const RtpTrack&) = default;
 };
 
 // The fields of an RTP header that are kept.
