@@ -57,18 +57,18 @@ void Run::open_all(const std::vector<Connection*>& connections, std::function<vo
 }
 
 void Run::open_each(uint32_t count, std::function<void(uint32_t, runtime::Deadline)> open) {
-    runtime::Gate gate;
+    runtime::WaitGroup group;
     Ramp ramp(base::monotonic_us(), options_.ramp);
     std::vector<runtime::Task> tasks;
     tasks.reserve(count);
     for (uint32_t i = 0; i < count; ++i) {
         if (!sleep_until(runtime::Deadline::at_us(ramp.due_us(i)))) break;
-        auto body = [&open, i, timeout = options_.timeout_ms, pass = gate.enter()] {
+        auto body = [&open, i, timeout = options_.timeout_ms, member = group.enter()] {
             open(i, runtime::Deadline::in_ms(timeout));
         };
         tasks.push_back(runtime::spawn("open", std::move(body)));
     }
-    while (gate.inside() && sleep(20)) {
+    while (group.inside() && sleep(20)) {
     }
     for (auto& task : tasks) {
         if (!task.done()) task.cancel_and_join();

@@ -69,7 +69,7 @@ base::Result<void> Event::wait(Deadline deadline) {
     return {};
 }
 
-base::Result<void> Gate::wait_empty(Deadline deadline) {
+base::Result<void> WaitGroup::wait_empty(Deadline deadline) {
     TRY(detail::check_cancelled());
     while (inside_) TRY(waiters_.wait(deadline, "a gate to empty"));
     return {};

@@ -1,6 +1,6 @@
 #pragma once
-// Synchronisation of coroutines: Event, Gate (counts what runs, waits for the last), Queue (bounded). One thread: no
-// locks. All wake-ups are level-like: check the state after a wait.
+// Synchronisation of coroutines: Event, WaitGroup (counts what runs, waits for the last), Queue (bounded). One thread:
+// no locks. All wake-ups are level-like: check the state after a wait.
 
 #include <cstddef>
 #include <cstdint>
@@ -60,21 +60,21 @@ class Event {
 };
 
 // Counts what is inside; a destructor or shutdown waits until the count is 0.
-class Gate {
+class WaitGroup {
   public:
-    class Pass {
+    class Member {
       public:
-        explicit Pass(Gate& gate) : gate_(&gate) { ++gate.inside_; }
-        Pass(Pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
-        Pass& operator=(Pass&&) = delete;
-        ~Pass() {
-            if (gate_) gate_->leave();
+        explicit Member(WaitGroup& group) : group_(&group) { ++group.inside_; }
+        Member(Member&& other) noexcept : group_(std::exchange(other.group_, nullptr)) {}
+        Member& operator=(Member&&) = delete;
+        ~Member() {
+            if (group_) group_->leave();
         }
 
       private:
-        Gate* gate_;
+        WaitGroup* group_;
     };
-    [[nodiscard]] Pass enter() { return Pass(*this); }
+    [[nodiscard]] Member enter() { return Member(*this); }
     size_t inside() const { return inside_; }
     base::Result<void> wait_empty(Deadline deadline);
 

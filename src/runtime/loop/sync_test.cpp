@@ -59,15 +59,15 @@ TEST_F(SyncTest, SetAndResetBeforeTheWaiterRunsStillWakesItsWait) {
 
 TEST_F(SyncTest, CancelledInEveryWait) {
     Event event;
-    Gate gate;
+    WaitGroup group;
     Queue<int> queue(1);
-    auto pass = gate.enter();
+    auto member = group.enter();
     std::vector<std::pair<const char*, std::move_only_function<bool()>>> calls;
     const auto is_cancelled = [](const auto& result) { return !result && result.error().code() == Code::kCancelled; };
     auto forever = spawn("forever", [&] { static_cast<void>(event.wait(Deadline::never())); });
     calls.emplace_back("wait", [&] { return is_cancelled(event.wait(soon())); });
     calls.emplace_back("wait_next", [&] { return is_cancelled(event.wait_next(soon())); });
-    calls.emplace_back("wait_empty", [&] { return is_cancelled(gate.wait_empty(soon())); });
+    calls.emplace_back("wait_empty", [&] { return is_cancelled(group.wait_empty(soon())); });
     calls.emplace_back("pop", [&] { return is_cancelled(queue.pop(soon())); });
     calls.emplace_back("sleep", [&] { return is_cancelled(sleep_ms(5000)); });
     calls.emplace_back("join", [&] { return is_cancelled(forever.join(soon())); });
@@ -82,16 +82,16 @@ TEST_F(SyncTest, CancelledInEveryWait) {
     forever.cancel_and_join();
 }
 
-TEST_F(SyncTest, GateWaitsForTheLast) {
-    Gate gate;
-    EXPECT_TRUE(ok(gate.wait_empty(soon())));
+TEST_F(SyncTest, WaitGroupWaitsForTheLast) {
+    WaitGroup group;
+    EXPECT_TRUE(ok(group.wait_empty(soon())));
     for (int i = 1; i <= 3; ++i) {
-        spawn("inside", [i, pass = gate.enter()] { EXPECT_TRUE(ok(sleep_ms(i * 3))); });
+        spawn("inside", [i, member = group.enter()] { EXPECT_TRUE(ok(sleep_ms(i * 3))); });
     }
-    EXPECT_EQ(gate.inside(), 3u);
-    EXPECT_TRUE(failed_with(gate.wait_empty(Deadline::in_ms(4)), Code::kTimeout));
-    EXPECT_TRUE(ok(gate.wait_empty(soon())));
-    EXPECT_EQ(gate.inside(), 0u);
+    EXPECT_EQ(group.inside(), 3u);
+    EXPECT_TRUE(failed_with(group.wait_empty(Deadline::in_ms(4)), Code::kTimeout));
+    EXPECT_TRUE(ok(group.wait_empty(soon())));
+    EXPECT_EQ(group.inside(), 0u);
 }
 
 TEST_F(SyncTest, QueueIsBoundedAndCountsWhatItDrops) {

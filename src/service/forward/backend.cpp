@@ -2,7 +2,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "net/access/account.h"
+#include "net/sessions/account.h"
 #include "runtime/loop/backoff.h"
 #include "runtime/loop/limited_log.h"
 #include "service/forward/target.h"
@@ -96,7 +96,7 @@ void BackendQuery::cancel() {
 }
 
 void BackendQuery::run() {
-    auto pass = query_limiter_.running.enter();
+    auto member = query_limiter_.running.enter();
     runtime::set_context_id(runtime::new_context_id());
     runtime::Backoff backoff(1'000, 30'000);
     while (user_) {

@@ -52,7 +52,7 @@ class BackendQuery {
         Post post;
         size_t in_progress = 0;
         runtime::Event free{"a forward backend"};
-        runtime::Gate running;
+        runtime::WaitGroup running;
         uint64_t requests = 0;
         uint64_t failures = 0;
     };
