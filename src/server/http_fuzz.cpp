@@ -298,7 +298,7 @@ class Run {
             [&](net::Session& session) { others += session.type() != net::SessionType::kHlsPlay; });
         CHECK(others == 0);
         const net::Admission& admission = house_.sessions.admission();
-        CHECK(admission.connections() == 0 && admission.newcomers().size() == 0 && admission.idle().size() == 0);
+        CHECK(admission.connections() == 0 && admission.embryonic().size() == 0 && admission.idle().size() == 0);
         const net::InputMemory& memory = house_.sessions.input_memory();
         CHECK(memory.holders() == 0 && memory.bytes() == 0 && house_.sessions.unserved().size() == 0);
         CHECK(house_.gauge("srs_waiting_players") == 0);

@@ -92,11 +92,11 @@ void HttpConnection::enter_reserve() {
 
 void HttpConnection::await_request() {
     Admission& admission = server_.sessions_.admission();
-    SpareList& list = in_reserve_ ? server_.reserve_spares_ : served_ == 0 ? admission.newcomers() : admission.idle();
+    EvictionList& list = in_reserve_ ? server_.reserve_idle_ : served_ == 0 ? admission.embryonic() : admission.idle();
     list.add(*this, base::monotonic_ms());
 }
 
-void HttpConnection::make_room() {
+void HttpConnection::evict() {
     if (transport_.session) static_cast<HttpSession&>(*transport_.session).not_a_connection();
     leave_reserve();
     cancel("the server is full: it made room for another connection", CloseReason::kRefusedLimit);

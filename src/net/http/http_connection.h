@@ -15,7 +15,7 @@
 
 namespace net {
 
-class HttpConnection final : public runtime::Work, private Spare, private runtime::ParkedHandler {
+class HttpConnection final : public runtime::Work, private EvictionCandidate, private runtime::ParkedHandler {
   public:
     HttpConnection(HttpServer& server, const HttpRouter& router, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);
@@ -66,7 +66,7 @@ class HttpConnection final : public runtime::Work, private Spare, private runtim
     base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request);
     void tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error);
     void refuse_request(int status, std::string_view text);
-    void make_room() override;
+    void evict() override;
     bool may_be_served(const http::Request& message);
     void leave_reserve();
     Next end(std::string why, base::CloseReason reason);

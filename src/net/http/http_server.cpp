@@ -55,7 +55,7 @@ void HttpServer::start(std::unique_ptr<runtime::ByteStream> stream, const Listen
 // When the reserve is full, a connection in it that has not proven that it may use it makes room at once.
 bool HttpServer::has_reserve() {
     if (in_reserve_ < options_->reserve) return true;
-    return options_->reserve > 0 && reserve_spares_.make_room(base::monotonic_ms(), 0);
+    return options_->reserve > 0 && reserve_idle_.evict_one(base::monotonic_ms(), 0);
 }
 
 // Sends the client the reason, where that is cheap.

@@ -14,8 +14,8 @@
 
 #include "base/indexed_list.h"
 #include "base/ip.h"
-#include "net/access/acceptor.h"
-#include "net/access/tls_pair.h"
+#include "net/admission/acceptor.h"
+#include "net/admission/tls_pair.h"
 #include "net/http/http_exchange.h"
 #include "net/http/http_router.h"
 #include "net/http/opened_files.h"
@@ -106,8 +106,8 @@ class HttpServer {
     runtime::Event new_options_{"the end of an idle connection's time"};
     runtime::Task close_idle_;
     base::IndexedList<HttpConnection> connections_;
-    size_t in_reserve_ = 0;     // of these
-    SpareList reserve_spares_;  // in the reserve, and not serving a request that may use it
+    size_t in_reserve_ = 0;      // of these
+    EvictionList reserve_idle_;  // in the reserve, and not serving a request that may use it
     std::vector<runtime::Task> refusals_;
     bool stopping_ = false;
     HttpCounters counters_;

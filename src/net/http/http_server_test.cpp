@@ -324,15 +324,15 @@ TEST_F(HttpServerTest, NewConnectionsAndIdleOnesMakeRoom) {
     RawClient silent(server->port()), kept(server->port());
     kept.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_EQ(kept.read().status, 200);
-    EXPECT_EQ(sessions.admission().newcomers().size(), 1u);
+    EXPECT_EQ(sessions.admission().embryonic().size(), 1u);
     EXPECT_EQ(sessions.admission().idle().size(), 1u);
     options.request_timeout_ms = options.idle_timeout_ms = 10'000;
     EXPECT_EQ(ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status, 503) << "they have just connected";
     // As if both had existed for a second: the one without a request is closed first.
-    EXPECT_TRUE(sessions.admission().newcomers().make_room(base::monotonic_ms(), 0));
+    EXPECT_TRUE(sessions.admission().embryonic().evict_one(base::monotonic_ms(), 0));
     EXPECT_EQ(sessions.admission().connections(), 1u);
     EXPECT_TRUE(silent.sees_close());
-    EXPECT_TRUE(sessions.admission().idle().make_room(base::monotonic_ms(), 0));
+    EXPECT_TRUE(sessions.admission().idle().evict_one(base::monotonic_ms(), 0));
     EXPECT_TRUE(kept.sees_close());
     EXPECT_EQ(sessions.admission().connections(), 0u);
     EXPECT_EQ(sessions.closed().count_of(base::CloseReason::kRefusedLimit), 2u);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "net/access/account.h"
+#include "net/sessions/account.h"
 #include "net/sessions/session_type.h"
 #include "net/sessions/traffic.h"
 

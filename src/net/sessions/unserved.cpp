@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "net/access/address_limiter.h"
+#include "net/admission/address_limiter.h"
 #include "net/sessions/session.h"
 
 namespace net {
@@ -61,7 +61,7 @@ bool UnservedSessions::has(int64_t now_ms, int64_t least_ms) const {
     return !entries_.empty() && now_ms - entries_.front().since_ms >= least_ms;
 }
 
-bool UnservedSessions::make_room(int64_t now_ms, int64_t least_ms) {
+bool UnservedSessions::evict_one(int64_t now_ms, int64_t least_ms) {
     if (!has(now_ms, least_ms)) return false;
     drop_served();
     if (!has(now_ms, least_ms)) return false;

@@ -38,7 +38,7 @@ class UnservedSessions {
     bool has(int64_t now_ms, int64_t least_ms) const;
     // Closes the one that has been here longest, of the address that has most. It does not count as a connection any
     // longer. False: none has been here for least_ms.
-    bool make_room(int64_t now_ms, int64_t least_ms);
+    bool evict_one(int64_t now_ms, int64_t least_ms);
     // To be called about once a second: leaves out those that are served again, and closes those whose time is over.
     void check(int64_t now_ms);
 

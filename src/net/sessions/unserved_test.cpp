@@ -84,13 +84,13 @@ TEST_F(Unserved, AFullServerClosesOneOfTheAddressWithMost) {
     Player& first = add("192.0.2.1", 100);
     add("192.0.2.1", 200);
     UnservedSessions& unserved = table.unserved();
-    EXPECT_FALSE(unserved.make_room(999, 1'000));
-    EXPECT_TRUE(unserved.make_room(1'100, 1'000));
+    EXPECT_FALSE(unserved.evict_one(999, 1'000));
+    EXPECT_TRUE(unserved.evict_one(1'100, 1'000));
     EXPECT_NE(first.why.find("the server is full"), std::string::npos);
     EXPECT_EQ(lonely.why, "");
     EXPECT_EQ(unserved.ended_total(), 1u);
     for (auto& player : players) player->unserved = false;
-    EXPECT_FALSE(unserved.make_room(9'000, 1'000));
+    EXPECT_FALSE(unserved.evict_one(9'000, 1'000));
 }
 
 TEST_F(Unserved, AdmissionAsksThemLast) {

@@ -42,4 +42,10 @@ std::vector<LocalAddress> local_addresses() {
     return all;
 }
 
+std::string local_ip() {
+    for (const LocalAddress& one : local_addresses())
+        if (!one.loopback) return one.ip;
+    return "127.0.0.1";
+}
+
 }  // namespace runtime

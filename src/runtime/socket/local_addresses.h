@@ -14,5 +14,7 @@ struct LocalAddress {
 // Of the interfaces that are up, IPv4 first; without IPv6 link-local addresses. Empty when the system does not report
 // them.
 std::vector<LocalAddress> local_addresses();
+// The first of them that is not of the loopback interface; "127.0.0.1" where there is none.
+std::string local_ip();
 
 }  // namespace runtime

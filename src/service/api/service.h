@@ -11,7 +11,7 @@
 
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
-#include "net/access/tls_pair.h"
+#include "net/admission/tls_pair.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
 #include "net/operations.h"

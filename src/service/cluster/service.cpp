@@ -13,10 +13,10 @@
 #include "protocol/rtmp/url.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/limited_log.h"
+#include "runtime/socket/local_addresses.h"
 #include "runtime/socket/tcp.h"
 #include "service/cluster/config.h"
 #include "service/cluster_block.h"
-#include "service/local_ip.h"
 
 namespace service::cluster {
 
@@ -89,7 +89,7 @@ void Service::finish() {
 
 void Service::configure(const config::Snapshot& snapshot) {
     const auto& redis = snapshot.get<ServerConfig>();
-    Record self = self_record(snapshot, local_ip());
+    Record self = self_record(snapshot, runtime::local_ip());
     self.fence = fmt::format("{}-{}-{}", identity_.server, identity_.service, identity_.pid);
     store_.set_lease(redis.lease);
     locations_.configure(redis.key_prefix, self);

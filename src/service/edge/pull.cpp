@@ -6,8 +6,8 @@
 
 #include "config/path_variables.h"
 #include "runtime/loop/clock.h"
+#include "runtime/socket/local_addresses.h"
 #include "service/edge/params.h"
-#include "service/local_ip.h"
 
 namespace service::edge {
 
@@ -96,7 +96,7 @@ amf::Value Pull::arguments() const {
     return amf::Value::object({{"srs_sig", "SRS"},
                                {"srs_server", identity.signature},
                                {"srs_version", identity.version},
-                               {"srs_server_ip", local_ip()},
+                               {"srs_server_ip", runtime::local_ip()},
                                {"srs_pid", static_cast<int>(::getpid())}});
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "net/access/address_limiter.h"
+#include "net/admission/address_limiter.h"
 #include "protocol/http/via.h"
 #include "service/cluster_block.h"
 #include "service/edge/params.h"

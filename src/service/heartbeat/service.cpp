@@ -7,9 +7,9 @@
 
 #include "base/log.h"
 #include "runtime/loop/clock.h"
+#include "runtime/socket/local_addresses.h"
 #include "service/heartbeat/config.h"
 #include "service/heartbeat/report.h"
-#include "service/local_ip.h"
 
 namespace service::heartbeat {
 
@@ -68,7 +68,8 @@ void Service::report() {
     const config::SnapshotPtr snapshot = snapshot_;
     const ServerConfig& heartbeat = snapshot->get<ServerConfig>();
     const char* given_ip = std::getenv("SRS_DEVICE_IP");  // as in SRS: for a container, or behind a NAT
-    const Reporter reporter{given_ip && *given_ip ? given_ip : local_ip(), service_id_, std::to_string(getpid())};
+    const Reporter reporter{given_ip && *given_ip ? given_ip : runtime::local_ip(), service_id_,
+                            std::to_string(getpid())};
     std::string body = make_report(*snapshot, reporter, heartbeat.summaries ? summaries_() : "{}");
     const std::string authorization = heartbeat.auth.enabled ? "Bearer " + heartbeat.auth.token : "";
     auto answer = post_(heartbeat.url, body, authorization, Deadline::in_ms(kAnswerMs));

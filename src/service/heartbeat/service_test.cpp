@@ -3,9 +3,9 @@
 #include "config/section.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
+#include "runtime/socket/local_addresses.h"
 #include "service/heartbeat/config.h"
 #include "service/heartbeat/report.h"
-#include "service/local_ip.h"
 
 namespace service::heartbeat {
 namespace {
@@ -51,7 +51,7 @@ TEST(HeartbeatReport, Fields) {
               R"({"device_id":"srv",)" + who + R"(,"ports":{)" + ports + "}," + ports + "}");
 }
 
-TEST(HeartbeatReport, LocalIp) { EXPECT_NE(local_ip(), ""); }
+TEST(HeartbeatReport, LocalIp) { EXPECT_NE(runtime::local_ip(), ""); }
 
 class HeartbeatTest : public runtime::testing::RuntimeTest {
   protected:

@@ -6,7 +6,6 @@
 #include "service/hls/config.h"
 #include "service/hls/names.h"
 #include "service/hls/service.h"
-#include "service/quota_metrics.h"
 
 namespace service::hls {
 namespace {

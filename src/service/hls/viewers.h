@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/access/address_quota.h"
 #include "net/access/gate.h"
+#include "net/admission/address_quota.h"
 #include "net/sessions/session.h"
 
 namespace service::hls {

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "config/path_variables.h"
-#include "net/access/account.h"
+#include "net/sessions/account.h"
 #include "protocol/http/url.h"
 
 namespace service::hook {

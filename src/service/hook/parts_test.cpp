@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "net/access/account.h"
 #include "net/access/hmac.h"
+#include "net/sessions/account.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
 #include "service/hook/publishers.h"

@@ -2,7 +2,6 @@
 
 #include "service/http_live/config.h"
 #include "service/http_live/service.h"
-#include "service/quota_metrics.h"
 
 namespace service::http_live {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "config/snapshot.h"
 #include "net/access/file_access.h"
-#include "net/access/tls_pair.h"
+#include "net/admission/tls_pair.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
 #include "net/sessions/session.h"

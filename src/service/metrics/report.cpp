@@ -142,7 +142,7 @@ void Report::totals(Text& text) const {
                 "Connections refused by max_connections or address_limits.", number(admission.refused_total()));
     text.family("srs_connections_made_room_total", Type::kCounter,
                 "Connections closed at max_connections in favour of new ones, by state.");
-    text.sample({{"state", "new"}}, number(admission.newcomers().ended_total()));
+    text.sample({{"state", "new"}}, number(admission.embryonic().ended_total()));
     text.sample({{"state", "idle"}}, number(admission.idle().ended_total()));
     text.single("srs_unserved_players", Type::kGauge,
                 "RTMP and RTSP players that get nothing: of streams that are not published, and paused ones.",

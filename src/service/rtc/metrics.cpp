@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "convert/statistics.h"
-#include "service/quota_metrics.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {

@@ -1,7 +1,7 @@
 #pragma once
 // The metrics of WebRTC: a fixed number of lines, whatever the number of sessions.
 
-#include "net/access/address_quota.h"
+#include "net/admission/address_quota.h"
 #include "protocol/prometheus/text.h"
 
 namespace service::rtc {

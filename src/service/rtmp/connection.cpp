@@ -42,8 +42,8 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
 Connection::~Connection() = default;
 
 bool Connection::start() {
-    work_->newcomer = std::make_unique<Newcomer>(*this);
-    service_.sessions().admission().newcomers().add(*work_->newcomer, base::monotonic_ms());
+    work_->embryonic = std::make_unique<Embryonic>(*this);
+    service_.sessions().admission().embryonic().add(*work_->embryonic, base::monotonic_ms());
     work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_accept); }, {.stack_bytes = kStackBytes});
     return static_cast<bool>(work_->task);
 }

@@ -77,12 +77,12 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         ::rtmp::PlayRequest play{};
     };
     // Until its connect command arrives, the connection may be closed to make room for others.
-    class Newcomer final : public net::Spare {
+    class Embryonic final : public net::EvictionCandidate {
       public:
-        explicit Newcomer(Connection& connection) : connection_(connection) {}
+        explicit Embryonic(Connection& connection) : connection_(connection) {}
 
       private:
-        void make_room() override {
+        void evict() override {
             connection_.not_a_connection();
             connection_.close("the server is full: it made room for another connection",
                               base::CloseReason::kRefusedLimit);
@@ -99,7 +99,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         std::string end_reason;   // not empty: the connection is to end, for this reason
         bool slice_over = false;  // it has more input to process and yields first
         bool refused = false;     // the peer has been notified and has some time to read it
-        std::unique_ptr<Newcomer> newcomer{};
+        std::unique_ptr<Embryonic> embryonic{};
     };
 
     // connection.cpp: the coroutine.

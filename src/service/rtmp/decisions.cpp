@@ -91,7 +91,7 @@ bool Connection::gave_up(const base::Error& error) {
 }
 
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
-    work_->newcomer.reset();
+    work_->embryonic.reset();
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", without_parameters(request.app),
                      without_parameters(request.tc_url), work_->socket->peer_address(),
                      base::for_log(request.flash_version), work_->socket->is_tls() ? ", TLS" : "");

@@ -322,9 +322,9 @@ TEST_F(RtmpServiceTest, WhoHasNotConnectedMakesRoom) {
     net::Admission& admission = sessions_.admission();
     auto silent = client(true, "live/a");
     auto p = running();
-    EXPECT_EQ(admission.newcomers().size(), 1u);
+    EXPECT_EQ(admission.embryonic().size(), 1u);
     EXPECT_EQ(admission.connections(), 2u);
-    EXPECT_TRUE(admission.newcomers().make_room(base::monotonic_ms(), 0));
+    EXPECT_TRUE(admission.embryonic().evict_one(base::monotonic_ms(), 0));
     EXPECT_EQ(admission.connections(), 1u);
     EXPECT_FALSE(silent->open());
     EXPECT_EQ(sessions_.closed().newest(0).reason, base::CloseReason::kRefusedLimit);

@@ -32,7 +32,7 @@ net::SessionType rtsp_play_type() {
     return kType;
 }
 
-void Connection::Newcomer::make_room() {
+void Connection::Embryonic::evict() {
     connection_.not_a_connection();
     connection_.close("the server is full: it made room for another connection", CloseReason::kRefusedLimit);
 }
@@ -53,7 +53,7 @@ Connection::~Connection() {
 }
 
 bool Connection::start() {
-    service_.sessions().admission().newcomers().add(work_->newcomer, base::monotonic_ms());
+    service_.sessions().admission().embryonic().add(work_->embryonic, base::monotonic_ms());
     work_->task = runtime::spawn("rtsp", [this] { run(); }, {.stack_bytes = kStackBytes});
     return static_cast<bool>(work_->task);
 }

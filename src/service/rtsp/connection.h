@@ -68,24 +68,24 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     using Message = ::rtsp::Message;
 
     // Until it plays, the connection may be closed to make room for others.
-    class Newcomer final : public net::Spare {
+    class Embryonic final : public net::EvictionCandidate {
       public:
-        explicit Newcomer(Connection& connection) : connection_(connection) {}
+        explicit Embryonic(Connection& connection) : connection_(connection) {}
 
       private:
-        void make_room() override;
+        void evict() override;
         Connection& connection_;
     };
     // What a connection needs only while it has a coroutine.
     struct Work {
-        explicit Work(Connection& connection) : newcomer(connection) {}
+        explicit Work(Connection& connection) : embryonic(connection) {}
         runtime::Task task;
         std::unique_ptr<runtime::ByteStream> socket;
         std::shared_ptr<runtime::TlsContext> tls;
         runtime::Deadline deadline = runtime::Deadline::never();  // of the next request
         std::vector<uint8_t> input;                               // received, not yet processed
         std::string end_reason;                                   // not empty: the connection is to end for it
-        Newcomer newcomer;
+        Embryonic embryonic;
         std::string nonce;
         bool is_first = true;  // no request came yet
         bool authenticated = false;

@@ -95,7 +95,7 @@ Connection::Message Connection::record(const Message& request) {
     (void)session_.record();
     publisher_ = std::move(publisher);
     counted_.begin(SessionKind::kPublish, carrier());
-    work_->newcomer.leave_list();
+    work_->embryonic.leave_list();
     set_type(rtsp_publish_type());
     enter_stream(stream_->key(), true);
     base::log::trace("RTSP publish: {}, {}, from {}{}", stream_text(), claimed_ ? "UDP" : "interleaved", ip(),

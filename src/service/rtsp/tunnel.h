@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "net/access/admission.h"
+#include "net/admission/admission.h"
 #include "protocol/rtsp/base64_stream.h"
 #include "runtime/loop/sync.h"
 #include "runtime/socket/byte_stream.h"

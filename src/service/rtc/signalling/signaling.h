@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "config/snapshot.h"
-#include "net/access/address_quota.h"
 #include "net/access/gate.h"
+#include "net/admission/address_quota.h"
 #include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"

@@ -134,14 +134,14 @@ TEST_F(PortsTest, TcpConnectionsCountAndMakeRoom) {
     ASSERT_TRUE(ok(second->write(bytes(framed("who?")), Deadline::in_ms(5000))));
     EXPECT_EQ(read(*second, 9), framed("[") + framed("who?"));
     EXPECT_EQ(admission.connections(), 2u);
-    EXPECT_EQ(admission.newcomers().size(), 2u);
-    EXPECT_TRUE(admission.newcomers().make_room(base::monotonic_ms(), 0));
+    EXPECT_EQ(admission.embryonic().size(), 2u);
+    EXPECT_TRUE(admission.embryonic().evict_one(base::monotonic_ms(), 0));
     EXPECT_EQ(admission.connections(), 1u);
     EXPECT_EQ(read(*first, 1), "(end)");
     echo_.confirms = true;
     ASSERT_TRUE(ok(second->write(bytes(framed("me")), Deadline::in_ms(5000))));
     EXPECT_EQ(read(*second, 7), framed("[") + framed("me"));
-    EXPECT_EQ(admission.newcomers().size(), 0u) << "it is confirmed";
+    EXPECT_EQ(admission.embryonic().size(), 0u) << "it is confirmed";
     admission.set_options({1, {}});
     auto refused = connect(**port);
     EXPECT_EQ(read(*refused, 1), "(end)");

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "live/hub/stream.h"
-#include "net/access/address_quota.h"
 #include "net/access/gate.h"
+#include "net/admission/address_quota.h"
 #include "net/sessions/session.h"
 #include "protocol/dtls/endpoint.h"
 #include "protocol/ice/lite_agent.h"

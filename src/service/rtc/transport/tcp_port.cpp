@@ -25,7 +25,7 @@ stun::Address address_of(const runtime::ByteStream& stream) {
 
 }  // namespace
 
-class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, public net::Spare {
+class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, public net::EvictionCandidate {
   public:
     Connection(TcpPort& port, std::unique_ptr<runtime::ByteStream> stream, int64_t now_ms)
         : port_(port),
@@ -34,7 +34,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
           ticket_(port.admission_, peer_.ip),
           since_ms_(now_ms),
           unconfirmed_(port.unconfirmed_.insert(port.unconfirmed_.end(), this)) {
-        port_.admission_.newcomers().add(*this, now_ms);
+        port_.admission_.embryonic().add(*this, now_ms);
         stream_->set_no_delay(true);
         stream_->park(*this);
     }
@@ -50,7 +50,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
         closing_ = true;
         port_.close_soon(*this);
     }
-    void make_room() override {
+    void evict() override {
         ++port_.counters_.replaced;
         ticket_.release();
         leave();
@@ -176,7 +176,7 @@ void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
     if (unconfirmed_.size() >= kMaxUnconfirmed) {
         Connection& oldest = *unconfirmed_.front();
         oldest.confirm();  // it is no longer in the list of unconfirmed ones
-        oldest.make_room();
+        oldest.evict();
     }
     ++counters_.accepted;
     connections_.add(std::make_unique<Connection>(*this, std::move(stream), runtime::now_ms()));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/indexed_list.h"
-#include "net/access/acceptor.h"
+#include "net/admission/acceptor.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
 #include "service/rtc/transport/wire.h"

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "net/access/acceptor.h"
-#include "net/access/tls_pair.h"
+#include "net/admission/acceptor.h"
+#include "net/admission/tls_pair.h"
 
 namespace net {
 

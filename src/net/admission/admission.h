@@ -12,8 +12,8 @@
 
 #include "base/ip.h"
 #include "base/result.h"
-#include "net/access/address_limiter.h"
-#include "net/access/spare.h"
+#include "net/admission/address_limiter.h"
+#include "net/admission/eviction.h"
 
 namespace net {
 
@@ -22,7 +22,7 @@ class UnservedSessions;
 class Admission {
   public:
     // A connection is kept at least this long, ms, before it may be closed to make room for another.
-    static constexpr int64_t kSpareMs = 1'000;
+    static constexpr int64_t kEvictableMs = 1'000;
 
     struct Options {
         size_t max_connections = 0;  // 0: any number
@@ -72,12 +72,12 @@ class Admission {
         base::IpAddress ip_;
     };
 
-    // Connections without a first request, and those that wait for their next request. A connection that make_room()
+    // Connections without a first request, and those that wait for their next request. A connection that evict_one()
     // ends calls closed() at once.
-    SpareList& newcomers() { return newcomers_; }
-    SpareList& idle() { return idle_; }
-    const SpareList& newcomers() const { return newcomers_; }
-    const SpareList& idle() const { return idle_; }
+    EvictionList& embryonic() { return embryonic_; }
+    EvictionList& idle() { return idle_; }
+    const EvictionList& embryonic() const { return embryonic_; }
+    const EvictionList& idle() const { return idle_; }
 
     size_t connections() const { return connections_; }
     bool is_full() const { return options_.max_connections > 0 && connections_ >= options_.max_connections; }
@@ -88,14 +88,14 @@ class Admission {
     enum class Rate : uint8_t { kCounts, kPaid };
     base::Result<void> admit_address(std::string_view ip, Rate rate, int64_t now_ms);
     base::Result<void> admit(std::string_view ip, Rate rate);
-    bool can_make_room(int64_t now_ms) const;
-    bool make_room(int64_t now_ms);
+    bool can_evict(int64_t now_ms) const;
+    bool evict_one(int64_t now_ms);
     base::Result<void> full();
 
     Options options_;
     AddressLimiter limiter_;
-    SpareList newcomers_;
-    SpareList idle_;
+    EvictionList embryonic_;
+    EvictionList idle_;
     UnservedSessions* unserved_ = nullptr;  // null: there are none
     size_t connections_ = 0;
     uint64_t refused_total_ = 0;

@@ -1,10 +1,10 @@
-#include "net/access/input_memory.h"
+#include "net/admission/input_memory.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "net/access/address_limiter.h"
+#include "net/admission/address_limiter.h"
 
 namespace net {
 

@@ -1,4 +1,4 @@
-#include "net/access/admission.h"
+#include "net/admission/admission.h"
 
 #include <gtest/gtest.h>
 
@@ -6,33 +6,33 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/access/address_quota.h"
+#include "net/admission/address_quota.h"
 
 namespace net {
 namespace {
 
 base::IpAddress ip_of(std::string_view ip) { return base::IpAddress::parse(ip).value(); }
 
-struct One final : Spare {
+struct One final : EvictionCandidate {
     explicit One(std::vector<One*>& gone) : gone_(gone) {}
-    void make_room() override { gone_.push_back(this); }
+    void evict() override { gone_.push_back(this); }
     std::vector<One*>& gone_;
 };
 
-TEST(SpareList, TheFirstMakesRoom) {
+TEST(EvictionList, TheFirstMakesRoom) {
     std::vector<One*> gone;
-    SpareList list, other;
+    EvictionList list, other;
     One a(gone), b(gone), c(gone);
-    EXPECT_FALSE(list.make_room(100, 0));
+    EXPECT_FALSE(list.evict_one(100, 0));
     list.add(a, 100);
     list.add(b, 200);
     list.add(c, 300);
-    EXPECT_FALSE(list.make_room(1'099, 1'000)) << "the first one has been in the list for 999 ms";
-    EXPECT_TRUE(list.make_room(1'100, 1'000));
+    EXPECT_FALSE(list.evict_one(1'099, 1'000)) << "the first one has been in the list for 999 ms";
+    EXPECT_TRUE(list.evict_one(1'100, 1'000));
     EXPECT_EQ(gone, std::vector<One*>{&a});
     EXPECT_FALSE(a.in_list());
     list.add(b, 400);  // again: at the end
-    EXPECT_TRUE(list.make_room(1'400, 1'000));
+    EXPECT_TRUE(list.evict_one(1'400, 1'000));
     EXPECT_EQ(gone.back(), &c);
     other.add(b, 500);
     EXPECT_EQ(list.size(), 0u);
@@ -44,7 +44,7 @@ TEST(SpareList, TheFirstMakesRoom) {
         b.leave_list();
         EXPECT_EQ(other.size(), 1u);
     }
-    EXPECT_FALSE(other.make_room(10'000, 0)) << "its destructor removed it";
+    EXPECT_FALSE(other.evict_one(10'000, 0)) << "its destructor removed it";
     EXPECT_EQ(list.ended_total(), 2u);
 }
 
@@ -101,15 +101,15 @@ TEST(Admission, SpareConnectionsMakeRoom) {
     Admission admission;
     admission.set_options({2, {2, 0, 1, {}}});
     const Admission::Ticket busy(admission, ip_of("192.0.2.1"));
-    struct Idle final : Spare {
+    struct Idle final : EvictionCandidate {
         Idle(Admission& admission, std::string_view ip) : ticket(admission, ip_of(ip)) {}
-        void make_room() override { ticket.release(); }
+        void evict() override { ticket.release(); }
         Admission::Ticket ticket;
     } idle(admission, "192.0.2.1");
     const int64_t now_ms = base::monotonic_ms();
     admission.idle().add(idle, now_ms);
     EXPECT_FALSE(admission.admit("192.0.2.2")) << "it has not been idle for long";
-    admission.idle().add(idle, now_ms - Admission::kSpareMs);
+    admission.idle().add(idle, now_ms - Admission::kEvictableMs);
     EXPECT_FALSE(admission.admit("192.0.2.1")) << "a client with too many connections displaces no other";
     EXPECT_TRUE(admission.expect("192.0.2.2"));
     EXPECT_TRUE(idle.ticket);

@@ -1,4 +1,4 @@
-#include "net/access/input_memory.h"
+#include "net/admission/input_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "net/access/account.h"
+#include "net/sessions/account.h"
 
 #include <gtest/gtest.h>
 

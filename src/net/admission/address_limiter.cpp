@@ -1,4 +1,4 @@
-#include "net/access/address_limiter.h"
+#include "net/admission/address_limiter.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "net/access/tls_pair.h"
+#include "net/admission/tls_pair.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "net/access/acceptor.h"
+#include "net/admission/acceptor.h"
 
 #include "runtime/loop/log_limit.h"
 

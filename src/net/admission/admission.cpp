@@ -1,4 +1,4 @@
-#include "net/access/admission.h"
+#include "net/admission/admission.h"
 
 #include <fmt/core.h>
 
@@ -23,21 +23,21 @@ base::Result<void> Admission::admit_address(std::string_view ip, Rate rate, int6
     return admitted;
 }
 
-bool Admission::make_room(int64_t now_ms) {
-    return newcomers_.make_room(now_ms, kSpareMs) || idle_.make_room(now_ms, kSpareMs) ||
-           (unserved_ && unserved_->make_room(now_ms, kSpareMs));
+bool Admission::evict_one(int64_t now_ms) {
+    return embryonic_.evict_one(now_ms, kEvictableMs) || idle_.evict_one(now_ms, kEvictableMs) ||
+           (unserved_ && unserved_->evict_one(now_ms, kEvictableMs));
 }
 
-bool Admission::can_make_room(int64_t now_ms) const {
-    return newcomers_.has(now_ms, kSpareMs) || idle_.has(now_ms, kSpareMs) ||
-           (unserved_ && unserved_->has(now_ms, kSpareMs));
+bool Admission::can_evict(int64_t now_ms) const {
+    return embryonic_.has(now_ms, kEvictableMs) || idle_.has(now_ms, kEvictableMs) ||
+           (unserved_ && unserved_->has(now_ms, kEvictableMs));
 }
 
 // Checks the address first: a client with too many connections must not displace others.
 base::Result<void> Admission::admit(std::string_view ip, Rate rate) {
     const int64_t now_ms = base::monotonic_ms();
     TRY(admit_address(ip, rate, now_ms));
-    if (!is_full() || make_room(now_ms)) return {};
+    if (!is_full() || evict_one(now_ms)) return {};
     return full();
 }
 
@@ -48,7 +48,7 @@ base::Result<void> Admission::admit_expected(std::string_view ip) { return admit
 base::Result<void> Admission::expect(std::string_view ip) {
     const int64_t now_ms = base::monotonic_ms();
     TRY(admit_address(ip, Rate::kCounts, now_ms));
-    if (!is_full() || can_make_room(now_ms)) return {};
+    if (!is_full() || can_evict(now_ms)) return {};
     return full();
 }
 

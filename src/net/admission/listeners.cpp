@@ -1,4 +1,4 @@
-#include "net/access/listeners.h"
+#include "net/admission/listeners.h"
 
 #include <utility>
 

@@ -1,10 +1,11 @@
-#include "net/access/address_quota.h"
+#include "net/admission/address_quota.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "net/access/address_limiter.h"
+#include "net/admission/address_limiter.h"
+#include "protocol/prometheus/text.h"
 
 namespace net {
 
@@ -46,6 +47,12 @@ void AddressQuota::give_back(const base::IpAddress& key, size_t bytes) {
     all_.bytes -= bytes;
     found->second.bytes -= bytes;
     if (--found->second.count == 0) of_.erase(found);
+}
+
+void write_refused(prometheus::Text& text, std::string_view name, std::string_view help, const AddressQuota& quota) {
+    text.family(name, prometheus::Type::kCounter, help);
+    text.sample({{"limit", "address"}}, static_cast<double>(quota.counters().refused_address));
+    text.sample({{"limit", "all"}}, static_cast<double>(quota.counters().refused_all));
 }
 
 }  // namespace net

@@ -12,6 +12,10 @@
 #include "base/ip.h"
 #include "base/result.h"
 
+namespace prometheus {
+class Text;
+}
+
 namespace net {
 
 class AddressQuota {
@@ -87,5 +91,8 @@ class AddressQuota {
     std::map<base::IpAddress, Use> of_;  // a tree: an attacker cannot choose colliding addresses
     Counters counters_;
 };
+
+// Appends a counter of the shares that were refused, with the limit as its label: of the address, or of all.
+void write_refused(prometheus::Text& text, std::string_view name, std::string_view help, const AddressQuota& quota);
 
 }  // namespace net
