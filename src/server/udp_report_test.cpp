@@ -25,15 +25,9 @@ TEST_F(UdpReportTest, LossIsInTheLog) {
     ASSERT_TRUE(ok(report.start()));
     auto receiver = runtime::bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4096});
     ASSERT_TRUE(ok(receiver));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons((*receiver)->port());
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    sockaddr_storage address{};
-    std::memcpy(&address, &to, sizeof to);
+    const base::Endpoint to{*base::IpAddress::parse("127.0.0.1"), (*receiver)->port()};
     std::array<uint8_t, 1000> bytes{};
-    for (int i = 0; i < 200; ++i)
-        ASSERT_TRUE(ok((*receiver)->send_to(bytes, address, sizeof to, runtime::Deadline::in_ms(1000))));
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(ok((*receiver)->send_to(bytes, to, runtime::Deadline::in_ms(1000))));
     std::string log;
     for (int i = 0; i < 200 && log.find("UDP: 1 sockets") == log.npos; ++i) {
         ASSERT_TRUE(ok(runtime::sleep_ms(50)));

@@ -1,7 +1,5 @@
 #include "load/rtc/peer.h"
 
-#include <arpa/inet.h>
-
 #include <charconv>
 #include <cstring>
 
@@ -13,15 +11,6 @@ namespace load::rtc {
 namespace {
 
 constexpr int64_t kLeaveMs = 2000;
-
-sockaddr_storage to_kernel(const stun::Address& address) {
-    sockaddr_storage storage{};
-    auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(address.port);
-    std::memcpy(&v4.sin_addr, &address.ip.bytes[12], 4);
-    return storage;
-}
 
 }  // namespace
 
@@ -70,8 +59,7 @@ base::Result<void> Peer::connect_bare(runtime::Deadline deadline) {
         offer_.audio_ssrc = 2 * room + 1;
         offer_.video_ssrc = 2 * room + 2;
     }
-    auto to = to_kernel(peer_);
-    return socket_->send_to(hello, to, sizeof(sockaddr_in), deadline);
+    return socket_->send_to(hello, peer_, deadline);
 }
 
 base::Result<void> Peer::connect(runtime::Deadline deadline) {
@@ -180,7 +168,7 @@ base::Result<void> Peer::take(runtime::UdpPacket packet, int64_t now_us) {
         on_packet(packet.bytes, now_us);
         return {};
     }
-    stun::Address from{packet.from.ip, packet.from.port};
+    const base::Endpoint from = packet.from;
     switch (stun::packet_kind(packet.bytes)) {
         case stun::Packet::kStun:
             ice_->on_datagram(packet.bytes, from, now_us / 1000);
@@ -225,9 +213,8 @@ void Peer::take_rtcp(std::span<uint8_t> datagram, int64_t now_us) {
 }
 
 // What the socket does not take now is lost, as on any network.
-bool Peer::send(std::span<const uint8_t> bytes, const stun::Address& to) {
-    auto address = to_kernel(to);
-    return socket_->send_to(bytes, address, sizeof(sockaddr_in), runtime::Deadline::at_us(0)).has_value();
+bool Peer::send(std::span<const uint8_t> bytes, const base::Endpoint& to) {
+    return socket_->send_to(bytes, to, runtime::Deadline::at_us(0)).has_value();
 }
 
 bool Peer::send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> payload, uint64_t index) {

@@ -83,7 +83,7 @@ class Peer {
     base::Result<void> take_dtls(std::span<const uint8_t> datagram, int64_t now_ms);
     void take_rtp(std::span<uint8_t> datagram, int64_t now_us);
     void take_rtcp(std::span<uint8_t> datagram, int64_t now_us);
-    bool send(std::span<const uint8_t> bytes, const stun::Address& to);
+    bool send(std::span<const uint8_t> bytes, const base::Endpoint& to);
     void run();
     void lose(const base::Error& error);
 
@@ -97,7 +97,7 @@ class Peer {
     std::optional<ice::Client> ice_;
     std::unique_ptr<dtls::Endpoint> dtls_;
     std::unique_ptr<Keys> keys_;
-    stun::Address peer_;
+    base::Endpoint peer_;
     runtime::Task receiving_;
     int64_t begun_us_ = 0;
     int64_t next_tick_us_ = 0;

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/endpoint.h"
 #include "base/result.h"
 #include "protocol/ice/credentials.h"
-#include "protocol/stun/address.h"
 
 namespace load::rtc {
 
@@ -30,8 +30,8 @@ std::string write_offer(const OfferFacts& facts);
 struct AnswerFacts {
     ice::Credentials credentials;
     std::string fingerprint_algorithm, fingerprint;
-    bool peer_is_client = false;            // of DTLS: a=setup:active
-    std::vector<stun::Address> candidates;  // UDP, with an IP address
+    bool peer_is_client = false;             // of DTLS: a=setup:active
+    std::vector<base::Endpoint> candidates;  // UDP, with an IP address
     bool transport_cc = false;
     std::optional<uint8_t> audio_payload, video_payload, rtx_payload;  // accepted ones
 };

@@ -25,7 +25,7 @@ void Client::begin(Pair& pair, int64_t when_ms) {
     pair.done = false;
 }
 
-void Client::add_remote(const stun::Address& address) {
+void Client::add_remote(const base::Endpoint& address) {
     const bool known = std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& p) { return p.address == address; });
     if (known || pairs_.size() >= kMaxPairs) return;
     Pair pair;
@@ -115,7 +115,7 @@ void Client::on_valid(Pair& pair, int64_t now_ms) {
     begin(pair, now_ms + kConsentCheckMs * static_cast<int64_t>(80 + random() % 41) / 100);
 }
 
-bool Client::on_response(const stun::Message& message, const stun::Address& from, int64_t now_ms) {
+bool Client::on_response(const stun::Message& message, const base::Endpoint& from, int64_t now_ms) {
     for (auto& pair : pairs_) {
         if (pair.done || !pair.sends || pair.transaction != message.transaction || pair.address != from) continue;
         if (message.kind == stun::Class::kError) {
@@ -135,7 +135,7 @@ bool Client::on_response(const stun::Message& message, const stun::Address& from
     return false;
 }
 
-bool Client::on_datagram(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms) {
+bool Client::on_datagram(std::span<const uint8_t> datagram, const base::Endpoint& from, int64_t now_ms) {
     auto message = stun::parse(datagram);
     if (!message || message->method != stun::kBinding) return false;
     if (message->kind == stun::Class::kSuccess || message->kind == stun::Class::kError)

@@ -25,7 +25,7 @@ struct ClientOptions {
 };
 
 struct Outgoing {
-    stun::Address to;
+    base::Endpoint to;
     std::span<const uint8_t> bytes;  // valid until the next call
 };
 
@@ -34,7 +34,7 @@ class Client {
     explicit Client(ClientOptions options);
 
     // Adds a remote candidate. Known ones, and those beyond kMaxPairs, are ignored.
-    void add_remote(const stun::Address& address);
+    void add_remote(const base::Endpoint& address);
     void restart(Credentials local, Credentials remote);
 
     // The next datagram to send now; call it until it returns nothing.
@@ -42,14 +42,14 @@ class Client {
     // When to poll next, in the clock of now_ms; it may change after every poll and datagram. INT64_MAX: never.
     int64_t next_ms() const;
     // Processes a datagram. False: it is not STUN, or not for this agent.
-    bool on_datagram(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms);
+    bool on_datagram(std::span<const uint8_t> datagram, const base::Endpoint& from, int64_t now_ms);
 
     // The nominated pair's address, once the nomination was answered.
-    const stun::Address* selected() const {
+    const base::Endpoint* selected() const {
         return selected_ < 0 ? nullptr : &pairs_[static_cast<size_t>(selected_)].address;
     }
     // The source address of our datagrams as the peer last reported it.
-    const std::optional<stun::Address>& mapped() const { return mapped_; }
+    const std::optional<base::Endpoint>& mapped() const { return mapped_; }
     // The last answered check is at most 30 s old.
     bool consent(int64_t now_ms) const { return consent_ms_ >= 0 && now_ms - consent_ms_ <= 30'000; }
     uint16_t last_error() const { return last_error_; }
@@ -62,7 +62,7 @@ class Client {
 
   private:
     struct Pair {
-        stun::Address address;
+        base::Endpoint address;
         stun::TransactionId transaction{};
         int64_t send_ms = 0;  // the next transmission
         int64_t rto_ms = kFirstRtoMs;
@@ -74,7 +74,7 @@ class Client {
 
     void begin(Pair& pair, int64_t when_ms);
     std::span<const uint8_t> write_check(const Pair& pair);
-    bool on_response(const stun::Message& message, const stun::Address& from, int64_t now_ms);
+    bool on_response(const stun::Message& message, const base::Endpoint& from, int64_t now_ms);
     void on_valid(Pair& pair, int64_t now_ms);
     uint64_t random();
 
@@ -86,8 +86,8 @@ class Client {
     int nominated_ = -1;  // the pair we chose
     int64_t consent_ms_ = -1;
     uint16_t last_error_ = 0;
-    std::optional<stun::Address> mapped_;
-    std::optional<stun::Address> answer_to_;
+    std::optional<base::Endpoint> mapped_;
+    std::optional<base::Endpoint> answer_to_;
     size_t answer_size_ = 0;
     std::array<uint8_t, 128> answer_;
     std::array<uint8_t, 640> check_;

@@ -15,10 +15,10 @@ namespace {
 const Credentials kServer{"servUfra", "serverPasswordOf24Chars."};
 const Credentials kPeer{"peerUfra", "peersPasswordOf24Charact"};
 
-stun::Address at(std::string_view ip, uint16_t port) { return {base::IpAddress::parse(ip).value(), port}; }
-const stun::Address kHome = at("192.0.2.1", 1000);
-const stun::Address kMobile = at("2001:db8::7", 2000);
-const stun::Address kHere = at("198.51.100.1", 8000);
+base::Endpoint at(std::string_view ip, uint16_t port) { return {base::IpAddress::parse(ip).value(), port}; }
+const base::Endpoint kHome = at("192.0.2.1", 1000);
+const base::Endpoint kMobile = at("2001:db8::7", 2000);
+const base::Endpoint kHere = at("198.51.100.1", 8000);
 
 struct RequestOptions {
     std::string username = kServer.ufrag + ":" + kPeer.ufrag;
@@ -53,7 +53,7 @@ struct Answered {
     uint16_t error = 0;
 };
 
-Answered ask(LiteAgent& agent, const RequestOptions& options, const stun::Address& from, int64_t now_ms) {
+Answered ask(LiteAgent& agent, const RequestOptions& options, const base::Endpoint& from, int64_t now_ms) {
     Answered answered;
     answered.bytes.resize(kMaxReplySize);
     const auto datagram = request(options);
@@ -281,7 +281,7 @@ struct Link {
     struct Datagram {
         int64_t at_ms;
         bool to_agent;
-        stun::Address from;
+        base::Endpoint from;
         std::vector<uint8_t> bytes;
     };
     void deliver(const Datagram& one) {
@@ -297,7 +297,7 @@ struct Link {
     }
     Client client;
     LiteAgent agent;
-    stun::Address client_address = kHome;
+    base::Endpoint client_address = kHome;
     std::function<bool(const Outgoing&)> lost = [](const Outgoing&) { return false; };
     std::deque<Datagram> flying;
     int64_t now_ms = 0;

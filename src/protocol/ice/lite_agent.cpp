@@ -10,7 +10,7 @@ void LiteAgent::restart(Credentials local, std::string_view remote_ufrag) {
     next_ = std::make_unique<Next>(Next{std::move(local), std::string(remote_ufrag)});
 }
 
-size_t LiteAgent::find(const stun::Address& address) const {
+size_t LiteAgent::find(const base::Endpoint& address) const {
     size_t i = 0;
     while (i < count_ && pairs_[i].address != address) ++i;
     return i;
@@ -18,7 +18,7 @@ size_t LiteAgent::find(const stun::Address& address) const {
 
 // Finds or adds the pair of an address. When the table is full, the pair that has been silent longest is evicted, but
 // never the selected one.
-LiteAgent::Pair& LiteAgent::pair_of(const stun::Address& from, int64_t now_ms, Reply& reply) {
+LiteAgent::Pair& LiteAgent::pair_of(const base::Endpoint& from, int64_t now_ms, Reply& reply) {
     size_t place = find(from);
     if (place < count_) return pairs_[place];
     reply.new_address = true;
@@ -57,7 +57,7 @@ void LiteAgent::take_next() {
     for (auto& pair : pairs_) pair.nominated_ms = -1;
 }
 
-void LiteAgent::accept(const stun::Message& message, const stun::Address& from, int64_t now_ms, Reply& reply) {
+void LiteAgent::accept(const stun::Message& message, const base::Endpoint& from, int64_t now_ms, Reply& reply) {
     Pair& pair = pair_of(from, now_ms, reply);
     pair.heard_ms = now_ms;
     if (message.priority) pair.priority = *message.priority;
@@ -81,7 +81,7 @@ void LiteAgent::accept(const stun::Message& message, const stun::Address& from, 
     reply.selected_changed = true;
 }
 
-bool LiteAgent::heard(const stun::Address& from, int64_t now_ms) {
+bool LiteAgent::heard(const base::Endpoint& from, int64_t now_ms) {
     const size_t place = find(from);
     if (place == count_) return false;
     pairs_[place].heard_ms = now_ms;
@@ -112,7 +112,7 @@ size_t LiteAgent::answer_error(const stun::Message& message, Refusal refusal, in
     return verified || size <= message.datagram.size() ? size : 0;
 }
 
-Reply LiteAgent::on_request(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms,
+Reply LiteAgent::on_request(std::span<const uint8_t> datagram, const base::Endpoint& from, int64_t now_ms,
                             std::span<uint8_t> out) {
     Reply reply;
     auto message = stun::parse(datagram);

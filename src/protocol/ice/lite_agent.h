@@ -65,22 +65,22 @@ class LiteAgent {
     void restart(Credentials local, std::string_view remote_ufrag);
 
     // An answer may take kMaxReplySize bytes. The answer to an unverified request is never larger than the request.
-    Reply on_request(std::span<const uint8_t> datagram, const stun::Address& from, int64_t now_ms,
+    Reply on_request(std::span<const uint8_t> datagram, const base::Endpoint& from, int64_t now_ms,
                      std::span<uint8_t> out);
     // An authenticated packet (SRTP) arrived from a verified address, so that address is alive. True: selected() has
     // changed.
-    bool heard(const stun::Address& from, int64_t now_ms);
+    bool heard(const base::Endpoint& from, int64_t now_ms);
 
     const Credentials& local() const { return local_; }
     const std::string& remote_ufrag() const { return remote_ufrag_; }
     // Null: no address to send to yet.
-    const stun::Address* selected() const {
+    const base::Endpoint* selected() const {
         return selected_ < 0 ? nullptr : &pairs_[static_cast<size_t>(selected_)].address;
     }
     // Whether a valid request came from this address and it is among the last kMaxAddresses that sent one.
-    bool verified(const stun::Address& address) const { return find(address) < count_; }
+    bool verified(const base::Endpoint& address) const { return find(address) < count_; }
     // Whether an authenticated packet came from this address within kSilentMs.
-    bool heard_lately(const stun::Address& address, int64_t now_ms) const {
+    bool heard_lately(const base::Endpoint& address, int64_t now_ms) const {
         const size_t index = find(address);
         return index < count_ && now_ms - pairs_[index].heard_ms <= kSilentMs;
     }
@@ -91,7 +91,7 @@ class LiteAgent {
 
   private:
     struct Pair {
-        stun::Address address;
+        base::Endpoint address;
         uint32_t priority = 0;
         int64_t heard_ms = 0;
         int64_t nominated_ms = -1;
@@ -102,11 +102,11 @@ class LiteAgent {
         std::string remote_ufrag;
     };
 
-    size_t find(const stun::Address& address) const;  // count_: not found
-    Pair& pair_of(const stun::Address& from, int64_t now_ms, Reply& reply);
+    size_t find(const base::Endpoint& address) const;  // count_: not found
+    Pair& pair_of(const base::Endpoint& from, int64_t now_ms, Reply& reply);
     Refusal check(const stun::Message& message, bool& next) const;
     // Applies a valid request to the addresses.
-    void accept(const stun::Message& message, const stun::Address& from, int64_t now_ms, Reply& reply);
+    void accept(const stun::Message& message, const base::Endpoint& from, int64_t now_ms, Reply& reply);
     void take_next();
     size_t answer_error(const stun::Message& message, Refusal refusal, int64_t now_ms, std::span<uint8_t> out);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr char kPassword[] = "passwordOfTheServer24Chr";
 
 void ask(ice::LiteAgent& agent, std::span<const uint8_t> datagram, uint16_t port, int64_t now_ms) {
-    const stun::Address from{base::IpAddress::parse("192.0.2.1").value(), port};
+    const base::Endpoint from{base::IpAddress::parse("192.0.2.1").value(), port};
     std::array<uint8_t, ice::kMaxReplySize> out;
     const bool known = agent.verified(from);
     const auto reply = agent.on_request(datagram, from, now_ms, out);

@@ -18,7 +18,7 @@ auto bad(const char* what) { return base::fail(base::Code::kProtocol, what); }
 bool read_mapped(base::ByteReader value, const TransactionId& transaction, Message& message) {
     value.skip(1);
     const uint8_t family = value.u8();
-    Address address;
+    base::Endpoint address;
     address.port = value.u16() ^ static_cast<uint16_t>(kMagicCookie >> 16);
     auto& ip = address.ip.bytes;
     if (family == 1 && value.left() == 4) {

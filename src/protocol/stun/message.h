@@ -11,8 +11,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/endpoint.h"
 #include "base/result.h"
-#include "protocol/stun/address.h"
 
 namespace stun {
 
@@ -57,9 +57,9 @@ struct Message {
     std::optional<uint64_t> controlling;  // tie-breakers
     std::optional<uint64_t> controlled;
     bool use_candidate = false;
-    std::optional<Address> mapped;  // XOR-MAPPED-ADDRESS
-    uint16_t error_code = 0;        // of an error response; 0: none
-    bool has_fingerprint = false;   // a wrong one is an error of parse()
+    std::optional<base::Endpoint> mapped;  // XOR-MAPPED-ADDRESS
+    uint16_t error_code = 0;               // of an error response; 0: none
+    bool has_fingerprint = false;          // a wrong one is an error of parse()
     // Unknown comprehension-required attributes (RFC 8489, 6.3.1); those above kMaxUnknown are only counted.
     std::array<uint16_t, kMaxUnknown> unknown{};
     size_t unknown_count = 0;

@@ -188,7 +188,7 @@ TEST(StunWriter, SaysWhenThereIsNoRoom) {
     for (size_t room = 0; room < 68; ++room) {
         std::vector<uint8_t> out(room);
         Writer writer(out, Class::kSuccess, TransactionId{});
-        writer.mapped(Address{base::IpAddress::parse("192.0.2.1").value(), 5});
+        writer.mapped(base::Endpoint{base::IpAddress::parse("192.0.2.1").value(), 5});
         EXPECT_EQ(writer.finish("key"), room < 20 + 12 + 24 + 8 ? 0u : 64u) << room;
     }
 }

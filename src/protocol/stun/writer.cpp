@@ -45,7 +45,7 @@ void Writer::integer(Attribute type, uint64_t value, size_t size) {
     for (size_t i = 0; i < size; ++i) p[i] = static_cast<uint8_t>(value >> (8 * (size - 1 - i)));
 }
 
-void Writer::mapped(const Address& address) {
+void Writer::mapped(const base::Endpoint& address) {
     uint8_t* p = begin(Attribute::kXorMappedAddress, address.is_v4() ? 8 : 20);
     if (!p) return;
     const auto& ip = address.ip.bytes;

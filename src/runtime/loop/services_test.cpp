@@ -38,6 +38,8 @@ class SignalsTest : public testing::RuntimeTest {};
 class WorkersTest : public testing::RuntimeTest {};
 class ShutdownTest : public testing::RuntimeTest {};
 
+base::Endpoint here(uint16_t port) { return {*base::IpAddress::parse("127.0.0.1"), port}; }
+
 TEST_F(UdpTest, TheKernelsDropsAreCounted) {
     const UdpStats before = udp_totals();
     auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4096});
@@ -46,17 +48,12 @@ TEST_F(UdpTest, TheKernelsDropsAreCounted) {
     ASSERT_TRUE(ok(sender));
     EXPECT_EQ(udp_sockets(), 2u);
     static_cast<void>(measure_udp());
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons((*receiver)->port());
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    sockaddr_storage address{};
-    std::memcpy(&address, &to, sizeof to);
+    const base::Endpoint to = here((*receiver)->port());
     // The socket is not read meanwhile: what does not fit the buffer is lost.
     std::array<uint8_t, 1000> bytes{};
-    for (int i = 0; i < 200; ++i) ASSERT_TRUE(ok((*sender)->send_to(bytes, address, sizeof to, Deadline::in_ms(1000))));
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(ok((*sender)->send_to(bytes, to, Deadline::in_ms(1000))));
     uint64_t received = 0;
-    while ((*receiver)->receive(bytes, Deadline::in_ms(50))) ++received;
+    while (auto some = (*receiver)->receive_batch(Deadline::in_ms(50))) received += some->size();
     const UdpStats got = (*receiver)->stats();
     EXPECT_EQ(got.received, received);
     EXPECT_EQ(got.received + got.receive_lost, 200u);
@@ -88,24 +85,21 @@ TEST_F(UdpTest, Echo) {
     auto one = bind_udp({"127.0.0.1", 0});
     auto two = bind_udp({"127.0.0.1", 0});
     ASSERT_TRUE(ok(one) && ok(two));
-    sockaddr_storage to{};
-    auto& v4 = reinterpret_cast<sockaddr_in&>(to);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons((*two)->port());
-    inet_pton(AF_INET, "127.0.0.1", &v4.sin_addr);
-    std::array<uint8_t, 100> buffer;
     for (int i = 0; i < 10; ++i) {
-        ASSERT_TRUE(ok((*one)->send_to(bytes("question"), to, sizeof v4, soon())));
-        auto got = (*two)->receive(buffer, soon());
+        ASSERT_TRUE(ok((*one)->send_to(bytes("question"), here((*two)->port()), soon())));
+        auto got = (*two)->receive_batch(soon());
         ASSERT_TRUE(ok(got));
-        EXPECT_EQ(got->bytes, 8u);
-        ASSERT_TRUE(ok((*two)->send_to(bytes("yes"), got->from, got->from_length, soon())));
-        auto answer = (*one)->receive(buffer, soon());
+        ASSERT_EQ(got->size(), 1u);
+        EXPECT_EQ(got->front().bytes.size(), 8u);
+        const base::Endpoint from = got->front().from;
+        EXPECT_EQ(from, here((*one)->port()));
+        ASSERT_TRUE(ok((*two)->send_to(bytes("yes"), from, soon())));
+        auto answer = (*one)->receive_batch(soon());
         ASSERT_TRUE(ok(answer));
-        EXPECT_EQ(answer->bytes, 3u);
+        EXPECT_EQ(answer->front().bytes.size(), 3u);
     }
-    EXPECT_TRUE(failed_with((*two)->receive(buffer, Deadline::in_ms(10)), Code::kTimeout));
-    auto reader = spawn("reader", [&] { EXPECT_TRUE(failed_with((*two)->receive(buffer, soon()), Code::kCancelled)); });
+    EXPECT_TRUE(failed_with((*two)->receive_batch(Deadline::in_ms(10)), Code::kTimeout));
+    auto reader = spawn("reader", [&] { EXPECT_TRUE(failed_with((*two)->receive_batch(soon()), Code::kCancelled)); });
     ASSERT_TRUE(ok(yield()));
     reader.cancel_and_join();
 }

@@ -1,6 +1,5 @@
 #include "runtime/socket/address.h"
 
-#include <arpa/inet.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -9,60 +8,42 @@
 namespace runtime {
 namespace detail {
 
-base::Result<RawAddress> raw_address(const std::string& ip, uint16_t port) {
-    RawAddress raw;
-    auto* v4 = reinterpret_cast<sockaddr_in*>(&raw.storage);
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&raw.storage);
-    if (inet_pton(AF_INET, ip.c_str(), &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(port);
-        raw.length = sizeof *v4;
-    } else if (inet_pton(AF_INET6, ip.c_str(), &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(port);
-        raw.length = sizeof *v6;
-    } else {
-        return base::fail(base::Code::kOther, fmt::format("\"{}\" is not an IP address", ip));
+socklen_t write_address(const base::Endpoint& endpoint, bool v6, sockaddr_in6& out) {
+    out = {};
+    if (v6) {
+        out.sin6_family = AF_INET6;
+        out.sin6_port = htons(endpoint.port);
+        std::memcpy(&out.sin6_addr, endpoint.ip.bytes.data(), 16);
+        return sizeof(sockaddr_in6);
     }
-    return raw;
+    auto& v4 = reinterpret_cast<sockaddr_in&>(out);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(endpoint.port);
+    std::memcpy(&v4.sin_addr, endpoint.ip.bytes.data() + 12, 4);
+    return sizeof(sockaddr_in);
 }
 
-uint16_t local_port(int fd) {
-    RawAddress raw;
-    raw.length = sizeof raw.storage;
-    if (getsockname(fd, raw.get(), &raw.length) < 0) return 0;
-    return PeerAddress::from(raw.storage).port;
-}
-
-PeerAddress PeerAddress::from(const sockaddr_storage& address) {
-    PeerAddress peer;
-    if (address.ss_family == AF_INET) {
+base::Endpoint endpoint_of(const sockaddr_in6& address) {
+    base::Endpoint endpoint;
+    if (address.sin6_family == AF_INET6) {
+        std::memcpy(endpoint.ip.bytes.data(), &address.sin6_addr, 16);
+        endpoint.port = ntohs(address.sin6_port);
+    } else if (address.sin6_family == AF_INET) {
         const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-        peer.ip.s6_addr[10] = peer.ip.s6_addr[11] = 0xff;
-        std::memcpy(peer.ip.s6_addr + 12, &v4.sin_addr, 4);
-        peer.port = ntohs(v4.sin_port);
-    } else if (address.ss_family == AF_INET6) {
-        const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
-        peer.ip = v6.sin6_addr;
-        peer.port = ntohs(v6.sin6_port);
+        endpoint.ip.bytes[10] = endpoint.ip.bytes[11] = 0xff;
+        std::memcpy(endpoint.ip.bytes.data() + 12, &v4.sin_addr, 4);
+        endpoint.port = ntohs(v4.sin_port);
     }
-    return peer;
+    return endpoint;
 }
 
-std::string PeerAddress::ip_text() const {
-    char text[INET6_ADDRSTRLEN] = "";
-    if (IN6_IS_ADDR_V4MAPPED(&ip)) {
-        inet_ntop(AF_INET, ip.s6_addr + 12, text, sizeof text);
-    } else {
-        inet_ntop(AF_INET6, &ip, text, sizeof text);
-    }
-    return text;
+base::Endpoint local_endpoint(int fd) {
+    RawAddress raw;
+    return getsockname(fd, raw.get(), &raw.length) == 0 ? endpoint_of(raw.storage) : base::Endpoint();
 }
 
-std::string PeerAddress::text() const { return address_text(ip_text(), port); }
-
-std::string address_text(const std::string& ip, uint16_t port) {
-    return ip.find(':') == std::string::npos ? fmt::format("{}:{}", ip, port) : fmt::format("[{}]:{}", ip, port);
+std::string address_text(const std::string& host, uint16_t port) {
+    return host.find(':') == host.npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }
 
 namespace {
@@ -88,14 +69,18 @@ base::Result<int> bind_one(const RawAddress& raw, int type, const SocketAddress&
 }  // namespace
 
 base::Result<int> bound_socket(const SocketAddress& address, int type) {
-    if (!address.ip.empty()) return bind_one(TRY(raw_address(address.ip, address.port)), type, address);
+    if (!address.ip.empty()) {
+        const auto ip = base::IpAddress::parse(address.ip);
+        if (!ip) return base::fail(base::Code::kOther, fmt::format("\"{}\" is not an IP address", address.ip));
+        return bind_one(RawAddress({*ip, address.port}, !ip->is_v4()), type, address);
+    }
     SocketAddress every = address;
     every.ipv6_only = false;
-    auto both = bind_one(TRY(raw_address("::", address.port)), type, every);
+    auto both = bind_one(RawAddress({{}, address.port}, true), type, every);
     if (both) return both;
     const int error = both.error().system_errno();
     if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) return both;
-    return bind_one(TRY(raw_address("0.0.0.0", address.port)), type, every);
+    return bind_one(RawAddress({{}, address.port}, false), type, every);
 }
 
 }  // namespace detail
@@ -119,7 +104,7 @@ base::Result<SocketAddress> SocketAddress::parse(std::string_view text) {
         if (brackets) ip = ip.substr(1, ip.size() - 2);
         if (brackets != (ip.find(':') != std::string_view::npos)) return bad();
         address.ip = ip;
-        if (!address.ip.empty() && !detail::raw_address(address.ip, 0)) return bad();
+        if (!address.ip.empty() && !base::IpAddress::parse(address.ip)) return bad();
     }
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
     if (port.empty() || error != std::errc() || end != port.data() + port.size()) return bad();

@@ -27,7 +27,7 @@ class Listener final : public TcpListener {
             ::close(fd);
             return base::fail_errno(fmt::format("listening on {}", address.text()), error);
         }
-        port_ = detail::local_port(fd);
+        port_ = detail::local_endpoint(fd).port;
         return watch_.open(fd);
     }
 
@@ -36,9 +36,8 @@ class Listener final : public TcpListener {
         while (true) {
             TRY(watch_.wait_readable(deadline));
             detail::RawAddress from;
-            from.length = sizeof from.storage;
             const int fd = accept4(watch_.fd(), from.get(), &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-            if (fd >= 0) return detail::TcpStream::make(fd, detail::PeerAddress::from(from.storage));
+            if (fd >= 0) return detail::TcpStream::make(fd, detail::endpoint_of(from.storage));
             TRY(after_failure(errno, deadline));
         }
     }
@@ -83,27 +82,26 @@ class Listener final : public TcpListener {
     int64_t next_log_ms_ = 0;
 };
 
-base::Result<std::unique_ptr<ByteStream>> connect_one(const std::string& ip, uint16_t port, Deadline deadline) {
-    const auto raw = TRY(detail::raw_address(ip, port));
+base::Result<std::unique_ptr<ByteStream>> connect_one(const base::Endpoint& to, Deadline deadline) {
+    const detail::RawAddress raw(to, !to.is_v4());
     const int fd = socket(raw.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return base::fail_errno("opening a socket", errno);
     if (connect(fd, raw.get(), raw.length) < 0 && errno != EINPROGRESS) {
         const int error = errno;
         close(fd);
-        return base::fail_errno(detail::address_text(ip, port), error);
+        return base::fail_errno(to.text(), error);
     }
     // Added to the set only now: a socket that was never connected reports a hang-up.
-    auto stream = TRY(detail::TcpStream::make(fd, detail::PeerAddress::from(raw.storage)));
+    auto stream = TRY(detail::TcpStream::make(fd, to));
     auto& watch = stream->watch();
     while (true) {
         watch.await_writable_edge();
-        TRY(watch.wait_writable(deadline), detail::address_text(ip, port));
+        TRY(watch.wait_writable(deadline), to.text());
         int error = 0;
         socklen_t length = sizeof error;
         getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-        if (error) return base::fail_errno(detail::address_text(ip, port), error);
+        if (error) return base::fail_errno(to.text(), error);
         detail::RawAddress peer;
-        peer.length = sizeof peer.storage;
         if (getpeername(fd, peer.get(), &peer.length) == 0) return stream;
     }
 }
@@ -119,16 +117,19 @@ base::Result<std::unique_ptr<TcpListener>> listen_tcp(const SocketAddress& addre
 base::Result<std::unique_ptr<ByteStream>> connect_tcp(const std::string& host, uint16_t port, Deadline deadline) {
     const auto addresses = TRY(resolve(host, deadline));
     const std::string what = fmt::format("connecting to {}", detail::address_text(host, port));
+    const auto endpoint = [&](const std::string& ip) {
+        return base::Endpoint{base::IpAddress::parse(ip).value_or(base::IpAddress()), port};
+    };
     for (size_t i = 0; i + 1 < addresses.size(); ++i) {
         // The remaining time is divided among the remaining addresses.
         const int64_t left = deadline.left_us();
         const auto share = deadline.is_never()
                                ? Deadline::in_ms(5000)
                                : Deadline::at_us(now_us() + left / static_cast<int64_t>(addresses.size() - i));
-        auto stream = connect_one(addresses[i], port, share);
+        auto stream = connect_one(endpoint(addresses[i]), share);
         if (stream || cancelled()) return stream;
     }
-    return TRY(connect_one(addresses.back(), port, deadline), what);
+    return TRY(connect_one(endpoint(addresses.back()), deadline), what);
 }
 
 }  // namespace runtime

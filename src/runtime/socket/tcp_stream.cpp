@@ -73,7 +73,7 @@ TcpStream::~TcpStream() {
     recv(watch_.fd(), nowhere.data(), nowhere.size(), MSG_TRUNC | MSG_DONTWAIT);
 }
 
-base::Result<std::unique_ptr<TcpStream>> TcpStream::make(int fd, const PeerAddress& peer) {
+base::Result<std::unique_ptr<TcpStream>> TcpStream::make(int fd, const base::Endpoint& peer) {
     auto stream = std::make_unique<TcpStream>();
     TRY(stream->watch_.open(fd));
     stream->peer_ = peer;

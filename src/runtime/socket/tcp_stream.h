@@ -14,7 +14,7 @@ class TcpStream final : public ByteStream {
   public:
     ~TcpStream() override;
     // Takes ownership of a connected, non-blocking socket.
-    static base::Result<std::unique_ptr<TcpStream>> make(int fd, const PeerAddress& peer);
+    static base::Result<std::unique_ptr<TcpStream>> make(int fd, const base::Endpoint& peer);
 
     base::Result<size_t> read(std::span<uint8_t> buffer, Deadline deadline) override;
     base::Result<void> write(std::span<const uint8_t> bytes, Deadline deadline) override;
@@ -35,7 +35,7 @@ class TcpStream final : public ByteStream {
     void shutdown_write() override;
     base::Result<uint64_t> try_finish() override;
     void cancel_at_end(bool on) override { watch_.cancel_at_end(on); }
-    std::string peer_ip() const override { return peer_.ip_text(); }
+    std::string peer_ip() const override { return peer_.ip.text(); }
     std::string peer_address() const override { return peer_.text(); }
     bool is_tls() const override { return false; }
 
@@ -45,7 +45,7 @@ class TcpStream final : public ByteStream {
     base::Result<size_t> send_parts(std::span<const iovec> parts, int flags);
 
     Watch watch_;
-    PeerAddress peer_;
+    base::Endpoint peer_;
     bool shut_ = false;  // for writing
 };
 

@@ -55,20 +55,6 @@ ReceiveBuffer& receive_buffer() {
     return buffer.value;
 }
 
-UdpAddress udp_address(const sockaddr_in6& from) {
-    UdpAddress address;
-    if (from.sin6_family == AF_INET6) {
-        std::memcpy(address.ip.bytes.data(), &from.sin6_addr, 16);
-        address.port = ntohs(from.sin6_port);
-    } else {
-        const auto& v4 = reinterpret_cast<const sockaddr_in&>(from);
-        address.ip.bytes[10] = address.ip.bytes[11] = 0xff;
-        std::memcpy(address.ip.bytes.data() + 12, &v4.sin_addr, 4);
-        address.port = ntohs(v4.sin_port);
-    }
-    return address;
-}
-
 // Exceeds the system's limit if permitted.
 void set_buffer(int fd, int forced, int option, int bytes) {
     if (bytes > 0 && setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0)
@@ -100,7 +86,7 @@ class Udp final : public UdpSocket {
 
     base::Result<void> open(const SocketAddress& address, const UdpOptions& options) {
         const int fd = TRY(detail::bound_socket(address, SOCK_DGRAM));
-        port_ = detail::local_port(fd);
+        port_ = detail::local_endpoint(fd).port;
         set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer_bytes);
         set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer_bytes);
         int family = 0;
@@ -128,27 +114,6 @@ class Udp final : public UdpSocket {
     }
     Udp* next() const { return next_; }
 
-    base::Result<Datagram> receive(std::span<uint8_t> buffer, Deadline deadline) override {
-        TRY(detail::account(kDatagramUnits));
-        while (true) {
-            TRY(watch_.wait_readable(deadline));
-            Datagram got;
-            got.from_length = sizeof got.from;
-            const ssize_t n = recvfrom(watch_.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT,
-                                       reinterpret_cast<sockaddr*>(&got.from), &got.from_length);
-            if (n >= 0) {
-                got.bytes = static_cast<size_t>(n);
-                ++stats_.received;
-                return got;
-            }
-            if (errno == EAGAIN) {
-                watch_.read_would_block();
-            } else if (errno != EINTR) {
-                return base::fail_errno("receiving a datagram", errno);
-            }
-        }
-    }
-
     base::Result<std::span<const UdpPacket>> receive_batch(Deadline deadline) override {
         TRY(detail::account(kDatagramUnits));
         ReceiveBuffer& buffer = receive_buffer();
@@ -167,16 +132,16 @@ class Udp final : public UdpSocket {
         }
     }
 
-    base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
-                               Deadline deadline) override {
+    base::Result<void> send_to(std::span<const uint8_t> bytes, const base::Endpoint& to, Deadline deadline) override {
         TRY(detail::account(kDatagramUnits));
+        const detail::RawAddress raw(to, v6_);
         while (true) {
             if (auto room = watch_.wait_writable(deadline); !room) {
                 if (room.error().code() == base::Code::kTimeout) ++stats_.send_lost;
                 return room;
             }
-            const ssize_t n = sendto(watch_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
-                                     reinterpret_cast<const sockaddr*>(&to), to_length);
+            const ssize_t n =
+                sendto(watch_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL, raw.get(), raw.length);
             if (n >= 0) {
                 ++stats_.sent;
                 return {};
@@ -192,8 +157,8 @@ class Udp final : public UdpSocket {
 
     uint16_t port() const override { return port_; }
 
-    uint16_t source_for(const UdpAddress& to, uint16_t destination) override {
-        return sources_.is_usual(to.ip, to.port, destination) ? uint16_t{0} : destination;
+    uint16_t source_for(const base::Endpoint& to, uint16_t destination) override {
+        return sources_.is_usual(to, destination) ? uint16_t{0} : destination;
     }
     const base::IpAddress* source(uint16_t number) const override { return sources_.find(number); }
     bool is_v6() const override { return v6_; }
@@ -222,7 +187,7 @@ class Udp final : public UdpSocket {
                 continue;
             }
             buffer.packets[kept++] = {{buffer.bytes[i].data(), message.msg_len},
-                                      udp_address(buffer.from[i]),
+                                      detail::endpoint_of(buffer.from[i]),
                                       sources_.is_open() ? sources_.number_of(message.msg_hdr) : uint16_t{0}};
         }
         stats_.received += kept;
@@ -242,8 +207,6 @@ class Udp final : public UdpSocket {
 };
 
 }  // namespace
-
-std::string UdpAddress::text() const { return detail::address_text(ip.text(), port); }
 
 UdpStats& UdpStats::operator+=(const UdpStats& other) {
     received += other.received;

@@ -1,6 +1,6 @@
 #pragma once
-// UDP over the loop's edge-triggered set: one datagram at a time, or all that have arrived by one call (recvmmsg). For
-// sending many see udp_batch.h.
+// UDP over the loop's edge-triggered set: all datagrams that have arrived are received by one call (recvmmsg). For
+// sending many see udp_batch.h; for a port that many share see datagram_port.h.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/endpoint.h"
 #include "base/result.h"
 #include "runtime/socket/tcp.h"
 
@@ -30,17 +30,9 @@ struct UdpStats {
     UdpStats& operator+=(const UdpStats& other);
 };
 
-// A peer's address in 18 bytes; IPv4 as IPv4-mapped IPv6.
-struct UdpAddress {
-    base::IpAddress ip{};
-    uint16_t port = 0;
-    std::string text() const;  // "192.0.2.1:4711", "[2001:db8::1]:4711"
-    friend bool operator==(const UdpAddress&, const UdpAddress&) = default;
-};
-
 struct UdpPacket {
     std::span<uint8_t> bytes;
-    UdpAddress from;
+    base::Endpoint from;
     // The local address it was sent to, as a number of this socket, so that the answer can be sent from there
     // (UdpBatch::commit()). 0: not requested (UdpOptions).
     uint16_t destination = 0;
@@ -49,15 +41,8 @@ struct UdpPacket {
 class UdpSocket {
   public:
     virtual ~UdpSocket() = default;
-    struct Datagram {
-        size_t bytes = 0;
-        sockaddr_storage from{};
-        socklen_t from_length = 0;
-    };
-    // Receives one datagram; what does not fit the buffer is cut off.
-    virtual base::Result<Datagram> receive(std::span<uint8_t> buffer, Deadline deadline) = 0;
-    virtual base::Result<void> send_to(std::span<const uint8_t> bytes, const sockaddr_storage& to, socklen_t to_length,
-                                       Deadline deadline) = 0;
+    // One datagram, to an address that the socket's family can reach.
+    virtual base::Result<void> send_to(std::span<const uint8_t> bytes, const base::Endpoint& to, Deadline deadline) = 0;
     // Yields until a datagram arrives; then returns all that are there, at most kMaxReceived, in a buffer that all
     // sockets share: valid, and may be written to, until the next yield. A datagram longer than kMaxDatagramBytes is
     // skipped and counted as lost.
@@ -71,7 +56,7 @@ class UdpSocket {
     // The number to send with to that peer, so that it is answered from the address its datagram came to. 0 where the
     // kernel's routes choose that address anyway, because a number makes sending about a tenth more expensive. Makes
     // system calls: call it once per peer.
-    virtual uint16_t source_for(const UdpAddress&, uint16_t destination) { return destination; }
+    virtual uint16_t source_for(const base::Endpoint&, uint16_t destination) { return destination; }
 
     // For UdpBatch.
     virtual const base::IpAddress* source(uint16_t) const { return nullptr; }  // by its number

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/socket/address.h"
 #include "runtime/socket/udp_sources.h"
 
 namespace runtime {
@@ -95,7 +96,7 @@ bool UdpBatch::join(Message& message, uint32_t offset, uint32_t bytes, uint32_t 
     return true;
 }
 
-void UdpBatch::commit(size_t bytes, const UdpAddress& to, uint32_t flow, uint16_t source) {
+void UdpBatch::commit(size_t bytes, const base::Endpoint& to, uint32_t flow, uint16_t source) {
     const auto offset = static_cast<uint32_t>(used_);
     const auto size = static_cast<uint32_t>(bytes);
     used_ += bytes;
@@ -114,20 +115,7 @@ void UdpBatch::prepare(size_t slot, const Message& message) {
     sockaddr_in6& to = slots_->to[slot];
     mmsghdr& out = slots_->messages[slot];
     out = {};
-    if (v6_) {
-        to = {};
-        to.sin6_family = AF_INET6;
-        to.sin6_port = htons(message.to.port);
-        std::memcpy(&to.sin6_addr, message.to.ip.bytes.data(), 16);
-        out.msg_hdr.msg_namelen = sizeof(sockaddr_in6);
-    } else {
-        auto& v4 = reinterpret_cast<sockaddr_in&>(to);
-        v4 = {};
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(message.to.port);
-        std::memcpy(&v4.sin_addr, message.to.ip.bytes.data() + 12, 4);
-        out.msg_hdr.msg_namelen = sizeof(sockaddr_in);
-    }
+    out.msg_hdr.msg_namelen = detail::write_address(message.to, v6_, to);
     auto& parts = slots_->parts[slot];
     size_t part = 0;
     for (; part < message.run_count; ++part)

@@ -41,7 +41,7 @@ class UdpBatch {
     // family. flow: datagrams of one address and flow keep their order; those of other flows may overtake them within
     // an iteration. source: the local address it is sent from (UdpPacket::destination, UdpSocket::source_for()); 0: the
     // kernel chooses.
-    void commit(size_t bytes, const UdpAddress& to, uint32_t flow = 0, uint16_t source = 0);
+    void commit(size_t bytes, const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0);
     // Sends what was committed, as far as the socket takes it.
     void flush();
 
@@ -65,7 +65,7 @@ class UdpBatch {
     };
     static constexpr size_t kMaxRuns = 3;
     struct Message {
-        UdpAddress to;
+        base::Endpoint to;
         uint16_t segment;  // bytes of each datagram of the runs
         uint16_t count;    // datagrams in all
         uint16_t source;

@@ -15,9 +15,9 @@ using testing::ok;
 
 class UdpBatchTest : public testing::RuntimeTest {};
 
-UdpAddress loopback(uint16_t port, const char* ip = "127.0.0.1") { return {*base::IpAddress::parse(ip), port}; }
+base::Endpoint loopback(uint16_t port, const char* ip = "127.0.0.1") { return {*base::IpAddress::parse(ip), port}; }
 
-void put(UdpBatch& batch, const UdpAddress& to, char letter, size_t bytes, uint32_t flow = 0) {
+void put(UdpBatch& batch, const base::Endpoint& to, char letter, size_t bytes, uint32_t flow = 0) {
     uint8_t* room = batch.reserve(bytes + 16);
     ASSERT_NE(room, nullptr);
     std::memset(room, letter, bytes);
@@ -51,10 +51,7 @@ class Scripted : public UdpSocket {
     UdpStats counts;
     Event writable;
 
-    base::Result<Datagram> receive(std::span<uint8_t>, Deadline) override { return Datagram{}; }
-    base::Result<void> send_to(std::span<const uint8_t>, const sockaddr_storage&, socklen_t, Deadline) override {
-        return {};
-    }
+    base::Result<void> send_to(std::span<const uint8_t>, const base::Endpoint&, Deadline) override { return {}; }
     base::Result<std::span<const UdpPacket>> receive_batch(Deadline) override { return std::span<const UdpPacket>(); }
     uint16_t port() const override { return 1; }
     UdpStats stats() override { return counts; }
@@ -104,8 +101,8 @@ TEST_P(Ways, DatagramsArriveAsTheyWereCommitted) {
     UdpBatch batch(**sender);
     if (!GetParam()) batch.forbid_gso();
     const bool gso = batch.uses_gso();
-    const UdpAddress first = loopback((*one)->port());
-    const UdpAddress second = loopback((*two)->port());
+    const base::Endpoint first = loopback((*one)->port());
+    const base::Endpoint second = loopback((*two)->port());
     for (char letter : {'a', 'b', 'c'}) put(batch, first, letter, 1100);
     put(batch, first, 'd', 300);   // the shorter last one
     put(batch, first, 'e', 300);   // starts another message
@@ -126,7 +123,7 @@ TEST_P(Ways, AShorterOneOfAnotherFlowGoesBehind) {
     ASSERT_TRUE(ok(sender) && ok(receiver));
     UdpBatch batch(**sender);
     if (!GetParam()) batch.forbid_gso();
-    const UdpAddress to = loopback((*receiver)->port());
+    const base::Endpoint to = loopback((*receiver)->port());
     put(batch, to, 'a', 100, 1);  // audio
     put(batch, to, 'v', 1100, 2);
     put(batch, to, 'w', 1100, 2);
@@ -144,7 +141,7 @@ TEST_P(Ways, AShorterOneOfAnotherFlowGoesBehind) {
 TEST_F(UdpBatchTest, ATailLetsOthersJoinTheRun) {
     Scripted socket;
     UdpBatch batch(socket);
-    const UdpAddress to = loopback(9);
+    const base::Endpoint to = loopback(9);
     for (int i = 0; i < 3; ++i) {
         put(batch, to, static_cast<char>('v' + i), 1000, 2);
         if (i == 0) put(batch, to, 'a', 100, 1);
@@ -231,7 +228,7 @@ TEST_F(UdpBatchTest, MuchIsSentBeforeTheIterationEnds) {
     auto receiver = bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20});
     ASSERT_TRUE(ok(sender) && ok(receiver));
     UdpBatch batch(**sender);
-    const UdpAddress to = loopback((*receiver)->port());
+    const base::Endpoint to = loopback((*receiver)->port());
     for (int i = 0; i < 400; ++i) put(batch, to, static_cast<char>('a' + i % 26), 1000);
     EXPECT_GT(batch.counters().calls, 0u);
     std::string expected;
@@ -243,7 +240,7 @@ TEST_F(UdpBatchTest, AFullSocketIsWaitedForAndThenCounted) {
     Scripted socket;
     UdpBatch batch(socket);
     socket.answer = EAGAIN;
-    const UdpAddress to = loopback(9);
+    const base::Endpoint to = loopback(9);
     size_t kept = 0;
     for (int i = 0; i < 2000; ++i) {
         if (!batch.reserve(1000)) break;

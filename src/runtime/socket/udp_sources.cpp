@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/socket/address.h"
+
 namespace runtime::detail {
 namespace {
 
@@ -21,27 +23,6 @@ base::IpAddress ip_of(const in_addr& v4) {
     return ip;
 }
 
-base::IpAddress ip_of(const sockaddr_storage& address) {
-    return address.ss_family == AF_INET6 ? ip_of(reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
-                                         : ip_of(reinterpret_cast<const sockaddr_in&>(address).sin_addr);
-}
-
-socklen_t raw_of(const base::IpAddress& ip, uint16_t port, sockaddr_storage& out) {
-    out = {};
-    if (ip.is_v4()) {
-        auto& v4 = reinterpret_cast<sockaddr_in&>(out);
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(port);
-        std::memcpy(&v4.sin_addr, ip.bytes.data() + 12, 4);
-        return sizeof v4;
-    }
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    std::memcpy(&v6.sin6_addr, ip.bytes.data(), 16);
-    return sizeof v6;
-}
-
 template <class Info>
 size_t write(cmsghdr* room, int level, int type, const Info& info) {
     room->cmsg_level = level;
@@ -54,10 +35,7 @@ size_t write(cmsghdr* room, int level, int type, const Info& info) {
 }  // namespace
 
 bool UdpSources::open(int fd, bool v6) {
-    sockaddr_storage bound{};
-    socklen_t length = sizeof bound;
-    if (getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length) != 0) return false;
-    const base::IpAddress ip = ip_of(bound);
+    const base::IpAddress ip = local_endpoint(fd).ip;
     if (ip != base::IpAddress() && ip != ip_of(in_addr{INADDR_ANY})) return false;
     const int on = 1;
     // An IPv6 socket reports the destination of IPv4 datagrams, too.
@@ -89,16 +67,13 @@ uint16_t UdpSources::number_of(const msghdr& message) {
     return static_cast<uint16_t>(found - addresses_.begin() + 1);
 }
 
-bool UdpSources::is_usual(const base::IpAddress& to, uint16_t port, uint16_t number) const {
+bool UdpSources::is_usual(const base::Endpoint& to, uint16_t number) const {
     const base::IpAddress* source = find(number);
     if (!source) return true;
-    sockaddr_storage address;
-    socklen_t length = raw_of(to, port, address);
-    const int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const RawAddress raw(to, !to.is_v4());
+    const int fd = socket(raw.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return false;
-    bool usual = connect(fd, reinterpret_cast<sockaddr*>(&address), length) == 0;  // sends nothing
-    length = sizeof address;
-    usual = usual && getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 && ip_of(address) == *source;
+    const bool usual = connect(fd, raw.get(), raw.length) == 0 && local_endpoint(fd).ip == *source;  // sends nothing
     close(fd);
     return usual;
 }

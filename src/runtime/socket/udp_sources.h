@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/endpoint.h"
 
 namespace runtime::detail {
 
@@ -35,7 +35,7 @@ class UdpSources {
     }
     // Whether the kernel's routes would choose this address anyway: then a datagram need not specify it, which would
     // make sending about a tenth more expensive. Makes system calls.
-    bool is_usual(const base::IpAddress& to, uint16_t port, uint16_t number) const;
+    bool is_usual(const base::Endpoint& to, uint16_t number) const;
 
   private:
     bool open_ = false;

@@ -62,7 +62,7 @@ Result<void> Service::start() {
     context_ = TRY(dtls::Context::make(std::move(certificate)));
     if (rtc.black_hole.enabled) {
         auto address = TRY(runtime::SocketAddress::parse(rtc.black_hole.addr), "rtc_server.black_hole.addr");
-        if (auto ip = base::IpAddress::parse(address.ip)) black_hole_ = stun::Address{*ip, address.port};
+        if (auto ip = base::IpAddress::parse(address.ip)) black_hole_ = base::Endpoint{*ip, address.port};
     }
     TRY(listen());
     accepting_ = true;
@@ -110,7 +110,7 @@ void Service::stop() {
     }
     if (housekeeper_) housekeeper_.cancel_and_join();
     while (!ending_.empty()) reap();
-    for (auto& port : udp_ports_) port->batch().flush();
+    for (auto& port : udp_ports_) port->flush();
     tcp_ports_.clear();
     udp_ports_.clear();
     bridges_.reset();
@@ -228,7 +228,7 @@ Result<void> Service::lose(std::string_view user, uint32_t packets) {
 
 // ---- Datagrams
 
-void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) {
+void Service::on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) {
     const stun::Packet kind = stun::packet_kind(bytes);
     if (kind == stun::Packet::kStun) return on_stun(bytes, from, wire, now_us);
     if (kind == stun::Packet::kOther) {
@@ -249,14 +249,14 @@ void Service::on_datagram(std::span<uint8_t> bytes, const stun::Address& from, W
 }
 
 // RTP or RTCP. True: the packet belongs to the session.
-bool Service::hand_over(RtcSession& session, std::span<uint8_t> bytes, const stun::Address& from, int64_t now_us) {
+bool Service::hand_over(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us) {
     runtime::ContextScope scope(session.id());
     return stun::packet_kind(bytes) == stun::Packet::kRtp ? session.on_rtp(bytes, from, now_us)
                                                           : session.on_rtcp(bytes, from, now_us);
 }
 
 // Several sessions have verified the address: the datagram belongs to the one whose keys decrypt it.
-void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
+void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
                                 int64_t now_us) {
     std::array<uint8_t, kMaxContestedBytes> copy;
     if (bytes.size() > copy.size()) return;
@@ -271,7 +271,7 @@ void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes
 
 // Connected sessions take only what their peer has encrypted. A handshake belongs to the first session that waits for
 // one and has recently heard from that address; a later claim of the address does not disturb it.
-void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from, Wire& wire,
+void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire,
                         int64_t now_ms) {
     RtcSession* waits = nullptr;
     for (size_t i = 0; i < claims.size(); ++i) {
@@ -288,7 +288,7 @@ void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, 
     waits->on_dtls(bytes, from, wire, now_ms);
 }
 
-void Service::on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) {
+void Service::on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) {
     auto message = stun::parse(bytes);
     if (!message) {
         ++counters_.other;

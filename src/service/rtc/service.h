@@ -150,12 +150,12 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void report_session_counts() const;
 
     // SessionHost
-    void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
+    void add_route(const base::Endpoint& from, const Wire& wire, RtcSession& session, int64_t since_ms,
                    int64_t now_ms) override {
         routes_.claim(from, wire, session, since_ms, now_ms);
         if (wire.is_tcp()) wire_users_.add(wire, session);
     }
-    void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) override {
+    void remove_route(const base::Endpoint& from, const Wire& wire, const RtcSession& session) override {
         routes_.remove(from, wire, session);
     }
     void remove_ufrag(std::string_view ufrag) override { routes_.remove(ufrag); }
@@ -166,14 +166,14 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     void copy_out(std::span<const uint8_t> packet) override;
 
     // WireUser
-    void on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) override;
+    void on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) override;
     void on_batch_end(int64_t now_us) override;
-    void on_stun(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us);
-    static bool hand_over(RtcSession& session, std::span<uint8_t> bytes, const stun::Address& from, int64_t now_us);
-    static void hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from,
+    void on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us);
+    static bool hand_over(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us);
+    static void hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
                                   int64_t now_us);
-    static void hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const stun::Address& from, Wire& wire,
-                          int64_t now_ms);
+    static void hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
+                          Wire& wire, int64_t now_ms);
     void on_wire_closed(Wire& wire) override;
 
     config::SnapshotPtr snapshot_;
@@ -184,7 +184,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::unique_ptr<Signaling> signaling_;
     std::unique_ptr<Bridges> bridges_;
     std::shared_ptr<const dtls::Context> context_;
-    std::optional<stun::Address> black_hole_;
+    std::optional<base::Endpoint> black_hole_;
     Routes routes_;
     WireUsers wire_users_;
     std::unordered_map<std::string, RtcSession*> by_id_;

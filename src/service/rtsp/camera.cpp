@@ -7,14 +7,10 @@
 
 namespace service::rtsp {
 
-namespace {
-
 net::SessionType rtsp_pull_type() {
     static const net::SessionType kType = net::SessionType::add("rtsp-pull", true);
     return kType;
 }
-
-}  // namespace
 
 Camera::Camera(relay::SourceOwner& owner, ClientTls& tls, PullTask task)
     : SourceRunner(owner, {.log_name = "ingest " + task.name,

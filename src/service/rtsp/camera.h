@@ -11,6 +11,8 @@
 
 namespace service::rtsp {
 
+net::SessionType rtsp_pull_type();
+
 class Camera final : public relay::SourceRunner {
   public:
     // The references must outlive it.

@@ -13,9 +13,9 @@
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
 #include "service/rtsp/publisher.h"
-#include "service/rtsp/pull_ports.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/stats.h"
+#include "service/rtsp/udp_ports.h"
 
 namespace service::rtsp {
 
@@ -80,7 +80,7 @@ class CameraSource final : public relay::Source, private PublisherOwner, private
     ::rtsp::Reader reader_;
     std::string output_;  // to be sent
     sdp::ReadSession described_;
-    std::vector<std::unique_ptr<PullPorts>> ports_;  // of each track, by UDP
+    std::vector<std::unique_ptr<UdpPorts>> ports_;  // of each track, by UDP
     std::unique_ptr<Publisher> publisher_;
     CountedSession counted_;
     std::string path_;  // the servers that the stream passed
@@ -234,7 +234,8 @@ Result<void> CameraSource::set_up(bool tcp) {
         ::rtsp::ClientTrack& track = tracks.emplace_back();
         track.control = described_.tracks[i].control;
         if (tcp) continue;
-        ports_.push_back(TRY(PullPorts::open(static_cast<UdpReceiver&>(*this), i, *address_)));
+        ports_.push_back(TRY(UdpPorts::open_any(rtsp_stats().refused_pull)));
+        ports_.back()->claim_host(*this, i, *address_);
         track.client_ports = ports_.back()->ports();
     }
     client_->set_up(std::move(tracks), tcp, described_.control.empty() ? client_->base() : described_.control);
@@ -294,7 +295,9 @@ void CameraSource::add_reports(int64_t now_us) {
         const std::vector<uint8_t> report = publisher_->report(track, now_us);
         if (!transport || report.empty()) continue;
         if (!tcp_) {
-            ports_[track]->send_rtcp(transport->server_port ? transport->server_port->rtcp : uint16_t{0}, report);
+            uint16_t port = transport->server_port ? transport->server_port->rtcp : uint16_t{0};
+            if (port == 0) port = ports_[track]->rtcp_port_of(*address_);
+            if (port != 0) ports_[track]->send(true, {*address_, port}, report);
             fetch_->traffic.sent_bytes += report.size();
             continue;
         }

@@ -25,8 +25,8 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
 
     // Where the frames of channels 2i and 2i + 1 go.
     struct Target {
-        runtime::UdpAddress rtp{};
-        runtime::UdpAddress rtcp{};
+        base::Endpoint rtp{};
+        base::Endpoint rtcp{};
         UdpPorts* ports = nullptr;  // where they are sent from; null: the stream's
     };
     using Targets = std::array<Target, kMaxPlayTracks>;

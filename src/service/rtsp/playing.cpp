@@ -14,6 +14,7 @@
 #include "runtime/loop/clock.h"
 #include "service/relay/path.h"
 #include "service/rtsp/address.h"
+#include "service/rtsp/camera.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
 #include "service/rtsp/interleaved.h"

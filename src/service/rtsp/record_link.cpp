@@ -167,7 +167,7 @@ Result<void> RecordLink::set_up(bool tcp) {
         ::rtsp::ClientTrack& track = tracks.emplace_back();
         track.control = sdp::resolve_control(url_.url, described.control);
         if (tcp) continue;
-        ports_.push_back(TRY(UdpPorts::open_any()));
+        ports_.push_back(TRY(UdpPorts::open_any(rtsp_stats().refused_unknown)));
         track.client_ports = ports_.back()->ports();
     }
     client_->set_up(std::move(tracks), tcp, url_.url);

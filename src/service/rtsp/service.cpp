@@ -35,7 +35,8 @@ Result<void> Service::start_server() {
     TRY(listeners_.open(server.listen, "RTSP", nullptr), "rtsp_server.listen");
     if (server.udp.enabled) {
         const config::ListenAddress& address = server.udp.listen.front();
-        udp_ports_ = TRY(UdpPorts::open({address.host, address.port, address.ipv6_only}), "rtsp_server.udp.listen");
+        udp_ports_ = TRY(UdpPorts::open({address.host, address.port, address.ipv6_only}, rtsp_stats().refused_unknown),
+                         "rtsp_server.udp.listen");
         base::log::trace("RTP of RTSP by UDP on {}, RTCP on the next port", address.text());
     }
     timer_ = runtime::spawn("rtsp-housekeeper", [this] { housekeeping(); });

@@ -1,11 +1,5 @@
 #include "service/rtsp/udp_ports.h"
 
-#include <cstring>
-
-#include "runtime/loop/clock.h"
-#include "runtime/loop/log_limit.h"
-#include "service/rtsp/stats.h"
-
 namespace service::rtsp {
 
 namespace {
@@ -15,53 +9,46 @@ constexpr int kPairTries = 40;  // until two ports that follow each other are fr
 
 }  // namespace
 
-base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddress& address) {
-    std::unique_ptr<UdpPorts> ports(new UdpPorts);
-    ports->is_servers_ = true;
+base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddress& address, uint64_t& refused) {
+    std::unique_ptr<UdpPorts> ports(new UdpPorts(refused));
     TRY(ports->open_side(false, address));
     runtime::SocketAddress next = address;
-    next.port = static_cast<uint16_t>(ports->sides_[0].socket->port() + 1);
+    next.port = static_cast<uint16_t>(ports->sides_[0].port->port() + 1);
     TRY(ports->open_side(true, next));
-    TRY(ports->start());
+    TRY(ports->start_pacer());
     return ports;
 }
 
-base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any() {
+base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any(uint64_t& refused) {
     for (int i = 0; i < kPairTries; ++i) {
-        std::unique_ptr<UdpPorts> ports(new UdpPorts);
+        std::unique_ptr<UdpPorts> ports(new UdpPorts(refused));
         TRY(ports->open_side(false, {"", 0}));
+        const uint16_t port = ports->sides_[0].port->port();
         // RTP has the even port (RFC 3550, 11).
-        const uint16_t port = ports->sides_[0].socket->port();
-        if (port % 2 == 1 || !ports->open_side(true, {"", static_cast<uint16_t>(port + 1)})) continue;
-        TRY(ports->start());
+        if (port % 2 == 1) ports->sides_[0].port.swap(ports->sides_[1].port);
+        const bool misses_rtcp = port % 2 == 0;
+        if (!ports->open_side(misses_rtcp, {"", static_cast<uint16_t>(port ^ 1)})) continue;
+        TRY(ports->start_pacer());
         return ports;
     }
     return base::fail(base::Code::kSystem, "no two UDP ports are free");
 }
 
-// The coroutines.
-base::Result<void> UdpPorts::start() {
-    for (const bool rtcp : {false, true}) {
-        sides_[rtcp].receiver = runtime::spawn(rtcp ? "rtsp-rtcp" : "rtsp-rtp", [this, rtcp] { receive(rtcp); });
-        if (!sides_[rtcp].receiver) return base::fail(base::Code::kSystem, "no coroutine for UDP");
-    }
+base::Result<void> UdpPorts::start_pacer() {
     pacer_ = runtime::spawn("rtsp-pace", [this] { pace(); });
     if (!pacer_) return base::fail(base::Code::kSystem, "no coroutine for UDP");
     return {};
 }
 
 base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
-    Side& side = sides_[rtcp];
-    side.socket =
-        TRY(runtime::bind_udp(address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}));
-    side.batch = std::make_unique<runtime::UdpBatch>(*side.socket);
+    sides_[rtcp].port = TRY(runtime::DatagramPort::open(
+        address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}, "RTSP", *this));
     return {};
 }
 
 UdpPorts::~UdpPorts() {
     if (pacer_) pacer_.cancel_and_join();
-    for (Side& side : sides_)
-        if (side.receiver) side.receiver.cancel_and_join();
+    for (Side& side : sides_) side.port.reset();
 }
 
 bool UdpPorts::is_free_for(const UdpReceiver& receiver, size_t track, const base::IpAddress& ip,
@@ -84,42 +71,36 @@ void UdpPorts::release(const base::IpAddress& ip, const ::rtsp::Ports& ports) {
     sides_[1].claims.erase({ip, ports.rtcp});
 }
 
-void UdpPorts::send(bool rtcp, const runtime::UdpAddress& to, std::span<const uint8_t> bytes) {
-    runtime::UdpBatch& batch = *sides_[rtcp].batch;
-    uint8_t* out = batch.reserve(bytes.size());
-    if (!out) return;  // counted as lost
-    std::memcpy(out, bytes.data(), bytes.size());
-    batch.commit(bytes.size(), to);
+void UdpPorts::claim_host(UdpReceiver& receiver, size_t track, const base::IpAddress& ip) {
+    for (Side& side : sides_) side.claims[{ip, 0}] = {&receiver, track};
+}
+
+uint16_t UdpPorts::rtcp_port_of(const base::IpAddress& ip) const {
+    const auto claim = sides_[1].claims.find({ip, 0});
+    return claim == sides_[1].claims.end() ? uint16_t{0} : claim->second.from;
+}
+
+void UdpPorts::send(bool rtcp, const base::Endpoint& to, std::span<const uint8_t> bytes) {
+    (void)sides_[rtcp].port->send(bytes, to);  // what has no room is counted as lost
 }
 
 runtime::UdpStats UdpPorts::stats() {
-    runtime::UdpStats sum = sides_[0].socket->stats();
-    return sum += sides_[1].socket->stats();
+    runtime::UdpStats sum = sides_[0].port->stats();
+    return sum += sides_[1].port->stats();
 }
 
-void UdpPorts::receive(bool rtcp) {
-    Side& side = sides_[rtcp];
-    runtime::LogCondition failing;
-    while (true) {
-        auto packets = side.socket->receive_batch(runtime::Deadline::never());
-        if (!packets) {
-            if (packets.error().code() == base::Code::kCancelled) return;
-            runtime::note_failure(failing, "RTSP receiving", packets.error());
-            if (!runtime::sleep_ms(100)) return;
-            continue;
-        }
-        runtime::note_success(failing, "RTSP receiving");
-        const int64_t now_us = runtime::now_us();
-        for (const runtime::UdpPacket& packet : *packets) {
-            const auto claim = side.claims.find({packet.from.ip, packet.from.port});
-            if (claim == side.claims.end()) {
-                rtsp_stats().refused_unknown += is_servers_;
-                continue;
-            }
-            const Claim of = claim->second;
-            of.receiver->on_datagram(of.track, rtcp, packet.bytes, now_us);
-        }
+void UdpPorts::on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPort& port, int64_t now_us) {
+    const bool rtcp = &port == sides_[1].port.get();
+    auto& claims = sides_[rtcp].claims;
+    auto claim = claims.find(packet.from);
+    if (claim == claims.end()) claim = claims.find({packet.from.ip, 0});
+    if (claim == claims.end()) {
+        ++refused_;
+        return;
     }
+    claim->second.from = packet.from.port;
+    const Claim found = claim->second;
+    found.receiver->on_datagram(found.track, rtcp, packet.bytes, now_us);
 }
 
 void UdpPorts::wake_later(PacedStream& stream) {

@@ -1,7 +1,7 @@
 #pragma once
-// UdpPorts: two UDP sockets, for RTP and for RTCP: those of the server, which all sessions share, or of a client. A
-// session claims the addresses of its client at SETUP; datagrams of others are dropped. Datagrams are sent in batches
-// (runtime/socket/udp_batch.h). Streams that have sent their share of a moment are called again soon, in one pass.
+// UdpPorts: two UDP ports, for RTP and for RTCP (runtime/socket/datagram_port.h): those of the server, which all
+// sessions share, or of a client. A session claims the addresses of its peer; datagrams of others are dropped. Streams
+// that have sent their share of a moment are called again soon, in one pass.
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,7 @@
 #include "protocol/rtsp/transport.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
-#include "runtime/socket/udp.h"
-#include "runtime/socket/udp_batch.h"
+#include "runtime/socket/datagram_port.h"
 
 namespace service::rtsp {
 
@@ -41,17 +40,18 @@ class PacedStream {
     bool waits_ = false;
 };
 
-class UdpPorts {
+class UdpPorts final : private runtime::DatagramUser {
   public:
     static constexpr int64_t kPaceMs = 5;
 
-    // address: of RTP; RTCP has the next port. kSystem: one of them is in use.
-    static base::Result<std::unique_ptr<UdpPorts>> open(const runtime::SocketAddress& address);
+    // address: of RTP; RTCP has the next port. refused: counts the datagrams that nobody has claimed; must outlive the
+    // ports. kSystem: one of them is in use.
+    static base::Result<std::unique_ptr<UdpPorts>> open(const runtime::SocketAddress& address, uint64_t& refused);
     // Two ports of the system's choice, an even one and the next. kSystem: no two were free.
-    static base::Result<std::unique_ptr<UdpPorts>> open_any();
+    static base::Result<std::unique_ptr<UdpPorts>> open_any(uint64_t& refused);
     ~UdpPorts();  // yields
 
-    ::rtsp::Ports ports() const { return {sides_[0].socket->port(), sides_[1].socket->port()}; }
+    ::rtsp::Ports ports() const { return {sides_[0].port->port(), sides_[1].port->port()}; }
 
     // False: another session, or another track, has one of them.
     bool is_free_for(const UdpReceiver& receiver, size_t track, const base::IpAddress& ip,
@@ -59,17 +59,21 @@ class UdpPorts {
     // Only of free ones.
     void claim(UdpReceiver& receiver, size_t track, const base::IpAddress& ip, const ::rtsp::Ports& ports);
     void release(const base::IpAddress& ip, const ::rtsp::Ports& ports);
+    // All ports of that host, for one track: a camera may send from others than it says.
+    void claim_host(UdpReceiver& receiver, size_t track, const base::IpAddress& ip);
+    // From which the newest datagram of a claimed host's RTCP came; 0: none came.
+    uint16_t rtcp_port_of(const base::IpAddress& ip) const;
     // Of RTP and of RTCP: two of each track.
     size_t claims() const { return sides_[0].claims.size() + sides_[1].claims.size(); }
 
     // Copies the datagram; it is sent by the end of the loop's iteration. Only to an address that was claimed.
-    void send(bool rtcp, const runtime::UdpAddress& to, std::span<const uint8_t> bytes);
+    void send(bool rtcp, const base::Endpoint& to, std::span<const uint8_t> bytes);
     // RTP messages that the kernel took so far; it makes several datagrams of one where it can.
-    uint64_t messages() const { return sides_[0].batch->counters().messages; }
+    uint64_t messages() const { return sides_[0].port->messages(); }
     runtime::UdpStats stats();  // of both sockets; makes system calls
-    bool can_segment() const { return sides_[0].batch->uses_gso(); }
+    bool can_segment() const { return sides_[0].port->can_segment(); }
     // The sockets take nothing at the moment.
-    bool is_full() const { return sides_[0].batch->full() || sides_[1].batch->full(); }
+    bool is_full() const { return sides_[0].port->is_full() || sides_[1].port->is_full(); }
 
     // For a stream's use within one call, so that not each has memory of its own.
     std::vector<std::span<const uint8_t>>& frames() { return frames_; }
@@ -79,25 +83,23 @@ class UdpPorts {
     void forget(PacedStream& stream);
 
   private:
-    using Address = std::pair<base::IpAddress, uint16_t>;
     struct Claim {
         UdpReceiver* receiver = nullptr;
         size_t track = 0;
+        uint16_t from = 0;  // the port of the newest datagram
     };
     struct Side {
-        std::unique_ptr<runtime::UdpSocket> socket;
-        std::unique_ptr<runtime::UdpBatch> batch;
-        std::map<Address, Claim> claims;
-        runtime::Task receiver;
+        std::map<base::Endpoint, Claim> claims;  // with port 0: a host's
+        std::unique_ptr<runtime::DatagramPort> port;
     };
-    UdpPorts() = default;
+    explicit UdpPorts(uint64_t& refused) : refused_(refused) {}
     base::Result<void> open_side(bool rtcp, const runtime::SocketAddress& address);
-    base::Result<void> start();
-    void receive(bool rtcp);
+    base::Result<void> start_pacer();
+    void on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPort& port, int64_t now_us) override;
     void pace();
 
     std::array<Side, 2> sides_;  // of RTP, of RTCP
-    bool is_servers_ = false;
+    uint64_t& refused_;
     std::vector<PacedStream*> waiting_, waking_;
     std::vector<std::span<const uint8_t>> frames_;
     runtime::Event wake_{"a paced stream"};

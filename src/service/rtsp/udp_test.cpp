@@ -39,7 +39,7 @@ class RtspUdp : public runtime::testing::RuntimeTest {
     void SetUp() override {
         RuntimeTest::SetUp();
         for (int i = 0; i < 20 && !ports_; ++i)
-            if (auto opened = UdpPorts::open({"127.0.0.1", 0})) ports_ = *std::move(opened);
+            if (auto opened = UdpPorts::open({"127.0.0.1", 0}, refused_)) ports_ = *std::move(opened);
         ASSERT_TRUE(ports_);
         listener_ = *runtime::listen_tcp({"127.0.0.1", 0});
     }
@@ -72,6 +72,7 @@ class RtspUdp : public runtime::testing::RuntimeTest {
         }
         return text;
     }
+    uint64_t refused_ = 0;
     std::unique_ptr<UdpPorts> ports_;
     std::unique_ptr<runtime::TcpListener> listener_;
 };
@@ -80,8 +81,8 @@ TEST_F(RtspUdp, DatagramsOfClaimedAddressesAloneAreHeard) {
     auto client = *runtime::bind_udp({"127.0.0.1", 0});
     Heard heard, other;
     const ::rtsp::Ports mine{client->port(), static_cast<uint16_t>(client->port() + 1)};
-    const runtime::UdpAddress rtp{kHere, ports_->ports().rtp}, rtcp{kHere, ports_->ports().rtcp};
-    const auto send = [&](std::string_view text, const runtime::UdpAddress& to) {
+    const base::Endpoint rtp{kHere, ports_->ports().rtp}, rtcp{kHere, ports_->ports().rtcp};
+    const auto send = [&](std::string_view text, const base::Endpoint& to) {
         runtime::UdpBatch batch(*client);
         std::copy(text.begin(), text.end(), batch.reserve(text.size()));
         batch.commit(text.size(), to);
@@ -99,6 +100,34 @@ TEST_F(RtspUdp, DatagramsOfClaimedAddressesAloneAreHeard) {
     send("late", rtp);
     EXPECT_EQ(heard.text, "3mmedia ");
     EXPECT_EQ(other.text, "");
+    EXPECT_EQ(refused_, 3u);
+}
+
+TEST_F(RtspUdp, AHostIsHeardFromAllItsPorts) {
+    auto one = *runtime::bind_udp({"127.0.0.1", 0}), two = *runtime::bind_udp({"127.0.0.1", 0}),
+         stranger = *runtime::bind_udp({"127.0.0.2", 0});
+    uint64_t refused = 0;
+    Heard heard;
+    auto opened = UdpPorts::open_any(refused);
+    ASSERT_TRUE(ok(opened));
+    UdpPorts& ports = **opened;
+    EXPECT_EQ(ports.ports().rtp % 2, 0);
+    EXPECT_EQ(ports.ports().rtcp, ports.ports().rtp + 1);
+    ports.claim_host(heard, 1, kHere);
+    EXPECT_EQ(ports.rtcp_port_of(kHere), 0);
+    const auto send = [&](runtime::UdpSocket& from, std::string_view text, uint16_t port) {
+        ASSERT_TRUE(ok(from.send_to(bytes_of(text), {kHere, port}, Deadline::in_ms(1000))));
+        ASSERT_TRUE(runtime::sleep_ms(20));
+    };
+    send(*one, "media", ports.ports().rtp);
+    send(*two, "more", ports.ports().rtp);
+    send(*two, "report", ports.ports().rtcp);
+    send(*stranger, "media", ports.ports().rtp);
+    EXPECT_EQ(heard.text, "1mmedia 1mmore 1creport ");
+    EXPECT_EQ(refused, 1u);
+    EXPECT_EQ(ports.rtcp_port_of(kHere), two->port());
+    ports.send(true, {kHere, ports.rtcp_port_of(kHere)}, bytes_of("answer"));
+    EXPECT_EQ(receive(*two, 1), "answer|");
 }
 
 TEST_F(RtspUdp, FramesBecomeDatagramsAndAnswersGoToTheConnection) {

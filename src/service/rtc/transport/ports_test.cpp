@@ -23,7 +23,7 @@ std::span<const uint8_t> bytes(std::string_view text) {
 // Returns what it receives in two datagrams: "[" and the text.
 class Echo final : public WireUser {
   public:
-    void on_datagram(std::span<uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t) override {
+    void on_datagram(std::span<uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t) override {
         got += std::string(datagram.begin(), datagram.end()) + "|";
         if (confirms) wire.confirm();
         wire.send(bytes("["), from);
@@ -168,7 +168,7 @@ TEST_F(PortsTest, TheOldestUnconfirmedMakesRoom) {
 TEST_F(PortsTest, AFloodOfSmallFramesIsReadInTurns) {
     class Counting final : public WireUser {
       public:
-        void on_datagram(std::span<uint8_t>, const stun::Address&, Wire&, int64_t) override { ++frames; }
+        void on_datagram(std::span<uint8_t>, const base::Endpoint&, Wire&, int64_t) override { ++frames; }
         void on_wire_closed(Wire&) override {}
         size_t frames = 0;
     } counting;
@@ -192,7 +192,7 @@ TEST_F(PortsTest, AFloodOfSmallFramesIsReadInTurns) {
 TEST_F(PortsTest, WhoDoesNotReadLosesDatagramsAndNothingGrows) {
     class Flood final : public WireUser {
       public:
-        void on_datagram(std::span<uint8_t>, const stun::Address& from, Wire& wire, int64_t) override {
+        void on_datagram(std::span<uint8_t>, const base::Endpoint& from, Wire& wire, int64_t) override {
             const std::array<uint8_t, 1200> packet{};
             for (int i = 0; i < 20'000; ++i) sent += wire.send(packet, from);
             congested = wire.congested();

@@ -10,7 +10,8 @@ void Routes::Claims::put_first(size_t i) {
     std::rotate(of_.begin(), of_.begin() + static_cast<ptrdiff_t>(i), of_.begin() + static_cast<ptrdiff_t>(i) + 1);
 }
 
-void Routes::claim(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms, int64_t now_ms) {
+void Routes::claim(const base::Endpoint& from, const Wire& wire, RtcSession& session, int64_t since_ms,
+                   int64_t now_ms) {
     Claims& claims = by_address_[{from, &wire}];
     const auto end = [&] { return claims.of_.begin() + claims.count_; };
     auto own = std::find_if(claims.of_.begin(), end(), [&](const auto& one) { return one.session == &session; });
@@ -31,7 +32,7 @@ void Routes::claim(const stun::Address& from, const Wire& wire, RtcSession& sess
         claims.put_first(static_cast<size_t>(own - claims.of_.begin()));
 }
 
-void Routes::remove(const stun::Address& from, const Wire& wire, const RtcSession& session) {
+void Routes::remove(const base::Endpoint& from, const Wire& wire, const RtcSession& session) {
     auto found = by_address_.find({from, &wire});
     if (found == by_address_.end()) return;
     Claims& claims = found->second;

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/stun/address.h"
+#include "base/endpoint.h"
 
 namespace service::rtc {
 
@@ -51,10 +51,10 @@ class Routes {
     };
 
     // The session received a STUN request with valid integrity from there, the first of them at since_ms.
-    void claim(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms, int64_t now_ms);
-    void remove(const stun::Address& from, const Wire& wire, const RtcSession& session);
+    void claim(const base::Endpoint& from, const Wire& wire, RtcSession& session, int64_t since_ms, int64_t now_ms);
+    void remove(const base::Endpoint& from, const Wire& wire, const RtcSession& session);
     // Null: no session. Valid until the next claim() or remove().
-    Claims* find(const stun::Address& from, const Wire& wire) {
+    Claims* find(const base::Endpoint& from, const Wire& wire) {
         auto found = by_address_.find({from, &wire});
         return found == by_address_.end() ? nullptr : &found->second;
     }
@@ -76,14 +76,14 @@ class Routes {
 
   private:
     struct Key {
-        stun::Address from;
+        base::Endpoint from;
         const Wire* wire;
         friend bool operator==(const Key&, const Key&) = default;
     };
     struct HashKey {
         // Were it not noexcept, the map would store hash codes, in another cache line than the keys.
         size_t operator()(const Key& key) const noexcept {
-            return std::hash<stun::Address>()(key.from) ^ reinterpret_cast<uintptr_t>(key.wire) >> 4;
+            return std::hash<base::Endpoint>()(key.from) ^ reinterpret_cast<uintptr_t>(key.wire) >> 4;
         }
     };
     struct HashText {

@@ -14,7 +14,7 @@ namespace {
 class Nowhere final : public Wire {
   public:
     uint8_t* reserve(size_t) override { return nullptr; }
-    void commit(size_t, const stun::Address&, uint32_t, uint16_t) override {}
+    void commit(size_t, const base::Endpoint&, uint32_t, uint16_t) override {}
     bool congested() const override { return false; }
 };
 
@@ -32,7 +32,7 @@ class RoutesTest : public runtime::testing::RuntimeTest, public SessionHost {
         return *sessions_.emplace_back(std::make_unique<RtcSession>(*this, table_, std::move(setup), now_ms_));
     }
     // A request with valid integrity, whoever sent it.
-    void ask(RtcSession& session, const stun::Address& from) {
+    void ask(RtcSession& session, const base::Endpoint& from) {
         uint8_t room[256];
         stun::Writer writer(room, stun::Class::kRequest, {1});
         writer.username(session.agent().local().ufrag + ":peer");
@@ -41,16 +41,16 @@ class RoutesTest : public runtime::testing::RuntimeTest, public SessionHost {
         session.on_stun({room, size}, from, wire_, now_ms_);
         ASSERT_TRUE(session.agent().verified(from));
     }
-    RtcSession* first(const stun::Address& from) {
+    RtcSession* first(const base::Endpoint& from) {
         Routes::Claims* claims = routes_.find(from, wire_);
         return claims ? claims->first() : nullptr;
     }
 
-    void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
+    void add_route(const base::Endpoint& from, const Wire& wire, RtcSession& session, int64_t since_ms,
                    int64_t now_ms) override {
         routes_.claim(from, wire, session, since_ms, now_ms);
     }
-    void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) override {
+    void remove_route(const base::Endpoint& from, const Wire& wire, const RtcSession& session) override {
         routes_.remove(from, wire, session);
     }
     void remove_ufrag(std::string_view) override {}
@@ -67,8 +67,8 @@ class RoutesTest : public runtime::testing::RuntimeTest, public SessionHost {
     Routes routes_;
     int64_t now_ms_ = 1'000'000;
     std::vector<std::unique_ptr<RtcSession>> sessions_;
-    const stun::Address home_{*base::IpAddress::parse("192.0.2.1"), 5000};
-    const stun::Address other_{*base::IpAddress::parse("192.0.2.1"), 5001};
+    const base::Endpoint home_{*base::IpAddress::parse("192.0.2.1"), 5000};
+    const base::Endpoint other_{*base::IpAddress::parse("192.0.2.1"), 5001};
 };
 
 TEST_F(RoutesTest, OneThatIsHeardOfKeepsItsAddress) {

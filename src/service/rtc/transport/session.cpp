@@ -63,7 +63,7 @@ void RtcSession::forget_ufrags() {
 
 // ---- Addresses
 
-void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms) {
+void RtcSession::on_stun(std::span<const uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_ms) {
     if (ended_) return;
     std::array<uint8_t, ice::kMaxReplySize> answer;
     counters_.bytes_received += datagram.size();
@@ -99,7 +99,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const stun::Address&
 }
 
 // The source number for answering the datagram that was just received from the address it was sent to.
-uint16_t RtcSession::source_to(const stun::Address& to, const Wire& wire) const {
+uint16_t RtcSession::source_to(const base::Endpoint& to, const Wire& wire) const {
     const uint16_t destination = wire.destination();
     if (destination == 0) return 0;
     for (const Route& route : routes_)
@@ -107,7 +107,7 @@ uint16_t RtcSession::source_to(const stun::Address& to, const Wire& wire) const 
     return destination;
 }
 
-void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominated, int64_t now_ms) {
+void RtcSession::keep_route(const base::Endpoint& from, Wire& wire, bool nominated, int64_t now_ms) {
     const uint16_t destination = wire.destination();
     auto route = std::ranges::find(routes_, from, &Route::address);
     if (route == routes_.end()) {
@@ -134,8 +134,8 @@ void RtcSession::keep_route(const stun::Address& from, Wire& wire, bool nominate
     host_.add_route(from, wire, *this, route->since_ms, now_ms);
 }
 
-void RtcSession::select(const stun::Address& from) {
-    const stun::Address* address = agent_.selected();
+void RtcSession::select(const base::Endpoint& from) {
+    const base::Endpoint* address = agent_.selected();
     if (!address && connected_ && !wire_) address = &from;  // the peer never nominated one
     if (!address || (wire_ && *address == selected_)) return;
     auto route = std::ranges::find(routes_, *address, &Route::address);
@@ -161,7 +161,7 @@ void RtcSession::on_wire_closed(const Wire& wire) {
 
 // ---- DTLS
 
-void RtcSession::on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms) {
+void RtcSession::on_dtls(std::span<const uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_ms) {
     if (ended_ || !dtls_) return;
     counters_.bytes_received += datagram.size();
     ++counters_.packets_received;
@@ -225,7 +225,7 @@ void RtcSession::count_connection() {
 // ---- Media
 
 template <auto kUnprotect>
-std::span<uint8_t> RtcSession::unprotect(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_ms) {
+std::span<uint8_t> RtcSession::unprotect(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_ms) {
     std::span<uint8_t> packet;
     if (keys_) {
         packet = datagram.first((keys_->receiver.*kUnprotect)(datagram).value_or(0));
@@ -244,7 +244,7 @@ std::span<uint8_t> RtcSession::unprotect(std::span<uint8_t> datagram, const stun
     return packet;
 }
 
-bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
+bool RtcSession::on_rtp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us) {
     if (ended_) return false;
     if (to_lose_ > 0 && type() == net::SessionType::kRtcPublish) {
         // Not decrypted: if the same packet is retransmitted, it is not a replay.
@@ -257,7 +257,7 @@ bool RtcSession::on_rtp(std::span<uint8_t> datagram, const stun::Address& from, 
     return true;
 }
 
-bool RtcSession::on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us) {
+bool RtcSession::on_rtcp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us) {
     if (ended_) return false;
     const auto packet = unprotect<&srtp::Receiver::unprotect_rtcp>(datagram, from, now_us / 1000);
     if (packet.empty()) return false;

@@ -42,9 +42,9 @@ struct CandidateAddress {
 class SessionHost {
   public:
     // The session received a STUN request with valid integrity from there, the first of them at since_ms.
-    virtual void add_route(const stun::Address& from, const Wire& wire, RtcSession& session, int64_t since_ms,
+    virtual void add_route(const base::Endpoint& from, const Wire& wire, RtcSession& session, int64_t since_ms,
                            int64_t now_ms) = 0;
-    virtual void remove_route(const stun::Address& from, const Wire& wire, const RtcSession& session) = 0;
+    virtual void remove_route(const base::Endpoint& from, const Wire& wire, const RtcSession& session) = 0;
     // The session's ICE restart is complete: that user name fragment is no longer used.
     virtual void remove_ufrag(std::string_view ufrag) = 0;
     // The session is no longer half-open.
@@ -108,13 +108,13 @@ class RtcSession final : public net::Session, public MediaSession {
     // ICE restart by signalling. The old credentials stay valid until the new ones have been used.
     void restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag);
 
-    void on_stun(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
+    void on_stun(std::span<const uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_ms);
     // Whether a STUN request with valid integrity arrived from there recently.
-    bool heard_lately(const stun::Address& from, int64_t now_ms) const { return agent_.heard_lately(from, now_ms); }
+    bool heard_lately(const base::Endpoint& from, int64_t now_ms) const { return agent_.heard_lately(from, now_ms); }
     // For these calls the datagram's address must be one of add_route(). False: the datagram is not this session's.
-    void on_dtls(std::span<const uint8_t> datagram, const stun::Address& from, Wire& wire, int64_t now_ms);
-    bool on_rtp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
-    bool on_rtcp(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_us);
+    void on_dtls(std::span<const uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_ms);
+    bool on_rtp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us);
+    bool on_rtcp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us);
     // Drops the next `packets` RTP packets of its media; see Sessions::lose().
     void lose(uint32_t packets) { to_lose_ = packets; }
     void on_wire_closed(const Wire& wire);
@@ -157,7 +157,7 @@ class RtcSession final : public net::Session, public MediaSession {
 
   private:
     struct Route {
-        stun::Address address;
+        base::Endpoint address;
         uint16_t destination;  // our address that the peer nominated, or used first: the wire's number for it
         uint16_t source;       // the wire's number for sending from that address
         Wire* wire;
@@ -169,10 +169,10 @@ class RtcSession final : public net::Session, public MediaSession {
         explicit Keys(const srtp::KeyPair& pair)
             : sender(pair.profile, pair.local), receiver(pair.profile, pair.remote) {}
     };
-    void keep_route(const stun::Address& from, Wire& wire, bool nominated, int64_t now_ms);
-    uint16_t source_to(const stun::Address& to, const Wire& wire) const;
+    void keep_route(const base::Endpoint& from, Wire& wire, bool nominated, int64_t now_ms);
+    uint16_t source_to(const base::Endpoint& to, const Wire& wire) const;
     // from: the source of a datagram that has just been verified.
-    void select(const stun::Address& from);
+    void select(const base::Endpoint& from);
     void send_dtls();
     void process_dtls(int64_t now_ms);  // sends its datagrams and handles a change of its state
     int64_t next_tick(int64_t now_ms) const;
@@ -185,13 +185,13 @@ class RtcSession final : public net::Session, public MediaSession {
     // Decrypts a datagram in place with that function of srtp::Receiver, and notes that its source is alive. Empty: it
     // is refused, which is counted.
     template <auto kUnprotect>
-    std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const stun::Address& from, int64_t now_ms);
+    std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_ms);
 
     // First what each packet needs: within kSendBytes from the beginning of MediaSession.
     std::unique_ptr<Media> media_;
     // Where media is sent; null: no destination yet.
     Wire* wire_ = nullptr;
-    stun::Address selected_;
+    base::Endpoint selected_;
     uint16_t source_ = 0;  // our address, as the wire's number
     bool encrypt_;
     bool connected_ = false;
@@ -214,7 +214,7 @@ class RtcSession final : public net::Session, public MediaSession {
     std::vector<Route> routes_;
     // The source of the last DTLS datagram, to which DTLS datagrams are sent.
     Wire* dtls_wire_ = nullptr;
-    stun::Address dtls_address_;
+    base::Endpoint dtls_address_;
     uint16_t dtls_source_ = 0;
     std::unique_ptr<dtls::Endpoint> dtls_;
     SessionCounters reported_;  // already added to the metrics

@@ -19,9 +19,9 @@ namespace {
 using base::CloseReason;
 using Bytes = std::vector<uint8_t>;
 
-const stun::Address kServer{*base::IpAddress::parse("192.0.2.1"), 8000};
-const stun::Address kHome{*base::IpAddress::parse("198.51.100.7"), 4000};
-const stun::Address kAway{*base::IpAddress::parse("203.0.113.9"), 5000};
+const base::Endpoint kServer{*base::IpAddress::parse("192.0.2.1"), 8000};
+const base::Endpoint kHome{*base::IpAddress::parse("198.51.100.7"), 4000};
+const base::Endpoint kAway{*base::IpAddress::parse("203.0.113.9"), 5000};
 
 // Records the datagrams sent, and the bytes per destination.
 class TestWire final : public Wire {
@@ -30,7 +30,7 @@ class TestWire final : public Wire {
         room_.assign(most, 0);
         return room_.data();
     }
-    void commit(size_t bytes, const stun::Address& to, uint32_t, uint16_t source) override {
+    void commit(size_t bytes, const base::Endpoint& to, uint32_t, uint16_t source) override {
         last_source = source;
         sent.push_back({to, Bytes(room_.begin(), room_.begin() + static_cast<ptrdiff_t>(bytes))});
         bytes_to[to] += bytes;
@@ -38,15 +38,15 @@ class TestWire final : public Wire {
     void confirm() override { confirmed = true; }
     bool congested() const override { return false; }
     uint16_t destination() const override { return asked_at; }
-    uint16_t source_for(const stun::Address&, uint16_t destination) override {
+    uint16_t source_for(const base::Endpoint&, uint16_t destination) override {
         ++asked_kernel;
         return destination == usual ? uint16_t{0} : destination;
     }
 
     uint16_t asked_at = 0, usual = 0, last_source = 0;  // our addresses, by number
     int asked_kernel = 0;
-    std::deque<std::pair<stun::Address, Bytes>> sent;
-    std::map<stun::Address, size_t> bytes_to;
+    std::deque<std::pair<base::Endpoint, Bytes>> sent;
+    std::map<base::Endpoint, size_t> bytes_to;
     bool confirmed = false;
 
   private:
@@ -202,10 +202,10 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
     }
 
     // SessionHost
-    void add_route(const stun::Address& from, const Wire&, RtcSession&, int64_t, int64_t) override {
+    void add_route(const base::Endpoint& from, const Wire&, RtcSession&, int64_t, int64_t) override {
         routes_.insert(from);
     }
-    void remove_route(const stun::Address& from, const Wire&, const RtcSession&) override { routes_.erase(from); }
+    void remove_route(const base::Endpoint& from, const Wire&, const RtcSession&) override { routes_.erase(from); }
     void remove_ufrag(std::string_view ufrag) override { removed_ufrags_.emplace_back(ufrag); }
     void session_connected(RtcSession&) override { ++connections_; }
     base::Result<net::Admission::Ticket> admit(const base::IpAddress& ip) override {
@@ -221,8 +221,8 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
     int64_t silent_ms_ = 30'000;
     net::SessionTable table_;
     TestWire wire_;
-    std::set<stun::Address> routes_;
-    std::map<stun::Address, size_t> received_from_;
+    std::set<base::Endpoint> routes_;
+    std::map<base::Endpoint, size_t> received_from_;
     std::vector<std::string> removed_ufrags_;
     Seen seen_;
     std::unique_ptr<RtcSession> session_;
@@ -231,7 +231,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
     std::optional<srtp::Sender> to_session_;
     std::optional<srtp::Receiver> from_session_;
     std::deque<Bytes> to_peer_;
-    stun::Address address_ = kHome;
+    base::Endpoint address_ = kHome;
     bool full_ = false;
     bool leads_ = false, mute_ = false, deaf_ = false, ended_ = false;
     int connections_ = 0, copied_ = 0;

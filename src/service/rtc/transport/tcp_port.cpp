@@ -14,8 +14,8 @@ constexpr size_t kLength = 2;  // before each datagram
 // The write buffer for one datagram at a time, shared by all connections.
 std::array<uint8_t, kLength + TcpPort::kMaxFrameBytes> room;
 
-stun::Address address_of(const runtime::ByteStream& stream) {
-    stun::Address address;
+base::Endpoint address_of(const runtime::ByteStream& stream) {
+    base::Endpoint address;
     const std::string text = stream.peer_address();
     if (auto parsed = runtime::SocketAddress::parse(text)) {
         if (auto ip = base::IpAddress::parse(parsed->ip)) address = {*ip, parsed->port};
@@ -63,7 +63,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
         return nullptr;
     }
 
-    void commit(size_t bytes, const stun::Address&, uint32_t, uint16_t) override {
+    void commit(size_t bytes, const base::Endpoint&, uint32_t, uint16_t) override {
         room[0] = static_cast<uint8_t>(bytes >> 8);
         room[1] = static_cast<uint8_t>(bytes);
         std::span<const uint8_t> frame(room.data(), kLength + bytes);
@@ -134,7 +134,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
 
     TcpPort& port_;
     std::unique_ptr<runtime::ByteStream> stream_;
-    stun::Address peer_;
+    base::Endpoint peer_;
     net::Admission::Ticket ticket_;
     int64_t since_ms_;
     std::list<Connection*>::iterator unconfirmed_;  // valid until it is confirmed

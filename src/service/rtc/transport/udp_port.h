@@ -1,41 +1,45 @@
 #pragma once
-// UdpPort: one local UDP socket shared by all sessions. One coroutine receives in batches; datagrams are sent in
-// batches (runtime/socket/udp_batch.h).
+// UdpPort: a local UDP port as a Wire that all sessions share (runtime/socket/datagram_port.h).
 
 #include <memory>
 
-#include "runtime/loop/coroutine.h"
-#include "runtime/socket/udp.h"
-#include "runtime/socket/udp_batch.h"
+#include "runtime/socket/datagram_port.h"
 #include "service/rtc/transport/wire.h"
 
 namespace service::rtc {
 
-class UdpPort final : public Wire {
+class UdpPort final : public Wire, private runtime::DatagramUser {
   public:
     static base::Result<std::unique_ptr<UdpPort>> open(const runtime::SocketAddress& address, WireUser& user);
-    ~UdpPort();  // yields
 
-    uint16_t port() const { return socket_->port(); }
-    runtime::UdpBatch& batch() { return batch_; }
+    uint16_t port() const { return port_->port(); }
+    void flush() { port_->flush(); }
 
-    uint8_t* reserve(size_t max_bytes) override { return batch_.reserve(max_bytes); }
-    void commit(size_t bytes, const stun::Address& to, uint32_t flow, uint16_t source) override;
-    uint16_t destination() const override { return came_to_; }
-    uint16_t source_for(const stun::Address& to, uint16_t destination) override {
-        return destination == 0 ? uint16_t{0} : socket_->source_for({to.ip, to.port}, destination);
+    uint8_t* reserve(size_t max_bytes) override { return port_->reserve(max_bytes); }
+    void commit(size_t bytes, const base::Endpoint& to, uint32_t flow, uint16_t source) override {
+        port_->commit(bytes, to, flow, source);
     }
-    bool congested() const override { return batch_.full(); }
+    uint16_t destination() const override { return destination_; }
+    uint16_t source_for(const base::Endpoint& to, uint16_t destination) override {
+        return port_->source_for(to, destination);
+    }
+    bool congested() const override { return port_->is_full(); }
 
   private:
-    UdpPort(std::unique_ptr<runtime::UdpSocket> socket, WireUser& user);
-    void receive_loop();
+    explicit UdpPort(WireUser& user) : user_(user) {}
+    void on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPort&, int64_t now_us) override {
+        destination_ = packet.destination;
+        user_.on_datagram(packet.bytes, packet.from, *this, now_us);
+    }
+    // Answers and feedback are sent now, not at the end of the loop's iteration.
+    void on_batch_end(int64_t now_us) override {
+        user_.on_batch_end(now_us);
+        port_->flush();
+    }
 
-    std::unique_ptr<runtime::UdpSocket> socket_;
-    runtime::UdpBatch batch_;
     WireUser& user_;
-    uint16_t came_to_ = 0;
-    runtime::Task receiver_;
+    uint16_t destination_ = 0;  // of the datagram that is processed
+    std::unique_ptr<runtime::DatagramPort> port_;
 };
 
 }  // namespace service::rtc

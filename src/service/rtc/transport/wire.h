@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "protocol/stun/address.h"
+#include "base/endpoint.h"
 
 namespace service::rtc {
 
@@ -17,20 +17,20 @@ class Wire {
     virtual uint8_t* reserve(size_t max_bytes) = 0;
     // Sends the datagram soon. to: ignored by a TCP connection, which sends to its peer. flow: datagrams of the same
     // flow (an SSRC) keep their order. source: see destination().
-    virtual void commit(size_t bytes, const stun::Address& to, uint32_t flow = 0, uint16_t source = 0) = 0;
+    virtual void commit(size_t bytes, const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0) = 0;
     // Identifies the local address that received the datagram now being processed: a number, so that the answer can be
     // sent from that address. 0 for a wire with one address.
     virtual uint16_t destination() const { return 0; }
     // The source number to use for everything sent to the peer; 0 if the kernel would choose that address anyway. Asks
     // the kernel.
-    virtual uint16_t source_for(const stun::Address&, uint16_t destination) { return destination; }
+    virtual uint16_t source_for(const base::Endpoint&, uint16_t destination) { return destination; }
     // A STUN request with valid integrity was received over it: a TCP connection is not closed as unconfirmed.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
     // Much data waits for the peer, or this machine, to take it.
     virtual bool congested() const = 0;
 
-    bool send(std::span<const uint8_t> bytes, const stun::Address& to, uint16_t source = 0) {
+    bool send(std::span<const uint8_t> bytes, const base::Endpoint& to, uint16_t source = 0) {
         uint8_t* room = reserve(bytes.size());
         if (!room) return false;
         std::memcpy(room, bytes.data(), bytes.size());
@@ -46,7 +46,7 @@ class Wire {
 class WireUser {
   public:
     // bytes: valid and modifiable during the call. now_us: monotonic, the time of the batch.
-    virtual void on_datagram(std::span<uint8_t> bytes, const stun::Address& from, Wire& wire, int64_t now_us) = 0;
+    virtual void on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) = 0;
     // Datagrams that were received together (by UDP) have been passed. now_us: as above.
     virtual void on_batch_end([[maybe_unused]] int64_t now_us) {}
     // The wire is about to be destroyed.

@@ -1,0 +1,81 @@
+#pragma once
+// DatagramPort: a local UDP port that many peers share. Its coroutine receives in batches and passes each datagram to
+// the port's user. What is sent within one iteration of the loop goes to the kernel together (udp_batch.h), and from
+// the address that a peer has asked, where the port is bound to several. Datagrams that are lost are counted in the
+// port's statistics. It knows no peers and no sessions.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/endpoint.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/socket/udp.h"
+#include "runtime/socket/udp_batch.h"
+
+namespace runtime {
+
+class DatagramPort;
+
+class DatagramUser {
+  public:
+    // Must not yield, and must not destroy the port. packet: its bytes are valid, and may be written to, during the
+    // call. now_us: by the loop's clock, of the batch.
+    virtual void on_datagram(const UdpPacket& packet, DatagramPort& port, int64_t now_us) = 0;
+    // Datagrams that were received together have been passed.
+    virtual void on_batch_end([[maybe_unused]] int64_t now_us) {}
+
+  protected:
+    ~DatagramUser() = default;
+};
+
+class DatagramPort {
+  public:
+    // what: for the log, "WebRTC". user: must outlive it. kSystem: the address is in use.
+    static base::Result<std::unique_ptr<DatagramPort>> open(const SocketAddress& address, const UdpOptions& options,
+                                                            std::string what, DatagramUser& user);
+    ~DatagramPort();  // yields until its coroutines have ended
+    DatagramPort(const DatagramPort&) = delete;
+
+    uint16_t port() const { return socket_->port(); }
+    UdpStats stats() { return socket_->stats(); }  // makes a system call
+
+    // As UdpBatch's.
+    uint8_t* reserve(size_t max_bytes) { return batch().reserve(max_bytes); }
+    void commit(size_t bytes, const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0) {
+        batch_->commit(bytes, to, flow, source);
+    }
+    // Copies the datagram. False: there is no room, and it is counted as lost.
+    bool send(std::span<const uint8_t> bytes, const base::Endpoint& to);
+    void flush() {
+        if (batch_) batch_->flush();
+    }
+    // The socket takes nothing at the moment.
+    bool is_full() const { return batch_ && batch_->full(); }
+    // The source for what is sent to a peer: UdpSocket::source_for().
+    uint16_t source_for(const base::Endpoint& to, uint16_t destination) {
+        return destination == 0 ? uint16_t{0} : socket_->source_for(to, destination);
+    }
+    // The kernel makes several datagrams of one message.
+    bool can_segment() { return batch().uses_gso(); }
+    uint64_t messages() const { return batch_ ? batch_->counters().messages : 0; }  // that the kernel took so far
+
+  private:
+    DatagramPort(std::unique_ptr<UdpSocket> socket, std::string what, DatagramUser& user)
+        : socket_(std::move(socket)), what_(std::move(what)), user_(user) {}
+    UdpBatch& batch() {
+        if (!batch_) [[unlikely]]
+            batch_.emplace(*socket_);
+        return *batch_;
+    }
+    void receive();
+
+    std::unique_ptr<UdpSocket> socket_;
+    std::optional<UdpBatch> batch_;  // from the first datagram sent on
+    const std::string what_;
+    DatagramUser& user_;
+    Task receiver_;
+};
+
+}  // namespace runtime
