@@ -277,7 +277,6 @@ class Run {
         dts_ += 400;
         publication_.publish(live::testing::video(dts_, what == 2, std::string("\0\0\0\2\x65\1", 6)));
         publication_.publish(live::testing::audio(dts_ + 1, "0123456789"));
-        publication_.was_read();
     }
     void end() {
         for (Client& client : clients_) client.close(false);

@@ -26,12 +26,6 @@ void Fanout::forget(uint32_t index) {
     if (index != kNotified) take(index);
 }
 
-int64_t Fanout::next_pass_offset_ms() {
-    // Passes are at multiples of it, as are the polls of runtime/loop/read_pacer.cpp at long intervals.
-    constexpr int64_t kGridMs = 50;
-    return streams_++ / kStreamsTogether * kGridMs;
-}
-
 Fanout::BlockBytes Fanout::take_block() {
     if (spare_blocks_.empty()) return std::make_unique_for_overwrite<uint8_t[]>(kBlockBytes);
     BlockBytes bytes = std::move(spare_blocks_.back());

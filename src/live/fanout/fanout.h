@@ -1,6 +1,6 @@
 #pragma once
 // Fanout: parts shared by the logs and viewers of all streams of a Registry: the notifications of the viewers' ends,
-// how long bytes waited to be sent, the clock of passes, the turn of RTP lanes, and spare blocks of logs. The Registry
+// how long bytes waited to be sent, the scheduler of sends, the turn of RTP lanes, and spare blocks of logs. The Registry
 // makes it; each of its streams holds it too, so it outlives the last viewer.
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/ref.h"
-#include "live/fanout/pass_clock.h"
 #include "live/fanout/send_latency.h"
+#include "live/fanout/send_scheduler.h"
 #include "live/rtp/rtp_turn.h"
 #include "runtime/socket/byte_stream.h"
 
@@ -25,7 +25,7 @@ class Fanout : public base::RefCounted<Fanout> {
   public:
     ~Fanout();
 
-    // Has a coroutine call on_viewer_end soon: a handler may destroy its viewer, which the pump or the loop may be
+    // Has a coroutine call on_viewer_end soon: a handler may destroy its viewer, which a round or the loop may be
     // using at this moment. Thousands of viewers may end at once. index: the viewer's variable that holds its index
     // among those that wait. socket: to be closed before; null: it is closed already.
     void notify_end(Viewer& viewer, ViewerHandler& handler, uint32_t& index,
@@ -37,16 +37,11 @@ class Fanout : public base::RefCounted<Fanout> {
     SendLatency& latency(std::string_view protocol);
     const std::map<std::string_view, SendLatency>& latencies() const { return latencies_; }
 
-    PassClock& clock() { return clock_; }
-    // When the passes over the viewers of a new stream are, within any interval. So many streams have the same time:
-    // the passes of few streams take few wake-ups of the process, each of which costs more than a pass
-    // (doc/decisions/153).
-    static constexpr int kStreamsTogether = 64;
-    int64_t next_pass_offset_ms();
+    SendScheduler& scheduler() { return scheduler_; }
     RtpTurn& rtp_turn() { return rtp_turn_; }
 
     // Memory of kBlockBytes for a log, not initialized. The one that was given last is taken first: a log with few
-    // viewers is empty after each pass, and the next stream's pass finds its block in the processor's cache.
+    // viewers is empty after each cycle, and the next stream's cycle finds its block in the processor's cache.
     static constexpr size_t kBlockBytes = 16 * 1024;
     using BlockBytes = std::unique_ptr<uint8_t[]>;
     BlockBytes take_block();
@@ -67,8 +62,7 @@ class Fanout : public base::RefCounted<Fanout> {
 
     std::vector<End> ends_;  // whose handlers have not been called
     bool running_ = false;
-    uint16_t streams_ = 0;  // that have an offset; wraps, so that offsets stay below a minute
-    PassClock clock_{*this};
+    SendScheduler scheduler_{*this};
     RtpTurn rtp_turn_{*this};
     std::vector<BlockBytes> spare_blocks_;
     std::map<std::string_view, SendLatency> latencies_;  // by protocol (WireFormat)

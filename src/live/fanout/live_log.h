@@ -124,7 +124,7 @@ class LiveLog {
     uint64_t head_ = 0;
     size_t block_bytes_ = 0;         // of all blocks
     base::FlatQueue<Block> blocks_;  // without gaps: each begins where the one before ends
-    // In chunks: a publisher may send a million packets of two bytes between two passes, and an index in one piece
+    // In chunks: a publisher may send a million packets of two bytes between two cycles, and an index in one piece
     // would stop the loop for 25 ms when it grows.
     base::ChunkQueue<Packet, 32> packets_;
     std::deque<Start> starts_;

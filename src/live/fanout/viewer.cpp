@@ -189,7 +189,7 @@ void Viewer::flush(int64_t now_ms) {
     }
 }
 
-// Bytes that the socket accepted may still be in flight: the pump checks again.
+// Bytes that the socket accepted may still be in flight: the next round checks again.
 void Viewer::close_when_sent(int64_t now_ms) {
     auto left = socket_->try_finish();
     if (!left || *left == 0) return die(rare_->end_reason, close_reason_);

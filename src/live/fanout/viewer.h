@@ -1,9 +1,9 @@
 #pragma once
 // Viewer: a socket, a position in a LiveLog and a few counters. It is no coroutine: after its handshake the service's
-// session hands the socket over and ends; from then on the log's pump sends to it and the loop calls it for input.
+// session hands the socket over and ends; from then on SendScheduler sends to it and the loop calls it for input.
 //
 // A session object of a service has a Viewer as a member and is its ViewerHandler. Both live until on_viewer_end, which
-// is the last call; the session may destroy itself in it. The callbacks run in the loop's or the pump's coroutine and
+// is the last call; the session may destroy itself in it. The callbacks run in the loop's or the scheduler's coroutine and
 // must not yield.
 
 #include <cstdint>

@@ -56,7 +56,7 @@ class ViewerTest : public runtime::testing::RuntimeTest {
         publication = std::move(*stream->acquire(owner, false));
         publication.publish(header(media::Kind::kVideo, "VH"));
     }
-    // Every viewer, and then the pump, must leave before the end of the test.
+    // Every viewer, and then the log, must be gone before the end of the test.
     void TearDown() override {
         publication.end();
         if (stream) stream->end_viewers();
@@ -66,7 +66,7 @@ class ViewerTest : public runtime::testing::RuntimeTest {
         time.settle();
         EXPECT_EQ(registry.size(), 0u) << "a stream without holders must be gone";
     }
-    // Lets the pump run.
+    // Lets the scheduler run.
     void settle(int64_t ms = 10) { time.pass_ms(ms); }
 
     runtime::testing::SimulatedTime time;

@@ -8,6 +8,7 @@
 #include "live/hub/registry.h"
 #include "live/rtp/rtp_lane.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/tick_wheel.h"
 
 namespace live {
 namespace {
@@ -22,6 +23,8 @@ constexpr size_t kMaxBeside = 16 * 1024;
 // Memory is counted after this many published bytes, or after this share of its limit.
 constexpr size_t kCheckedBytes = 1024 * 1024;
 constexpr size_t kCheckedShare = 16;
+// Cycles of many streams, and the reads of their publishers, are at few times.
+constexpr int64_t kCycleGridMs = runtime::TickWheel::grid_ms(INT64_MAX);
 
 // gop_cache_max_frames is meant for a video and an audio track. Of more tracks so many more frames are kept: a new
 // player or sink gets them at once.
@@ -65,11 +68,6 @@ void Publication::describe_tracks(std::vector<media::TrackName> names) {
     stream_->notify_tracks();
 }
 
-void Publication::was_read() {
-    if (!in_force()) return;
-    for (const auto& log : stream_->logs_) log->audience().on_publisher_read();
-}
-
 void Publication::pause() {
     if (in_force()) stream_->forget_gop();
 }
@@ -90,7 +88,7 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
       options_(options),
       tracks_(base::make_ref<media::TrackSet>()),
       gop_tracks_(tracks_),
-      pass_offset_ms_(fanout_->next_pass_offset_ms()) {}
+      cycle_offset_ms_(runtime::event_ms() / kCycleGridMs * kCycleGridMs) {}
 
 Stream::~Stream() {
     if (!registry_) return;

@@ -63,8 +63,8 @@ class PublicationOwner {
     virtual const InputFaults* input_faults() const { return nullptr; }
     // Bytes of allocations for input whose end has not come, as net::InputHolder has them.
     virtual size_t unfinished_input() const { return 0; }
-    // A pass over the viewers is due, and what waits in the publisher's socket is to be sent in it. True: its coroutine
-    // was woken to read, and calls Publication::was_read() afterwards.
+    // Viewers are about to be sent to, and what waits in the publisher's socket is to be sent with it. True: its
+    // coroutine was woken to read.
     virtual bool read_now() { return false; }
     // Another publisher has the name now (kPublisherReplaced), or the stream exceeds its memory limit (kFlood). The
     // publication is void; the owner must end soon.
@@ -104,8 +104,6 @@ class Publication {
     void has_absolute_times();
     // Languages and labels, as far as the publisher states them.
     void describe_tracks(std::vector<media::TrackName> names);
-    // The publisher's socket was read, and the frames from it are published: a pass over the viewers may begin.
-    void was_read();
     // No frames come for a while: viewers must not begin with the cached ones.
     void pause();
     void end();
@@ -244,9 +242,9 @@ class Stream : public base::RefCounted<Stream> {
     RtpLane& rtp_lane();
     // Null: it was not created.
     RtpLane* rtp_lane_if_any() const { return rtp_.get(); }
-    // Passes over the viewers of a log are at multiples of their interval from here: those of several logs coincide,
-    // and those of several streams do not. Milliseconds.
-    int64_t pass_offset_ms() const { return pass_offset_ms_; }
+    // The viewers of its logs are sent to at multiples of their interval from here, all logs at once. It is when the
+    // stream came, so that those of many streams differ.
+    int64_t cycle_offset_ms() const { return cycle_offset_ms_; }
     bool has_sinks() const { return !sinks_.empty(); }
     // Whether there are consumers of frames (viewers of a log, sinks), and whether there are players of RTP.
     bool frames_wanted() const { return !sinks_.empty() || !logs_.empty(); }
@@ -330,7 +328,7 @@ class Stream : public base::RefCounted<Stream> {
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;
     std::vector<std::unique_ptr<LiveLog>> logs_;  // few: one for each key
-    const int64_t pass_offset_ms_;
+    const int64_t cycle_offset_ms_;
     std::unique_ptr<RtpLane> rtp_;
     StreamCounters counters_;
     Health health_;

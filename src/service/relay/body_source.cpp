@@ -38,7 +38,6 @@ Result<void> BodySource::serve(Deadline limit) {
     TRY(open(limit));
     media_ms_ = runtime::now_ms();
     fetch_->opened();
-    publication_.was_read();
     int64_t ticked_ms = media_ms_;
     while (!fetch_->is_ending()) TRY(read_once(ticked_ms));
     return fail(Code::kClosed, fetch_->end_text());
@@ -60,7 +59,6 @@ Result<void> BodySource::read_once(int64_t& ticked_ms) {
         fetch_->traffic.received_bytes += read->size();
         TRY(take(*read));
         read_interval_.note_read(runtime::now_us(), read->size());
-        publication_.was_read();
     }
     if (now_ms - ticked_ms < kTickMs) return {};
     ticked_ms = now_ms;

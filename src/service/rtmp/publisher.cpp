@@ -33,7 +33,6 @@ void Publisher::on_media(::rtmp::Message& message) {
 }
 
 void Publisher::after_read(int64_t now_us, size_t bytes) {
-    publication_.was_read();
     read_interval_.note_read(now_us, bytes);
     if (!new_media_) return;
     new_media_ = false;

@@ -170,7 +170,6 @@ Result<void> CameraSource::take(std::span<const uint8_t> bytes) {
         if (const auto channel = client_->channel(reader_.channel()))
             on_media(channel->track, channel->rtcp, reader_.payload(), runtime::now_us());
     }
-    if (publisher_) publisher_->was_read();
     return {};
 }
 
@@ -256,7 +255,6 @@ void CameraSource::on_datagram(size_t track, bool rtcp, std::span<const uint8_t>
     runtime::ContextScope scope(fetch_->id());
     fetch_->traffic.received_bytes += bytes.size();
     on_media(track, rtcp, bytes, now_us);
-    if (publisher_) publisher_->was_read();
 }
 
 void CameraSource::on_media(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {

@@ -50,9 +50,6 @@ class Publisher final : public live::PublicationOwner {
     void set_rtp_info(size_t track, uint32_t timestamp) { reader_.set_rtp_info(track, timestamp); }
     // To be called every 100 ms or so: gives up packets that did not come.
     void on_tick(int64_t now_us);
-    // The owner has read its connection, and the frames from that are published.
-    void was_read() { publication_.was_read(); }
-
     // A receiver report of the track, and a request for a keyframe where one is needed, as one datagram; empty: nothing
     // came yet.
     std::vector<uint8_t> report(size_t track, int64_t now_us);

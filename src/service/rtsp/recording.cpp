@@ -121,7 +121,6 @@ Result<void> Connection::take_recorded(std::span<const uint8_t> bytes) {
         if (!request.is_request) continue;
         answers += ::rtsp::write(respond(request));
     }
-    publisher_->was_read();
     if (answers.empty()) return {};
     return send(answers);
 }
