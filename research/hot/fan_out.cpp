@@ -40,7 +40,7 @@ class FanOut::Socket final : public runtime::ByteStream {
 
 FanOut::FanOut(int viewers, std::span<const media::Frame> first) {
     live::LiveOptions options;
-    options.merge_ms = 0;            // a pass with every video frame ...
+    options.merge_ms = 0;            // a round with every video frame ...
     options.audio_wait_ms = 60'000;  // ... and never for audio alone
     options.queue_length_ms = 600'000'000;
     stream_ = registry_.find_or_create({"v", "live", "s"}, options);
@@ -50,7 +50,7 @@ FanOut::FanOut(int viewers, std::span<const media::Frame> first) {
         viewers_.push_back(std::make_unique<live::Viewer>(static_cast<live::ViewerHandler&>(*this), stream_));
         viewers_.back()->join(convert::RtmpParameters{}.key(), std::make_unique<Socket>(sends_), {});
     }
-    for (int i = 0; i < 4; ++i) CHECK(runtime::yield().has_value());  // the pump is there and waits
+    for (int i = 0; i < 4; ++i) CHECK(runtime::yield().has_value());  // the scheduler is there and waits
 }
 
 FanOut::~FanOut() {
@@ -68,7 +68,8 @@ void FanOut::publish(media::Frame frame) {
     publication_.publish(std::move(frame));
     if (!at_once || viewers_.empty()) return;
     size_t wanted = sends_ + viewers_.size();
-    for (int i = 0; i < 1000 && sends_ < wanted; ++i) CHECK(runtime::yield().has_value());
+    // Rounds are some ms apart.
+    for (int i = 0; i < 1000 && sends_ < wanted; ++i) CHECK(runtime::sleep_ms(1).has_value());
     CHECK(sends_ == wanted);
 }
 

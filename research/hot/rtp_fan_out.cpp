@@ -81,7 +81,8 @@ void RtpFanOut::publish(const media::Frame& frame) {
         stream_->rtp_lane().append(track, {sequence_[track]++, timestamp_[track], last, frame.keyframe}, part, now_us_);
     }
     const size_t wanted = sends_ + packets * players_.size();
-    for (int i = 0; i < 1000 && sends_ < wanted; ++i) CHECK(runtime::yield().has_value());
+    // Rounds are some ms apart.
+    for (int i = 0; i < 1000 && sends_ < wanted; ++i) CHECK(runtime::sleep_ms(1).has_value());
     CHECK(sends_ == wanted);
 }
 

@@ -42,7 +42,8 @@ void Audience::note_position(uint64_t offset) { lowest_position_ = std::min(lowe
 void Audience::on_append(bool urgent, int64_t now_us) {
     if (until_sample_ != 0 && --until_sample_ == 0) [[unlikely]]
         begin_sample(now_us);
-    if (interval_ms_ == 0 && !viewers_.empty()) request_round(now_us / 1000 + (urgent ? 0 : stream().options().audio_wait_ms));
+    if (interval_ms_ == 0 && !viewers_.empty())
+        request_round(now_us / 1000 + (urgent ? 0 : stream().options().audio_wait_ms));
 }
 
 int64_t Audience::configured_interval_ms() const {
@@ -55,7 +56,7 @@ int64_t Audience::cycle_after(int64_t ms) const {
     return ((ms - offset_ms) / interval_ms_ + 1) * interval_ms_ + offset_ms;
 }
 
-Stream& Audience::stream() { return log_.stream(); }
+Stream& Audience::stream() const { return log_.stream(); }
 
 SendGroup::Begin Audience::begin_round(int64_t now_ms) {
     if (viewers_.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
-// Audience: the viewers of one LiveLog, to which SendScheduler sends: a cycle visits each of them once. There is a cycle
-// per merge interval, in several rounds when they are many, or with every video frame when the interval is 0.
+// Audience: the viewers of one LiveLog, to which SendScheduler sends: a cycle visits each of them once. There is a
+// cycle per merge interval, in several rounds when they are many, or with every video frame when the interval is 0.
 
 #include <cstdint>
 #include <string_view>
@@ -50,7 +50,7 @@ class Audience final : private SendGroup {
     Begin begin_round(int64_t now_ms) override;
     bool send_batch(int64_t now_us) override;
     void end_round(int64_t now_ms) override;
-    Stream& stream() override;
+    Stream& stream() const override;
 
     void begin_cycle(int64_t now_ms);
     void end_cycle(int64_t now_ms);

@@ -1,6 +1,6 @@
 #pragma once
 // Fanout: parts shared by the logs and viewers of all streams of a Registry: the notifications of the viewers' ends,
-// how long bytes waited to be sent, the scheduler of sends, the turn of RTP lanes, and spare blocks of logs. The Registry
+// how long bytes waited to be sent, the scheduler of sends, and spare blocks of logs. The Registry
 // makes it; each of its streams holds it too, so it outlives the last viewer.
 
 #include <cstdint>
@@ -13,7 +13,6 @@
 #include "base/ref.h"
 #include "live/fanout/send_latency.h"
 #include "live/fanout/send_scheduler.h"
-#include "live/rtp/rtp_turn.h"
 #include "runtime/socket/byte_stream.h"
 
 namespace live {
@@ -38,7 +37,6 @@ class Fanout : public base::RefCounted<Fanout> {
     const std::map<std::string_view, SendLatency>& latencies() const { return latencies_; }
 
     SendScheduler& scheduler() { return scheduler_; }
-    RtpTurn& rtp_turn() { return rtp_turn_; }
 
     // Memory of kBlockBytes for a log, not initialized. The one that was given last is taken first: a log with few
     // viewers is empty after each cycle, and the next stream's cycle finds its block in the processor's cache.
@@ -63,7 +61,6 @@ class Fanout : public base::RefCounted<Fanout> {
     std::vector<End> ends_;  // whose handlers have not been called
     bool running_ = false;
     SendScheduler scheduler_{*this};
-    RtpTurn rtp_turn_{*this};
     std::vector<BlockBytes> spare_blocks_;
     std::map<std::string_view, SendLatency> latencies_;  // by protocol (WireFormat)
 };

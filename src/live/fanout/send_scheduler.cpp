@@ -76,6 +76,7 @@ void SendScheduler::begin_rounds() {
 bool SendScheduler::send_batch(int64_t now_us) {
     SendGroup* group = sending_.front();
     if (!group) return false;
+    if (sending_.size() > 1 && sending_[1]) sending_[1]->prefetch();
     const base::Ref<Stream> held(&group->stream());
     if (group->send_batch(now_us)) return true;
     if (sending_.front()) end_round(*group, now_us / 1000);  // it may have been removed meanwhile

@@ -1,7 +1,8 @@
 #pragma once
-// SendScheduler: one coroutine that sends to the viewers of all logs of a Registry, however many they are. What it
-// serves is a SendGroup. A group has a round when it is due: the publisher is read first if it is read at intervals,
-// then the group's receivers are sent to in batches. Groups whose rounds overlap share the time in slices.
+// SendScheduler: one coroutine that sends to the viewers of all logs and calls the sinks of all RTP lanes of a
+// Registry, however many they are. Each log and each lane is a SendGroup. A group has a round when it is due: the
+// publisher is read first if it is read at intervals, then the group's receivers are sent to in batches. Groups whose
+// rounds overlap share the time in slices.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +43,9 @@ class SendGroup : private runtime::Timer {
     // Sends to the next receivers, kBatch at most. False: they were the last ones of the round.
     virtual bool send_batch(int64_t now_us) = 0;
     virtual void end_round(int64_t now_ms) = 0;
-    virtual Stream& stream() = 0;
+    virtual Stream& stream() const = 0;
+    // base::prefetch() of what the first receivers need, shortly before their batch.
+    virtual void prefetch() const {}
     static constexpr size_t kBatch = 16;
 
   private:

@@ -3,8 +3,8 @@
 // session hands the socket over and ends; from then on SendScheduler sends to it and the loop calls it for input.
 //
 // A session object of a service has a Viewer as a member and is its ViewerHandler. Both live until on_viewer_end, which
-// is the last call; the session may destroy itself in it. The callbacks run in the loop's or the scheduler's coroutine and
-// must not yield.
+// is the last call; the session may destroy itself in it. The callbacks run in the loop's or the scheduler's coroutine
+// and must not yield.
 
 #include <cstdint>
 #include <memory>

@@ -11,8 +11,6 @@
 
 namespace live {
 
-using runtime::Deadline;
-
 namespace {
 
 // A sequence number that is further from the last one is a jump to another numbering, not loss.
@@ -33,7 +31,7 @@ int64_t ticks_of_us(int64_t us, uint32_t rate) { return us / 1'000'000 * rate + 
 }  // namespace
 
 RtpLane::RtpLane(Stream& stream, const RtpRingLimits& limits)
-    : stream_(stream), turn_(stream.fanout().rtp_turn()), ring_(limits) {}
+    : SendGroup(stream.fanout().scheduler()), stream_(stream), ring_(limits) {}
 
 RtpLane::~RtpLane() { CHECK(sinks_.empty()); }
 
@@ -207,7 +205,7 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
         keyframe_wanted_ = false;
     }
     ring_.append(std::move(packet), payload);
-    note_unread(!pumped_ || !waits_for_video(track));
+    request_calls(waits_for_video(track) ? kMaxAudioWaitMs : 0);
 }
 
 bool RtpLane::waits_for_video(size_t track) const {
@@ -215,13 +213,8 @@ bool RtpLane::waits_for_video(size_t track) const {
            track_of(media::Kind::kVideo) >= 0;
 }
 
-void RtpLane::note_unread(bool urgent) {
-    if (sinks_.empty()) return;
-    if (!pumped_) return turn_.add(*this);
-    const bool is_new = !unread_ || (urgent && !urgent_);
-    unread_ = true;
-    urgent_ |= urgent;
-    if (is_new) wake_.pulse();
+void RtpLane::request_calls(int64_t in_ms) {
+    if (!sinks_.empty()) request_round(runtime::event_ms() + in_ms);
 }
 
 void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t) {
@@ -247,13 +240,8 @@ void RtpLane::join(RtpSink& sink, Wants wants) {
     CHECK(sink.index_ == UINT32_MAX);
     sink.index_ = static_cast<uint32_t>(sinks_.size());
     sinks_.push_back(&sink);
-    if (sinks_.size() == 1) turn_.enter();
+    enter();
     if (wants == Wants::kPlay && ++players_ == 1) stream_.notify_demand();
-    if (sinks_.size() >= kManySinks && !pumped_) {
-        // The stream owns this object: the pump's reference keeps it until the pump has ended.
-        pump_ = runtime::spawn("rtp-pump", [this, stream = base::Ref<Stream>(&stream_)] { pump(); });
-        pumped_ = static_cast<bool>(pump_);
-    }
     wake();
 }
 
@@ -265,11 +253,10 @@ void RtpLane::leave(RtpSink& sink, Wants wants) {
     sinks_.pop_back();
     sink.index_ = UINT32_MAX;
     if (wants == Wants::kPlay && --players_ == 0) stream_.notify_demand();
-    if (pumped_ && sinks_.size() < kManySinks) wake_.pulse();
-    if (sinks_.empty()) turn_.leave(*this);
+    if (sinks_.empty()) SendGroup::leave();
 }
 
-void RtpLane::wake() { note_unread(true); }
+void RtpLane::wake() { request_calls(0); }
 
 void RtpLane::request_keyframe(int64_t now_ms) {
     ++counters_.keyframe_requests;
@@ -302,60 +289,32 @@ void RtpLane::notify_sinks(void (RtpSink::*what)()) {
         if (i < sinks_.size()) (sinks_[i]->*what)();
 }
 
-void RtpLane::pump() {
-    int64_t next_ms = 0;
-    bool more = false;
-    while (sinks_.size() >= kManySinks && !runtime::cancelled()) {
-        if (more) {
-            (void)wake_.wait_next(Deadline::in_ms(kPaceMs));
-        } else if (!unread_) {
-            (void)wake_.wait_next(Deadline::never());
-        }
-        urgent_ |= more;  // a sink that is behind does not wait for a video frame
-        wait_for_many(next_ms, runtime::now_ms() + kMaxAudioWaitMs);
-        const int64_t now_us = runtime::now_us();
-        next_ms = now_us / 1000 + kTickMs;
-        more = notify_of_packets(now_us);
-    }
-    pumped_ = false;
-    if (unread_ || more) wake();  // the turn goes on
-    unread_ = false;
-}
-
-// Waits until the tick, and for packets that are not urgent until audio_wait_ms.
-void RtpLane::wait_for_many(int64_t tick_ms, int64_t audio_wait_ms) {
-    const Deadline tick = Deadline::at_us(tick_ms * 1000);
-    const Deadline audio_wait = Deadline::at_us(audio_wait_ms * 1000);
-    while (sinks_.size() >= kManySinks && !runtime::cancelled() && !(tick.passed() && (urgent_ || audio_wait.passed())))
-        (void)wake_.wait_next(urgent_ || tick_ms > audio_wait_ms ? tick : audio_wait);
-}
-
-void RtpLane::prefetch_sinks() const {
+SendGroup::Begin RtpLane::begin_round(int64_t now_ms) {
     for (size_t i = 0; i < std::min(sinks_.size(), kAhead + 1); ++i) base::prefetch(sinks_[i], base::kCacheLineBytes);
+    delay_rounds_until(now_ms + spacing_ms(sinks_.size()));
+    next_ = 0;
+    has_more_ = false;
+    return Begin::kReady;
 }
 
-void RtpLane::prefetch_first_needs() const {
+void RtpLane::prefetch() const {
     for (size_t i = 0; i < std::min(sinks_.size(), kAhead); ++i) sinks_[i]->prefetch_needs();
 }
 
-bool RtpLane::notify_of_packets(int64_t now_us) {
-    unread_ = urgent_ = false;
-    int64_t slice_began_us = now_us;
-    bool more = false;
-    for (size_t i = 0; i < sinks_.size();) {
-        if (i + kAhead < sinks_.size()) sinks_[i + kAhead]->prefetch_needs();
-        if (i + kAhead + 1 < sinks_.size()) base::prefetch(sinks_[i + kAhead + 1], base::kCacheLineBytes);
-        RtpSink* sink = sinks_[i];
-        more |= sink->on_packets(now_us);
+bool RtpLane::send_batch(int64_t now_us) {
+    for (size_t called = 0; called < kBatch && next_ < sinks_.size(); ++called) {
+        if (next_ + kAhead < sinks_.size()) sinks_[next_ + kAhead]->prefetch_needs();
+        if (next_ + kAhead + 1 < sinks_.size()) base::prefetch(sinks_[next_ + kAhead + 1], base::kCacheLineBytes);
+        RtpSink* sink = sinks_[next_];
+        has_more_ |= sink->on_packets(now_us);
         // A sink that left was replaced by another.
-        if (i < sinks_.size() && sinks_[i] == sink) ++i;
-        if (i % 16 != 0) continue;
-        now_us = runtime::now_us();
-        if (now_us - slice_began_us < kSliceUs) continue;
-        if (!runtime::yield()) return false;
-        slice_began_us = now_us = runtime::now_us();
+        if (next_ < sinks_.size() && sinks_[next_] == sink) ++next_;
     }
-    return more;
+    return next_ < sinks_.size();
+}
+
+void RtpLane::end_round(int64_t now_ms) {
+    if (has_more_) request_round(now_ms + 1);  // with the next tick
 }
 
 }  // namespace live

@@ -2,9 +2,8 @@
 // RtpLane: a stream as RTP. RTP publishers, and the bridge that converts frames to RTP, write packets into it by the
 // same append(); players and the bridge to frames read them. Packets get sequence numbers and timestamps of the lane,
 // which continue over a change of publisher. The lane also merges requests for keyframes, and knows what its readers
-// need. Its sinks are notified once for all packets that arrived since: by RtpTurn, or with many sinks by a coroutine
-// of its own, the pump. Audio of long packets then waits for the next video frame, so that both are one message to each
-// sink.
+// need. Its sinks are notified by SendScheduler, once for all packets that arrived since. Audio of long packets waits
+// for the next video frame, so that both are one message to each sink.
 //
 // It sends nothing, and does not handle SSRC, encryption or what a player has negotiated. Owned by the Stream.
 
@@ -13,23 +12,22 @@
 #include <span>
 #include <vector>
 
+#include "live/fanout/send_scheduler.h"
 #include "live/rtp/rtp_clock.h"
 #include "live/rtp/rtp_ring.h"
 #include "live/rtp/sequence_window.h"
 #include "media/track.h"
-#include "runtime/loop/coroutine.h"
-#include "runtime/loop/sync.h"
 
 namespace live {
 
 class RtpLane;
-class RtpTurn;
 class Stream;
 
 // A reader of packets. Must not yield. Any call may remove sinks from the lane: this one and others.
 class RtpSink {
   public:
-    // New packets are in the ring. True: more are left than it could take at once; it is called again in kPaceMs.
+    // New packets are in the ring. True: more are left than it could take at once; it is called again
+    // with the next tick of 5 ms.
     virtual bool on_packets(int64_t now_us) = 0;
     // base::prefetch() of the memory that on_packets() will need, at addresses that the object itself has. Called some
     // calls of other sinks before it.
@@ -76,14 +74,10 @@ struct RtpLaneCounters {
     uint64_t restarts = 0;           // of a track, by another source of the same publisher
 };
 
-class RtpLane {
+class RtpLane final : private SendGroup {
   public:
-    static constexpr int64_t kPaceMs = 5;              // between calls to a sink that could not take all packets
-    static constexpr int64_t kTickMs = 20;             // minimum time between two passes when there are
-    static constexpr size_t kManySinks = 50;           // at least this many sinks, for which the lane has a pump
-    static constexpr int64_t kMaxAudioWaitMs = 40;     // audio then waits at most this long for video, where its
+    static constexpr int64_t kMaxAudioWaitMs = 40;     // audio waits at most this long for video, where its
     static constexpr int kMinPtimeToWaitMs = 40;       // packets are this long: of shorter ones more would come
-    static constexpr int64_t kSliceUs = 1000;          // how long calls of sinks may keep the loop
     static constexpr int64_t kKeyframeEveryMs = 1000;  // minimum interval of requests to a publisher
     // A timestamp that is this far ahead of its expected value, or behind the last one, is a jump to another numbering:
     // the lane's timestamps continue without it. So they never deviate from the wall clock by more than publishers'
@@ -94,9 +88,8 @@ class RtpLane {
 
     explicit RtpLane(Stream& stream, const RtpRingLimits& limits = {});
     ~RtpLane();
-    RtpLane(const RtpLane&) = delete;
 
-    Stream& stream() const { return stream_; }
+    Stream& stream() const override { return stream_; }
 
     // ---- For writers
 
@@ -153,7 +146,6 @@ class RtpLane {
 
   private:
     friend class Stream;
-    friend class RtpTurn;
     struct TrackState {
         uint64_t last_sequence = 0;       // the highest assigned
         uint64_t first_sequence = 0;      // the lowest that a packet of this numbering may have
@@ -180,25 +172,20 @@ class RtpLane {
     void notify_unpublished();
     void end_players();
     void notify_sinks(void (RtpSink::*what)());
-    void note_unread(bool urgent);
+    // The sinks are called in so many ms.
+    void request_calls(int64_t in_ms);
     bool waits_for_video(size_t track) const;
-    void pump();
-    void wait_for_many(int64_t tick_ms, int64_t audio_wait_ms);
-    // Calls all sinks. True: one of them could not take all packets.
-    bool notify_of_packets(int64_t now_us);
-    void prefetch_sinks() const;
-    void prefetch_first_needs() const;
+    Begin begin_round(int64_t now_ms) override;
+    bool send_batch(int64_t now_us) override;
+    void end_round(int64_t now_ms) override;
+    void prefetch() const override;
 
     // First what each packet needs, in few cache lines.
     Stream& stream_;
-    RtpTurn& turn_;
     std::vector<RtpTrack> tracks_;
     std::vector<RtpSink*> sinks_;
-    bool in_turn_ = false;  // the turn will call the sinks
-    bool paced_ = false;    // and again kPaceMs after that
-    bool pumped_ = false;   // the pump runs
-    bool unread_ = false;   // packets arrived since its last pass
-    bool urgent_ = false;   // one of them does not wait for a video frame
+    size_t next_ = 0;        // the index of the sink that is called next
+    bool has_more_ = false;  // for a sink that was called in this round
     bool keyframe_wanted_ = false;
     RtpLaneCounters counters_;
     std::array<TrackState, RtpRing::kMaxTracks> states_{};
@@ -212,8 +199,6 @@ class RtpLane {
     int64_t keyframe_asked_ms_ = INT64_MIN / 2;
     int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
     bool has_clock_offset_ = false;
-    runtime::Event wake_{"RTP packets"};
-    runtime::Task pump_;
 };
 
 }  // namespace live

@@ -17,6 +17,8 @@ namespace {
 
 using testing::Owner;
 
+constexpr int64_t kTickMs = runtime::TickWheel::kTickMs;
+
 const RtpTrack kVideo{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
 const RtpTrack kAudio{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
 
@@ -76,7 +78,7 @@ class RtpLaneTest : public runtime::testing::RuntimeTest {
                     {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, now_us);
     }
     const RtpPacket& last() const { return lane.ring().at(lane.ring().end() - 1); }
-    // Lets the pump run.
+    // Lets the scheduler run.
     void settle() { time.settle(); }
 
     runtime::testing::SimulatedTime time;
@@ -114,7 +116,7 @@ TEST_F(RtpLaneTest, SinksMayRemoveThemselvesAndOthersWithinACall) {
     EXPECT_EQ(d.seen, "xy");
 }
 
-TEST_F(RtpLaneTest, ThePumpEndsWithTheLastSinkAndBeginsAgain) {
+TEST_F(RtpLaneTest, NothingHoldsTheStreamAfterItsLastSink) {
     lane.set_tracks({kVideo}, now_us);
     {
         Reader a(lane);
@@ -138,7 +140,7 @@ TEST_F(RtpLaneTest, ManySinksAllGetEverything) {
         // Meanwhile some leave, from the front, the middle and the end.
         readers.erase(readers.begin() + i * 7);
     }
-    time.pass_ms(RtpLane::kTickMs);
+    time.pass_ms(25);
     for (auto& reader : readers) EXPECT_EQ(reader->seen, "0123456789");
 }
 
@@ -427,12 +429,13 @@ class RtpLaneRideTest : public RtpLaneTest {
         RtpTrack audio = kAudio;
         audio.ptime_ms = ptime_ms;
         lane.set_tracks(video ? std::vector{audio, kVideo} : std::vector{audio}, now_us);
-        for (size_t i = 0; i < RtpLane::kManySinks; ++i) readers.push_back(std::make_unique<Reader>(lane));
+        for (size_t i = 0; i < 50; ++i) readers.push_back(std::make_unique<Reader>(lane));
     }
     void put_audio() { put(0, ++sequence, 1, "s"); }
     // How much of the audio the readers have just before kMaxAudioWaitMs is over.
     std::string seen_before_the_ride_ends() {
-        time.pass_ms(RtpLane::kTickMs);  // the tick of the join is over
+        time.pass_ms(25);  // the round of the joins is over
+        time.pass_ms(kTickMs - runtime::now_ms() % kTickMs);
         for (auto& reader : readers) reader->seen.clear();
         put_audio();
         time.pass_ms(RtpLane::kMaxAudioWaitMs - 1);
@@ -455,7 +458,7 @@ TEST_F(RtpLaneRideTest, LongAudioPacketsWaitForAVideoFrame) {
     put_audio();
     time.pass_ms(RtpLane::kMaxAudioWaitMs - 1);
     EXPECT_EQ(readers[0]->seen, "sp");
-    time.pass_ms(1);
+    time.pass_ms(1 + kTickMs);
     for (auto& reader : readers) EXPECT_EQ(reader->seen, "sps");
 }
 

@@ -59,7 +59,7 @@ Task spawn(std::string name, std::move_only_function<void()> body, SpawnOptions 
 base::Result<void> sleep_ms(int64_t ms);
 base::Result<void> sleep_until(Deadline deadline);
 // Until the next multiple of ms of the loop's clock: what several coroutines do at intervals shares a wake-up of the
-// process (doc/decisions/145).
+// process (doc/decisions/160).
 base::Result<void> sleep_to_multiple(int64_t ms);
 // Lets every other ready coroutine and the event loop run once.
 base::Result<void> yield();

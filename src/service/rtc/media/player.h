@@ -1,5 +1,5 @@
 #pragma once
-// Player: one WebRTC viewer of a stream, above its session. The lane's pump notifies it of new packets. It gives each
+// Player: one WebRTC viewer of a stream, above its session. SendScheduler notifies it of new packets. It gives each
 // packet the viewer's header (send_track.h) and passes it on for encryption; the payload is shared by all viewers. It
 // begins at the newest keyframe, answers NACKs from the lane's ring, and forwards requests for keyframes. It stores no
 // packets and has no coroutine.
@@ -57,8 +57,8 @@ class Player final : private live::RtpSink, public Media {
 
   private:
     static constexpr size_t kMaxTracks = 2;
-    // Packets sent per call; the rest follows after RtpLane::kPaceMs, so that the initial burst fits the viewer's
-    // buffers.
+    // Packets sent per call; the rest follows with the next ticks of 5 ms, so that the initial burst fits the
+    // viewer's buffers.
     static constexpr int kPacketsPerPass = 48;
     // A GOP larger than this is not sent to a new viewer, which waits for the next keyframe instead. The limit is lower
     // if the publisher can be requested to send a keyframe, because that keyframe arrives sooner than a large backlog.

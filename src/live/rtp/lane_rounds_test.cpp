@@ -1,7 +1,5 @@
 // Packets of hundreds of streams with two sinks each: who is called, when, and what else runs meanwhile.
 
-#include "live/rtp/rtp_turn.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "live/hub/registry.h"
 #include "live/rtp/rtp_lane.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 
@@ -19,6 +18,7 @@ namespace live {
 namespace {
 
 constexpr size_t kRooms = 200;
+constexpr int64_t kLaneTickMs = runtime::TickWheel::kTickMs;
 
 struct Sink final : RtpSink {
     Sink(base::Ref<Stream> of, size_t takes) : stream(std::move(of)), takes_at_once(takes) {
@@ -57,7 +57,7 @@ struct Sink final : RtpSink {
     std::function<void()> on_call;
 };
 
-class RtpTurnTest : public runtime::testing::RuntimeTest {
+class LaneRoundsTest : public runtime::testing::RuntimeTest {
   protected:
     struct Room {
         base::Ref<Stream> stream;
@@ -90,7 +90,7 @@ class RtpTurnTest : public runtime::testing::RuntimeTest {
     void TearDown() override {
         rooms_.clear();
         time_.pass_ms(100);
-        EXPECT_EQ(coroutines("rtp-turn"), 0u) << "it ends with the last sink";
+        EXPECT_EQ(coroutines("send-scheduler"), 0u) << "it ends with the last sink";
         RuntimeTest::TearDown();
     }
 
@@ -99,10 +99,9 @@ class RtpTurnTest : public runtime::testing::RuntimeTest {
     std::vector<Room> rooms_;
 };
 
-TEST_F(RtpTurnTest, OneCoroutineServesAllRooms) {
+TEST_F(LaneRoundsTest, OneCoroutineServesAllRooms) {
     add_rooms(kRooms, 2);
-    EXPECT_EQ(coroutines("rtp-turn"), 1u);
-    EXPECT_EQ(coroutines("rtp-pump"), 0u);
+    EXPECT_EQ(coroutines("send-scheduler"), 1u);
     for (int i = 0; i < 3; ++i) {
         put_all("a");
         put_all("b");
@@ -116,17 +115,18 @@ TEST_F(RtpTurnTest, OneCoroutineServesAllRooms) {
             with_prefetch += sink->with_prefetch;
         }
     }
-    EXPECT_EQ(with_prefetch, 3 * 2 * kRooms);
+    EXPECT_GE(with_prefetch, 3 * 2 * kRooms * 9 / 10) << "but for the first room of those that begin at once";
 }
 
-TEST_F(RtpTurnTest, ASinkThatIsBehindIsCalledAgainLater) {
+TEST_F(LaneRoundsTest, ASinkThatIsBehindIsCalledAgainInTheNextTick) {
     add_rooms(1, 1, 2);
     Sink& sink = *rooms_[0].sinks[0];
+    time_.pass_ms(kLaneTickMs - runtime::now_ms() % kLaneTickMs);
     for (const char* text : {"a", "b", "c", "d", "e"}) put(rooms_[0], text);
     const int64_t began_ms = runtime::now_ms();
     time_.settle();
     EXPECT_EQ(sink.seen, "ab");
-    time_.pass_ms(RtpLane::kPaceMs - 1);
+    time_.pass_ms(kLaneTickMs - 1);
     EXPECT_EQ(sink.seen, "ab");
     time_.pass_ms(1);
     EXPECT_EQ(sink.seen, "abcd");
@@ -134,11 +134,10 @@ TEST_F(RtpTurnTest, ASinkThatIsBehindIsCalledAgainLater) {
     time_.settle();
     EXPECT_EQ(sink.seen, "abcdef") << "new packets do not wait";
     time_.pass_ms(100);
-    EXPECT_EQ(sink.called_at_ms,
-              (std::vector<int64_t>{began_ms, began_ms + RtpLane::kPaceMs, began_ms + RtpLane::kPaceMs}));
+    EXPECT_EQ(sink.called_at_ms, (std::vector<int64_t>{began_ms, began_ms + kLaneTickMs, began_ms + kLaneTickMs}));
 }
 
-TEST_F(RtpTurnTest, WithoutACoroutineItIsTriedAgainWithTheNextPacket) {
+TEST_F(LaneRoundsTest, WithoutACoroutineItIsTriedAgain) {
     runtime::limit_coroutines(0);
     add_rooms(1, 1);
     put(rooms_[0], "a");
@@ -146,13 +145,13 @@ TEST_F(RtpTurnTest, WithoutACoroutineItIsTriedAgainWithTheNextPacket) {
     EXPECT_EQ(rooms_[0].sinks[0]->seen, "");
     runtime::limit_coroutines(SIZE_MAX);
     put(rooms_[0], "b");
-    time_.settle();
+    time_.pass_ms(200);
     EXPECT_EQ(rooms_[0].sinks[0]->seen, "ab");
 }
 
-TEST_F(RtpTurnTest, RoomsMayEndWithinACall) {
+TEST_F(LaneRoundsTest, RoomsMayEndWithinACall) {
     add_rooms(10, 2, 1);
-    // The others are in the turn already: one ends before its call, one after it, and one that is behind.
+    // The rounds of the others have begun already: one ends before its call, one after it, and one that is behind.
     Sink& first = *rooms_[4].sinks[0];
     first.on_call = [this] {
         for (size_t i : {size_t{1}, size_t{4}, size_t{5}, size_t{7}}) rooms_[i].sinks[1]->leave();
@@ -163,7 +162,7 @@ TEST_F(RtpTurnTest, RoomsMayEndWithinACall) {
     put_all("b");
     time_.settle();
     first.on_call = nullptr;
-    time_.pass_ms(RtpLane::kPaceMs);
+    time_.pass_ms(kLaneTickMs);
     EXPECT_EQ(rooms_[0].sinks[1]->seen, "ab");
     EXPECT_EQ(rooms_[1].sinks[1]->seen, "a") << "it left while it waited to be called again";
     EXPECT_EQ(rooms_[4].sinks[0]->seen, "ab");
@@ -171,13 +170,13 @@ TEST_F(RtpTurnTest, RoomsMayEndWithinACall) {
     EXPECT_EQ(rooms_[9].sinks[1]->seen, "ab");
 }
 
-TEST_F(RtpTurnTest, OthersRunBetweenTheRooms) {
+TEST_F(LaneRoundsTest, OthersRunBetweenTheRooms) {
     add_rooms(kRooms, 1);
     size_t called = 0, most_at_once = 0;
     for (Room& room : rooms_) {
         room.sinks[0]->on_call = [&called] {
             ++called;  // and takes a third of a slice
-            runtime::detail::loop_clock.stopped_at_us += RtpLane::kSliceUs / 3;
+            runtime::detail::loop_clock.stopped_at_us += runtime::kSliceUs / 3;
         };
     }
     put_all("a");
@@ -187,28 +186,33 @@ TEST_F(RtpTurnTest, OthersRunBetweenTheRooms) {
         most_at_once = std::max(most_at_once, called - seen_before);
         seen_before = called;
     }
-    EXPECT_LE(most_at_once, 5u) << "a turn should give way after each slice of " << RtpLane::kSliceUs << " us";
+    EXPECT_LE(most_at_once, 5u) << "it should yield after each slice of " << runtime::kSliceUs << " us";
     for (Room& room : rooms_) room.sinks[0]->on_call = nullptr;
 }
 
-TEST_F(RtpTurnTest, ARoomBecomesLargeAndSmallAgain) {
-    add_rooms(1, RtpLane::kManySinks - 1);
-    Room& room = rooms_[0];
-    put(room, "a");
-    EXPECT_EQ(coroutines("rtp-pump"), 0u);
-    add_sinks(room, 1);  // while it is in the turn
-    put(room, "b");
-    time_.pass_ms(RtpLane::kTickMs);
-    EXPECT_EQ(coroutines("rtp-pump"), 1u);
-    put(room, "c");
-    time_.pass_ms(RtpLane::kTickMs);
-    put(room, "d");
-    room.sinks.pop_back();  // while the pump waits
-    time_.settle();
-    EXPECT_EQ(coroutines("rtp-pump"), 0u);
-    put(room, "e");
-    time_.settle();
-    for (const auto& sink : room.sinks) EXPECT_EQ(sink->seen, "abcde");
+// Each round costs a message to each sink: for many sinks more packets share one.
+TEST_F(LaneRoundsTest, RoundsOfManySinksAreApart) {
+    struct Row {
+        size_t sinks;
+        int64_t apart_ms;
+    };
+    for (const Row row : {Row{3, 0}, Row{50, 5}, Row{400, 20}}) {
+        SCOPED_TRACE(fmt::format("{} sinks", row.sinks));
+        rooms_.clear();
+        add_rooms(1, row.sinks);
+        for (int ms = 0; ms < 100; ++ms) {
+            put(rooms_[0], "a");
+            time_.pass_ms(1);
+        }
+        time_.pass_ms(20);
+        const Sink& last = *rooms_[0].sinks.back();
+        EXPECT_EQ(last.seen, std::string(100, 'a'));
+        for (size_t i = 1; i < last.called_at_ms.size(); ++i) {
+            const int64_t apart_ms = last.called_at_ms[i] - last.called_at_ms[i - 1];
+            EXPECT_GE(apart_ms, row.apart_ms);
+            EXPECT_LE(apart_ms, std::max<int64_t>(row.apart_ms, 1) + kLaneTickMs);
+        }
+    }
 }
 
 }  // namespace
