@@ -208,7 +208,18 @@ TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), **dict.fromkeys
           "delivery": delivery_table, "hlsplayers": hls_players_table}  # fmt: skip
 
 
-def markdown(facts, groups, targets, plots=()):
+def every_target(targets):
+    rows = [(what, figure, limit, "met" if ok else "MISSED") for what, figure, limit, ok in targets]
+    return table(("target", "figure", "limit", ""), rows)
+
+
+def missed_targets(targets):
+    missed = [row[:3] for row in targets if not row[3]]
+    met = f"{len(targets) - len(missed)} of {len(targets)} targets are met."
+    return f"{met} The others:\n\n{table(('target', 'figure', 'limit'), missed)}" if missed else f"{met}\n"
+
+
+def markdown(facts, groups, targets, plots=(), of_targets=every_target):
     parts = [table(("", ""), facts.items())]
     parts += [f"![{title}]({path})\n" for title, path in plots]
     for group, title in TITLES.items():
@@ -216,8 +227,7 @@ def markdown(facts, groups, targets, plots=()):
             make = players_table if group in PLAYERS + WEBRTC_PLAYERS else TABLES[group]
             parts.append(f"{title}:\n\n{make(groups, group)}")
     if targets:
-        rows = [(what, figure, limit, "met" if ok else "MISSED") for what, figure, limit, ok in targets]
-        parts.append(table(("target", "figure", "limit", ""), rows))
+        parts.append(of_targets(targets))
     return "\n".join(parts)
 
 

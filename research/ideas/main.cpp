@@ -2,7 +2,7 @@
 // batches (with registered descriptors too), and by sendfile from a memfd. The ways take turns, round by round, so that
 // a bad second is everybody's; each prints the median of its rounds, in microseconds of the sender's processor time per
 // send, and the median and quartiles of its ratio to the send of the same turn.
-// `objs/ideas [SOCKETS] [ROUNDS]`; a child process reads it all. doc/performance.md says what came of it.
+// `objs/ideas [SOCKETS] [ROUNDS]`; a child process reads it all. doc/decisions/012 has what came of it.
 
 #include <arpa/inet.h>
 #include <liburing.h>
