@@ -1,6 +1,7 @@
 """Streams that are fetched because a player asks for them, from an origin or a camera: by every protocol a player is
 admitted first, then the stream is asked for, then it waits."""
 
+import signal
 import time
 
 import pytest
@@ -125,6 +126,37 @@ def test_the_first_whep_player_of_a_camera_gets_its_codec(servers):
             answer = ask_whep(second, "cam", HEVC_OFFER)
             body = answer.body.decode()
             assert answer.status == 201 and "H265/90000" in body, f"the {which} player: {answer.describe()}"
+
+
+@pytest.mark.parametrize("source", ["rtmp", "flv", "camera"])
+def test_players_go_on_when_the_server_is_back(servers, source):
+    """The server that a stream comes from is killed and comes back. Its publisher's keyframes come twice a second: the
+    player goes on within 1.5 s, on its connection."""
+    play = "mw_latency 50;"
+    first = servers(top=TOP, vhosts=default_vhost(vhost=PLAYED % "", play=play))
+    url = f"rtsp://127.0.0.1:{first.rtmps_port}/live/s"
+    vhosts = {
+        "rtmp": f"cluster {{ mode remote; origin 127.0.0.1:{first.rtmp_port}; }}",
+        "flv": f"cluster {{ mode remote; origin 127.0.0.1:{first.http_port}; protocol flv; }}",
+        "camera": f"ingest cam {{ enabled on; input {{ type rtsp; url {url}; on_demand on; }} stream live/s; }}",
+    }
+    second = servers(top=TOP, vhosts=default_vhost(vhost=vhosts[source] + PLAYED % "", play=play, rejoin=20_000))
+    tags = media.from_keyframe(media.frequent_keyframes())
+    with publishing.Steady(rtmp.publisher(first, "live", "s"), tags):
+        collected = publishing.Collector(rtmp.player(second, "live", "s"))
+        wait_until(lambda: len(collected.tags) > 60, 10, lambda: f"frames should come: {len(collected.tags)}")
+        first.signal(signal.SIGKILL)
+        first.process.wait()
+        first.process = None
+    time.sleep(scaled(3))
+    count = len(collected.tags)
+    first.start()
+    with rtmp.publisher(first, "live", "s") as client:
+        began = time.monotonic()
+        with publishing.Steady(client, tags):
+            wait_until(lambda: len(collected.tags) > count, 10, lambda: "the player should go on")
+            took = time.monotonic() - began
+    assert took < 1.5 * SLOW, f"the player should go on within 1.5 s: {took:.2f} s"
 
 
 @pytest.mark.parametrize("hls", ["", "hls_ctx off;"], ids=["hls_ctx", "no-hls_ctx"])

@@ -44,6 +44,8 @@ class PushLink {
     virtual ~PushLink() = default;
 
     virtual net::SessionType session_type() const = 0;
+    // Of the other server, without what may be a secret.
+    virtual const std::string& shown_url() const = 0;
     // Connects and asks to publish. Yields. Once; what follows is called after it succeeded, and does not yield.
     virtual base::Result<Ready> begin(runtime::Deadline limit) = 0;
     // After an error of begin().
@@ -64,8 +66,9 @@ class PushLink {
 
 struct PushRequest {
     base::Ref<live::Stream> stream{};
-    std::string url{};   // with user and password
-    std::string path{};  // the servers that the stream passed, this one included (live::PublisherFacts::forward_path)
+    std::string url{};    // with user and password
+    std::string shown{};  // without what may be a secret
+    std::string path{};   // the servers that the stream passed, this one included (live::PublisherFacts::forward_path)
     ClientTls* tls = nullptr;  // of the service that forwards; outlives the link
 };
 

@@ -44,7 +44,7 @@ void Pull::reconfigure() {
     const config::Vhost* vhost = owner_.fetching(*owner_.snapshot(), key().vhost);
     if (!vhost) return;
     const auto& origins = vhost->get<VhostConfig>().origin;
-    const auto has = [&](const std::vector<std::string>& all) { return std::ranges::find(all, origin()) != all.end(); };
+    const auto has = [&](const std::vector<std::string>& all) { return std::ranges::find(all, server()) != all.end(); };
     if (!has(origins) && !has(located_))
         close_connection("its origin is no longer in the configuration", CloseReason::kDone);
 }
@@ -63,7 +63,7 @@ void Pull::want(const net::Visitor& visitor) {
 }
 
 // Those that are known to have it come first. One that did not answer is the last.
-std::vector<std::string> Pull::origins_now(const config::Vhost& vhost) {
+std::vector<std::string> Pull::servers_now(const config::Vhost& vhost) {
     const auto& cluster = vhost.get<VhostConfig>();
     const Scheme scheme = scheme_of(cluster, by_flv_);
     located_ = owner_.locate(vhost, key(), !relay::is_rtmp(scheme));
@@ -101,20 +101,20 @@ amf::Value Pull::arguments() const {
 }
 
 void Pull::on_streaming() {
-    owner_.health().record_success(origin());
-    ++owner_.health().state(origin()).pulls;
+    owner_.health().record_success(server());
+    ++owner_.health().state(server()).pulls;
     silent_.clear();
 }
 
-void Pull::on_streaming_ended() { --owner_.health().state(origin()).pulls; }
+void Pull::on_streaming_ended() { --owner_.health().state(server()).pulls; }
 
 int64_t Pull::on_failure(const base::Error& error) {
     // An origin that has not got the stream works, and one that cannot be asked for such a name may.
     const bool has_no_stream = state() == State::kWaitingForMedia;
     const bool was_not_asked = error.code() == Code::kConfig;
     params_refused_ = error.code() == Code::kRefused;
-    silent_ = error.code() == Code::kTimeout ? origin() : std::string();
-    if (!has_no_stream && !was_not_asked) owner_.health().record_failure(origin(), error.text(), runtime::now_ms());
+    silent_ = error.code() == Code::kTimeout ? server() : std::string();
+    if (!has_no_stream && !was_not_asked) owner_.health().record_failure(server(), error.text(), runtime::now_ms());
     return 0;
 }
 

@@ -51,7 +51,7 @@ class Pull final : public relay::SourceRunner {
     bool is_nowhere() const { return nowhere_; }
 
   private:
-    std::vector<std::string> origins_now(const config::Vhost& vhost) override;
+    std::vector<std::string> servers_now(const config::Vhost& vhost) override;
     base::Result<std::unique_ptr<relay::Source>> make_source(const std::string& origin,
                                                              const config::Vhost& vhost) override;
     void on_streaming() override;

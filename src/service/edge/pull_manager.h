@@ -65,7 +65,7 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
     const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const override;
     std::vector<std::string> locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) override;
     void source_ended(relay::SourceRunner& runner) override;
-    // Players of a stream whose publisher left get it from where it is now. Edges: Pushes.
+    // Players of a stream whose publisher left get it from where it is now. Edges: PushManager.
     void stream_published(live::Stream&) override {}
     void stream_unpublished(live::Stream& stream) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;

@@ -5,7 +5,7 @@
 #include "live/hub/options.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
-#include "service/edge/testing.h"
+#include "service/relay/testing.h"
 
 namespace service::edge {
 namespace {
@@ -134,7 +134,7 @@ TEST_F(PullsTest, OfALocalVhostComeFromWhereTheStreamIs) {
     offers_.locator = &locator;
     EXPECT_TRUE(pulls_->is_fetched(key("a")));
     ASSERT_TRUE(ok(ask("a")));
-    ASSERT_TRUE(until([&] { return find("a") && find("a")->origin() == "rtmp://127.0.0.1:2"; }));
+    ASSERT_TRUE(until([&] { return find("a") && find("a")->server() == "rtmp://127.0.0.1:2"; }));
     EXPECT_TRUE(pulls_->is_fetched(key("a")));
     ASSERT_TRUE(ok(ask("nowhere")));
     EXPECT_TRUE(pulls_->is_fetched(key("nowhere"))) << "it is looked up first";
@@ -169,7 +169,7 @@ TEST_F(PullsTest, OfAnEdgeBeginWithTheServerThatHasTheStream) {
     locator.servers["a"] = "rtmp://127.0.0.1:2";
     offers_.locator = &locator;
     ASSERT_TRUE(ok(ask("a")));
-    ASSERT_TRUE(until([&] { return find("a")->origin() == "127.0.0.1:1"; })) << "then those of the configuration";
+    ASSERT_TRUE(until([&] { return find("a")->server() == "127.0.0.1:1"; })) << "then those of the configuration";
     EXPECT_NE(health_.states().find("rtmp://127.0.0.1:2"), health_.states().end());
     offers_.locator = nullptr;
 }
@@ -183,7 +183,7 @@ TEST_F(PullsTest, AskAServerOnceThatIsLocatedAndConfigured) {
     time.pass_ms(500);
     ASSERT_NE(find("a"), nullptr);
     EXPECT_EQ(find("a")->attempts(), 1u);
-    EXPECT_EQ(find("a")->origin(), "rtmp://127.0.0.1:1");
+    EXPECT_EQ(find("a")->server(), "rtmp://127.0.0.1:1");
     offers_.locator = nullptr;
 }
 
@@ -196,11 +196,11 @@ TEST_F(PullsTest, FollowAStreamThatMovesToAnotherServer) {
     ASSERT_TRUE(ok(ask("a")));
     time.pass_ms(200);
     ASSERT_NE(find("a"), nullptr);
-    EXPECT_EQ(find("a")->origin(), "rtmp://127.0.0.1:2");
+    EXPECT_EQ(find("a")->server(), "rtmp://127.0.0.1:2");
     const uint64_t attempts = find("a")->attempts();
     locator.servers["a"] = "rtmp://127.0.0.1:3";
     time.pass_ms(1'000);
-    EXPECT_EQ(find("a")->origin(), "rtmp://127.0.0.1:3");
+    EXPECT_EQ(find("a")->server(), "rtmp://127.0.0.1:3");
     EXPECT_GT(find("a")->attempts(), attempts);
     offers_.locator = nullptr;
 }
@@ -270,7 +270,7 @@ TEST_F(PullsTest, AskForAStreamThatNoOriginHadOnceASecond) {
 }
 
 TEST_F(PullsTest, CountNoPullTwiceWhereTheTargetOfARedirectRefuses) {
-    testing::FakeOrigin first, target;
+    relay::testing::FakeServer first, target;
     target.plays = false;
     first.location = "rtmp://" + target.address() + "/live/a";
     pulls_->reload(snapshot_ = with({first.address()}));
@@ -282,7 +282,7 @@ TEST_F(PullsTest, CountNoPullTwiceWhereTheTargetOfARedirectRefuses) {
 }
 
 TEST_F(PullsTest, TellOriginsTheVhostAtConnect) {
-    testing::FakeOrigin first;
+    relay::testing::FakeServer first;
     auto edge = std::make_shared<config::Snapshot>(*with({first.address()}));
     edge->vhosts.front().get<VhostConfig>().vhost = "a.com";
     pulls_->reload(snapshot_ = edge);
@@ -312,7 +312,7 @@ TEST_F(PullsTest, EndWhereTheVhostIsNoEdgeAnyMore) {
     EXPECT_TRUE(pulls_->is_fetched(key("a")));
     pulls_->reload(with({"127.0.0.1:2"}));
     ASSERT_NE(find("a"), nullptr);
-    EXPECT_TRUE(until([&] { return find("a")->origin() == "127.0.0.1:2"; }));
+    EXPECT_TRUE(until([&] { return find("a")->server() == "127.0.0.1:2"; }));
     pulls_->reload(with({}, "local"));
     EXPECT_EQ(find("a"), nullptr);
     EXPECT_FALSE(pulls_->is_fetched(key("a")));

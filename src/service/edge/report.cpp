@@ -53,7 +53,7 @@ template <class One>
 Json entry(const base::StreamKey& key, const One& one) {
     return {{"vhost", key.vhost},      {"app", key.app},
             {"stream", key.name},      {"state", One::state_name(one.state())},
-            {"origin", one.origin()},  {"attempts", one.attempts()},
+            {"origin", one.server()},  {"attempts", one.attempts()},
             {"problem", one.problem()}};
 }
 
@@ -69,7 +69,7 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
     }
     index = 0;
     for (const auto& push : service.pushes().list()) {
-        if (page.has(index)) pushes.push_back(entry(push->stream().key(), *push));
+        if (page.has(index)) pushes.push_back(entry(push->key(), *push));
         ++index;
     }
     body["origins"] = origins_of(service.health());

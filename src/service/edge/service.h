@@ -6,7 +6,7 @@
 #include "config/snapshot.h"
 #include "service/edge/origin_health.h"
 #include "service/edge/pull_manager.h"
-#include "service/edge/pushes.h"
+#include "service/edge/push_manager.h"
 #include "service/edge/token_guard.h"
 #include "service/rtmp_dial.h"
 #include "service/shared_parts.h"
@@ -26,7 +26,7 @@ class Service {
     void reload(const config::SnapshotPtr& next);
 
     const PullManager& pulls() const { return pulls_; }
-    const Pushes& pushes() const { return pushes_; }
+    const PushManager& pushes() const { return pushes_; }
     const OriginHealth& health() const { return health_; }
     const TokenGuard& token_guard() const { return token_guard_; }
 
@@ -38,7 +38,7 @@ class Service {
     OriginHealth health_;
     TokenGuard token_guard_;
     PullManager pulls_;
-    Pushes pushes_;
+    PushManager pushes_;
     net::Gate& gate_;
     bool started_ = false;
 };

@@ -6,7 +6,6 @@
 #include "protocol/rtmp/server_session.h"
 #include "runtime/loop/limited_log.h"
 #include "service/forward/config.h"
-#include "service/forward/rtmp_link.h"
 #include "service/relay/path.h"
 
 namespace service::forward {
@@ -128,22 +127,11 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
         return runtime::error_limited("forward: {} has passed through too many servers, and is not forwarded",
                                       stream.key().text());
     for (Target& target : wanted) {
-        PushOwner& owner = *this;
-        auto push = std::make_unique<Push>(owner, sessions_, base::Ref<live::Stream>(&stream), std::move(target), path);
-        pushes_.add(std::move(push)).start();
+        SinkOwner& owner = *this;
+        auto push =
+            std::make_unique<Push>(owner, tls_, links_, base::Ref<live::Stream>(&stream), std::move(target), path);
+        if (push->start()) pushes_.add(std::move(push));
     }
-}
-
-void Service::push_ended(Push& push) { (void)pushes_.take(push); }
-
-Result<std::unique_ptr<PushLink>> Service::make_link(const Push& push) {
-    const Target& target = push.target();
-    PushRequest request{push.stream(), target.text, push.path(), &tls_};
-    if (target.rtmp) return std::make_unique<RtmpLink>(std::move(request), *target.rtmp);
-    const std::string_view scheme = std::string_view(target.text).substr(0, target.text.find(':'));
-    for (const PushOffer& offer : links_)
-        if (std::ranges::find(offer.schemes, scheme) != offer.schemes.end()) return offer.make(std::move(request));
-    return base::fail(base::Code::kOther, fmt::format("this server does not publish by {}", scheme));
 }
 
 }  // namespace service::forward

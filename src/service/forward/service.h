@@ -16,7 +16,7 @@
 
 namespace service::forward {
 
-class Service final : private live::StreamFollower, private PushOwner, private BackendUser {
+class Service final : private live::StreamFollower, private relay::SinkOwner, private BackendUser {
   public:
     // service_id: of this run. links: of other protocols than RTMP. The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post,
@@ -39,8 +39,8 @@ class Service final : private live::StreamFollower, private PushOwner, private B
     bool follow(live::Stream& stream, const config::Vhost& vhost) override;
     void keep(live::Stream& stream, const config::Vhost& vhost) override;
     void leave(live::Stream& stream) override;
-    void push_ended(Push& push) override;
-    base::Result<std::unique_ptr<PushLink>> make_link(const Push& push) override;
+    net::SessionTable& sessions() override { return sessions_; }
+    void sink_ended(relay::SinkRunner& runner) override { (void)pushes_.take(static_cast<Push&>(runner)); }
     void backend_answered(live::Stream& stream, const std::vector<std::string>& destinations) override;
 
     void send_to(live::Stream& stream, const std::vector<std::string>& destinations);

@@ -9,7 +9,7 @@
 #include "protocol/rtmp/server_session.h"
 #include "runtime/loop/testing.h"
 #include "service/forward/config.h"
-#include "service/forward/testing.h"
+#include "service/relay/testing.h"
 
 namespace service::forward {
 namespace {
@@ -18,8 +18,8 @@ using live::testing::audio;
 using live::testing::header;
 using live::testing::video;
 using media::Kind;
+using relay::testing::FakeServer;
 using runtime::testing::ok;
-using testing::FakeServer;
 
 struct Owner : live::PublicationOwner {
     live::PublisherFacts about{.session_id = "c1", .ip = "10.0.0.1", .tc_url = "rtmp://h/live", .params = "?k=v"};

@@ -48,7 +48,10 @@ Result<Target> make_target(std::string_view destination, const live::StreamKey& 
     if (parsed.is_rtsp()) {
         TRY(::rtsp::parse_url(target.text));
     } else {
-        target.rtmp = TRY(::rtmp::parse_url(target.text));
+        target.rtmp = relay::Target{.scheme = parsed.scheme == "rtmps" ? relay::Scheme::kRtmps : relay::Scheme::kRtmp,
+                                    .url = target.text,
+                                    .shown = target.shown};
+        TRY(relay::check(*target.rtmp));
     }
     return target;
 }

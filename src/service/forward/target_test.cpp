@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/rtmp/url.h"
+
 namespace service::forward {
 namespace {
 
@@ -32,10 +34,12 @@ TEST(ForwardTarget, Addresses) {
     for (const Row& row : rows) {
         auto target = make_target(row.destination, row.key, row.params);
         ASSERT_TRUE(target) << row.destination << ": " << target.error().text();
-        EXPECT_EQ(target->rtmp->tc_url(), row.tc_url);
-        EXPECT_EQ(target->rtmp->stream, row.stream) << row.destination;
+        const auto url = ::rtmp::parse_url(target->rtmp->url);
+        ASSERT_TRUE(url) << row.destination;
+        EXPECT_EQ(url->tc_url(), row.tc_url);
+        EXPECT_EQ(url->stream, row.stream) << row.destination;
         EXPECT_EQ(target->shown, row.shown);
-        EXPECT_EQ(target->rtmp->tls, std::string_view(row.destination).starts_with("rtmps"));
+        EXPECT_EQ(url->tls, std::string_view(row.destination).starts_with("rtmps"));
     }
 }
 
@@ -59,7 +63,9 @@ TEST(ForwardTarget, TheNextServerFindsTheSameStream) {
         for (const char* vhost : {"__defaultVhost__", "a.com"}) {
             auto target = make_target("10.0.0.1:1936", {vhost, "a/b", "s"}, params);
             ASSERT_TRUE(target);
-            auto there = ::rtmp::resolve_stream(target->rtmp->tc_url(), target->rtmp->app, target->rtmp->stream);
+            const auto url = ::rtmp::parse_url(target->rtmp->url);
+            ASSERT_TRUE(url);
+            auto there = ::rtmp::resolve_stream(url->tc_url(), url->app, url->stream);
             ASSERT_TRUE(there);
             EXPECT_EQ(there->vhost, std::string_view(vhost) == "a.com" ? "a.com" : "10.0.0.1");
             EXPECT_EQ(there->app, "a/b");

@@ -169,13 +169,13 @@ SourceRunner::Outcome SourceRunner::run_round() {
     const config::SnapshotPtr snapshot = owner_.snapshot();
     const config::Vhost* vhost = owner_.fetching(*snapshot, key().vhost);
     if (!vhost) return options_.is_configured ? Outcome::kFailed : Outcome::kOver;
-    const std::vector<std::string> origins = origins_now(*vhost);
+    const std::vector<std::string> servers = servers_now(*vhost);
     if (ending_ || runtime::cancelled()) return Outcome::kFailed;
-    if (const auto stream = owner_.registry().find(key()); origins.empty() && stream && stream->published())
+    if (const auto stream = owner_.registry().find(key()); servers.empty() && stream && stream->published())
         return Outcome::kOver;  // by a publisher of this server
     least_pause_ms_ = 0;
-    for (const std::string& origin : origins) {
-        auto ended = attempt(origin);
+    for (const std::string& server : servers) {
+        auto ended = attempt(server);
         if (ending_ || runtime::cancelled()) return Outcome::kFailed;
         if (ended) return Outcome::kOver;
         const bool was_steady = streaming_ms_ > 0 && runtime::now_ms() - streaming_ms_ >= kSteadyMs;
@@ -187,8 +187,8 @@ SourceRunner::Outcome SourceRunner::run_round() {
 }
 
 // No error: the stream is not wanted any more, or a publisher of this server has its name.
-Result<void> SourceRunner::attempt(const std::string& origin) {
-    origin_ = origin;
+Result<void> SourceRunner::attempt(const std::string& server) {
+    server_ = server;
     ++attempts_;
     state_ = State::kConnecting;
     streaming_ms_ = 0;
@@ -199,7 +199,7 @@ Result<void> SourceRunner::attempt(const std::string& origin) {
     if (!options_.is_configured && stream->published()) return {};
     // What could not be published is not asked for.
     TRY(stream->check_free(false, live::standby_options(*vhost)));
-    std::unique_ptr<Source> source = TRY(make_source(origin, *vhost));
+    std::unique_ptr<Source> source = TRY(make_source(server, *vhost));
     for (int redirects = 0;; ++redirects) {
         state_ = State::kConnecting;
         streaming_ms_ = 0;
@@ -217,7 +217,7 @@ Result<void> SourceRunner::attempt(const std::string& origin) {
         if (redirects == kMaxRedirects)
             return fail(Code::kProtocol, fmt::format("more than {} redirects", kMaxRedirects));
         source = *std::move(next);
-        base::log::trace("{}: {} is redirected by {} to {}", options_.log_name, key().text(), origin, source->shown());
+        base::log::trace("{}: {} is redirected by {} to {}", options_.log_name, key().text(), server, source->shown());
     }
 }
 
@@ -234,8 +234,8 @@ void SourceRunner::begin_streaming(const std::string& ip, const std::string& url
 
 void SourceRunner::record_failure(const base::Error& error) {
     least_pause_ms_ = std::max(least_pause_ms_, on_failure(error));
-    const std::string text = fmt::format("{}: {}", origin_, error.text());
-    if (errors_.update(origin_, text))
+    const std::string text = fmt::format("{}: {}", server_, error.text());
+    if (errors_.update(server_, text))
         runtime::warn_limited("{}: {} from {}; it is tried again", options_.log_name, key().text(), text);
 }
 

@@ -87,7 +87,7 @@ class SourceRunner {
     bool had_media() const { return had_media_; }
     bool has_players() const;
     int64_t started_ms() const { return started_ms_; }             // by the loop's clock
-    const std::string& origin() const { return origin_; }          // that it is connected to, or that it tries
+    const std::string& server() const { return server_; }          // that it is connected to, or that it tries
     const std::string& problem() const { return errors_.last(); }  // the last failure; empty: it works
     uint64_t attempts() const { return attempts_; }
     // Sets its state, too: to be called about twice a second.
@@ -95,14 +95,14 @@ class SourceRunner {
 
   protected:
     // The servers that may have the stream now, in the order in which they are to be asked. May yield.
-    virtual std::vector<std::string> origins_now(const config::Vhost& vhost) = 0;
+    virtual std::vector<std::string> servers_now(const config::Vhost& vhost) = 0;
     // An error: the server cannot be asked for this stream. Does not yield.
-    virtual base::Result<std::unique_ptr<Source>> make_source(const std::string& origin,
+    virtual base::Result<std::unique_ptr<Source>> make_source(const std::string& server,
                                                               const config::Vhost& vhost) = 0;
-    // Media flow from origin(), or do no longer. Always in pairs.
+    // Media flow from server(), or do no longer. Always in pairs.
     virtual void on_streaming() {}
     virtual void on_streaming_ended() {}
-    // An attempt at origin() has failed. Returns how long to wait at least, whoever waits, ms.
+    // An attempt at server() has failed. Returns how long to wait at least, whoever waits, ms.
     virtual int64_t on_failure(const base::Error& error) = 0;
 
     SourceOwner& owner() const { return owner_; }
@@ -123,7 +123,7 @@ class SourceRunner {
     void run();
     bool await_demand();
     Outcome run_round();
-    base::Result<void> attempt(const std::string& origin);
+    base::Result<void> attempt(const std::string& server);
     void record_failure(const base::Error& error);
     void pause();
     bool is_awaited() const;
@@ -142,7 +142,7 @@ class SourceRunner {
     int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not
     int64_t least_pause_ms_ = 0;
     uint64_t attempts_ = 0;
-    std::string origin_;
+    std::string server_;
     runtime::Backoff backoff_{kFirstPauseMs, kLongestPauseMs};
     ServerErrors errors_;
     Fetch* fetch_ = nullptr;  // of the connection

@@ -60,18 +60,18 @@ struct FakeSource final : Source {
 };
 
 struct FakeRunner final : SourceRunner {
-    FakeRunner(SourceOwner& owner, Options options, Servers& all, std::vector<std::string> names)
-        : SourceRunner(owner, std::move(options)), servers(all), origins(std::move(names)) {}
+    FakeRunner(SourceOwner& owner, Options options, Servers& all, std::vector<std::string> all_names)
+        : SourceRunner(owner, std::move(options)), servers(all), names(std::move(all_names)) {}
     Servers& servers;
-    std::vector<std::string> origins;
+    std::vector<std::string> names;
     std::string events;
 
-    std::vector<std::string> origins_now(const config::Vhost&) override { return origins; }
-    Result<std::unique_ptr<Source>> make_source(const std::string& origin, const config::Vhost&) override {
-        return std::make_unique<FakeSource>(servers, origin);
+    std::vector<std::string> servers_now(const config::Vhost&) override { return names; }
+    Result<std::unique_ptr<Source>> make_source(const std::string& server, const config::Vhost&) override {
+        return std::make_unique<FakeSource>(servers, server);
     }
-    void on_streaming() override { events += "+" + origin() + ";"; }
-    void on_streaming_ended() override { events += "-" + origin() + ";"; }
+    void on_streaming() override { events += "+" + server() + ";"; }
+    void on_streaming_ended() override { events += "-" + server() + ";"; }
     int64_t on_failure(const base::Error& error) override {
         return error.code() == Code::kRefused ? SourceRunner::kLongestPauseMs : 0;
     }
@@ -134,7 +134,7 @@ TEST_F(SourceRunnerTest, AsksOneServerAfterTheOther) {
     FakeRunner& runner = begin({"a", "b"});
     time.pass_ms(10);
     EXPECT_EQ(runner.state(), State::kStreaming);
-    EXPECT_EQ(runner.origin(), "b");
+    EXPECT_EQ(runner.server(), "b");
     EXPECT_EQ(runner.attempts(), 2u);
     EXPECT_EQ(runner.problem(), "");
     EXPECT_EQ(sessions_.size(), 1u);

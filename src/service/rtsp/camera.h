@@ -21,7 +21,7 @@ class Camera final : public relay::SourceRunner {
     const PullTask& task() const { return task_; }
 
   private:
-    std::vector<std::string> origins_now(const config::Vhost&) override { return {task_.source.url}; }
+    std::vector<std::string> servers_now(const config::Vhost&) override { return {task_.source.url}; }
     base::Result<std::unique_ptr<relay::Source>> make_source(const std::string& origin,
                                                              const config::Vhost& vhost) override;
     int64_t on_failure(const base::Error& error) override;

@@ -8,6 +8,7 @@
 #include "protocol/sdp/session/control.h"
 #include "runtime/loop/clock.h"
 #include "runtime/socket/tcp.h"
+#include "service/relay/target.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/track_watch.h"
 
@@ -21,7 +22,6 @@ using runtime::Deadline;
 
 namespace {
 
-constexpr int kMaxRecordRedirects = 3;
 constexpr ::rtsp::Limits kAnswerLimits{};
 // To what arrived at once: several such wait for a server that does not read.
 constexpr size_t kMaxAnswerBytes = 16 * 1024;
@@ -59,8 +59,8 @@ Result<PushLink::Ready> RecordLink::begin(Deadline limit) {
         TRY(connect(limit));
         TRY(ask(limit));
         if (location_.empty()) break;
-        if (redirects == kMaxRecordRedirects)
-            return fail(Code::kProtocol, fmt::format("more than {} redirects", kMaxRecordRedirects));
+        if (redirects == relay::kMaxRedirects)
+            return fail(Code::kProtocol, fmt::format("more than {} redirects", relay::kMaxRedirects));
         url_ = TRY(::rtsp::redirected(url_, std::exchange(location_, {})), "redirect");
     }
     Ready made = TRY(ready());

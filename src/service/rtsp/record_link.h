@@ -31,6 +31,7 @@ class RecordLink final : public PushLink {
     ~RecordLink() override;  // yields
 
     net::SessionType session_type() const override { return rtsp_forward_type(); }
+    const std::string& shown_url() const override { return request_.shown; }
     base::Result<Ready> begin(runtime::Deadline limit) override;
     Refusal refusal() const override { return refusal_; }
     base::Result<void> on_input(std::span<const uint8_t> bytes) override;

@@ -1,6 +1,6 @@
 #pragma once
-// Pushes: what is published at edges by clients, or pulled there from cameras, is passed up to an origin: a Push for
-// each such stream. Streams that come from an origin are not.
+// PushManager: what is published at edges by clients, or pulled there from cameras, is passed up to an origin: a Push
+// for each such stream. Streams that come from an origin are not.
 
 #include <memory>
 #include <vector>
@@ -16,13 +16,13 @@
 
 namespace service::edge {
 
-class Pushes final : private live::StreamFollower, private PushOwner {
+class PushManager final : private live::StreamFollower, private PushOwner {
   public:
     // The references must outlive it.
-    Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, PullManager& pulls,
-           OriginHealth& health, ClientTls& tls);
-    ~Pushes();  // stops: yields
-    Pushes(const Pushes&) = delete;
+    PushManager(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, PullManager& pulls,
+                OriginHealth& health, ClientTls& tls);
+    ~PushManager();  // stops: yields
+    PushManager(const PushManager&) = delete;
 
     void start();
     bool empty() const { return pushes_.empty(); }
@@ -42,7 +42,7 @@ class Pushes final : private live::StreamFollower, private PushOwner {
     net::SessionTable& sessions() override { return sessions_; }
     OriginHealth& health() override { return health_; }
     ClientTls& tls() override { return tls_; }
-    void push_ended(Push& push) override;
+    void sink_ended(relay::SinkRunner& runner) override { (void)pushes_.take(static_cast<Push&>(runner)); }
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;

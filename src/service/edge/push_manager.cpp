@@ -1,4 +1,4 @@
-#include "service/edge/pushes.h"
+#include "service/edge/push_manager.h"
 
 #include <utility>
 
@@ -17,8 +17,8 @@ constexpr int64_t kStopMs = 2'000;  // for data being sent when the server ends
 
 }  // namespace
 
-Pushes::Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, PullManager& pulls,
-               OriginHealth& health, ClientTls& tls)
+PushManager::PushManager(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
+                         PullManager& pulls, OriginHealth& health, ClientTls& tls)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
@@ -27,14 +27,14 @@ Pushes::Pushes(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::
       tls_(tls),
       followed_(registry, *this) {}
 
-Pushes::~Pushes() { stop(); }
+PushManager::~PushManager() { stop(); }
 
-void Pushes::start() {
+void PushManager::start() {
     started_ = true;
     followed_.start(snapshot_);
 }
 
-void Pushes::stop() {
+void PushManager::stop() {
     if (!std::exchange(started_, false)) return;
     followed_.stop();
     for (auto& push : pushes_) push->finish();
@@ -42,16 +42,16 @@ void Pushes::stop() {
     pushes_.cancel_and_join();
 }
 
-void Pushes::reload(const config::SnapshotPtr& next) {
+void PushManager::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     followed_.reload(next);
 }
 
-bool Pushes::wants(const live::Stream& stream, const config::Vhost& vhost) const {
+bool PushManager::wants(const live::Stream& stream, const config::Vhost& vhost) const {
     return vhost.get<VhostConfig>().is_edge() && !(stream.publisher() && stream.publisher()->is_relay());
 }
 
-bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
+bool PushManager::follow(live::Stream& stream, const config::Vhost&) {
     const std::string path = relay::path_through(stream, registry_);
     if (path.size() > ::rtmp::kMaxForwardPath) {
         runtime::error_limited("edge push: {} has passed through too many servers", stream.key().text());
@@ -67,19 +67,17 @@ bool Pushes::follow(live::Stream& stream, const config::Vhost&) {
     return true;
 }
 
-void Pushes::keep(live::Stream& stream, const config::Vhost&) {
+void PushManager::keep(live::Stream& stream, const config::Vhost&) {
     for (auto& push : pushes_)
         if (&push->stream() == &stream && !push->ending()) push->reconfigure();
 }
 
-void Pushes::leave(live::Stream& stream) {
+void PushManager::leave(live::Stream& stream) {
     for (auto& push : pushes_)
         if (&push->stream() == &stream) push->finish();
     // Another publisher may have the stream at the origin.
     const bool is_over = !stream.published();
     if (is_over && pulls_.is_fetched(stream.key()) && relay::players_of(stream) > 0) pulls_.resume(stream.key());
 }
-
-void Pushes::push_ended(Push& push) { (void)pushes_.take(push); }
 
 }  // namespace service::edge

@@ -1,6 +1,7 @@
 #pragma once
-// For the tests in this folder: a fake server as a publisher sees one. It accepts what is published, refuses it, or
-// does not read.
+// For tests of services that fetch streams or pass them on: another server, by RTMP. It takes what is published, or
+// refuses it, or does not read; it plays some audio, refuses, or sends the player elsewhere, also in the midst of the
+// stream.
 
 #include <gtest/gtest.h>
 
@@ -9,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "protocol/rtmp/chunk_writer.h"
 #include "protocol/rtmp/handshake.h"
+#include "protocol/rtmp/messages.h"
 #include "protocol/rtmp/server_session.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/socket/tcp.h"
 
-namespace service::forward::testing {
+namespace service::relay::testing {
 
 class FakeServer {
   public:
@@ -36,14 +39,20 @@ class FakeServer {
         peers_.clear();
     }
 
+    bool silent = false;  // sends nothing
+    int accepted = 0;     // connections
+    std::vector<::rtmp::ConnectRequest> connects;
+
     std::string refuse;  // a status code: every publish is refused with it
     bool close_at_once = false;
-    bool silent = false;  // sends nothing
-    std::string log;      // "publish live/s?k=v;close;end;"
-    std::string path;     // the last forwardPath
-    std::string media;    // "9@40:12;" type, time and size of each received message
+    std::string log;    // "publish live/s?k=v;close;end;"
+    std::string path;   // the last forwardPath
+    std::string media;  // "9@40:12;" type, time and size of each received message
     int publishes = 0;
-    int accepted = 0;
+
+    bool plays = true;                // otherwise players are refused
+    std::string location;             // not empty: a player is sent there, after its first audio
+    std::vector<std::string> played;  // names, with parameters
 
   private:
     struct Peer final : ::rtmp::ServerHandler {
@@ -54,10 +63,13 @@ class FakeServer {
         runtime::Task task;
         std::string app;
         bool published = false;
+        std::vector<uint8_t> output;  // beside the session's
+        uint32_t played_to = 0;       // the message stream
 
         void on_connect(::rtmp::ConnectRequest r) override {
             app = r.app;
             server.path = r.forward_path;
+            server.connects.push_back(std::move(r));
             session.accept_connect({});
         }
         void on_publish(::rtmp::PublishRequest r) override {
@@ -67,7 +79,15 @@ class FakeServer {
             if (server.refuse.empty()) return session.accept_publish(r.stream_id);
             session.refuse_publish(r.stream_id, server.refuse, "no");
         }
-        void on_play(::rtmp::PlayRequest r) override { session.refuse_play(r.stream_id, "NetStream.Play.Failed", ""); }
+        void on_play(::rtmp::PlayRequest r) override {
+            server.played.push_back(r.name);
+            if (!server.plays) return session.refuse_play(r.stream_id, "NetStream.Play.Failed", "not here");
+            session.accept_play(r.stream_id, r.reset, "");
+            played_to = r.stream_id;
+            // AAC's sequence header, and a frame.
+            for (const std::vector<uint8_t>& body : {std::vector<uint8_t>{0xaf, 0, 0x12, 0x10}, {0xaf, 1, 0x21, 0x10}})
+                ::rtmp::append_message(output, 6, ::rtmp::kAudio, r.stream_id, 0, body, session.out_chunk_size());
+        }
         base::Result<void> on_media(uint32_t, ::rtmp::Message& m) override {
             server.media += fmt::format("{}@{}:{};", m.type, m.timestamp, m.payload.size());
             return {};
@@ -76,8 +96,23 @@ class FakeServer {
         void on_pause(uint32_t, bool) override {}
         void on_receive(uint32_t, media::Kind, bool) override {}
 
+        base::Result<void> send() {
+            std::vector<uint8_t> bytes = session.take_output();
+            bytes.insert(bytes.end(), output.begin(), output.end());
+            output.clear();
+            if (!bytes.empty()) TRY(socket->write(bytes, runtime::Deadline::never()));
+            if (played_to == 0 || server.location.empty()) return {};
+            ::rtmp::Command notice{"onStatus", 0};
+            notice.arguments.emplace_back();
+            notice.arguments.push_back(
+                amf::Value::object({{"level", "error"},
+                                    {"code", "NetConnection.Connect.Rejected"},
+                                    {"ex", amf::Value::object({{"code", 302}, {"redirect2", server.location}})}}));
+            ::rtmp::append_command(output, 5, std::exchange(played_to, 0), notice, session.out_chunk_size());
+            return send();
+        }
         base::Result<void> serve() {
-            auto never = runtime::Deadline::never();
+            const auto never = runtime::Deadline::never();
             if (server.silent) {
                 TRY(runtime::sleep_until(never));
             }
@@ -87,14 +122,13 @@ class FakeServer {
                 auto bytes = TRY(runtime::read_shared(*socket, never));
                 if (bytes.empty()) return base::fail(base::Code::kClosed, "closed");
                 std::vector<uint8_t> out;
-                size_t taken = TRY(handshake.feed(bytes, 1, out));
+                const size_t taken = TRY(handshake.feed(bytes, 1, out));
                 rest.assign(bytes.begin() + static_cast<ptrdiff_t>(taken), bytes.end());
                 if (!out.empty()) TRY(socket->write(out, never));
             }
             TRY(session.feed(rest));
             while (true) {
-                std::vector<uint8_t> out = session.take_output();
-                if (!out.empty()) TRY(socket->write(out, never));
+                TRY(send());
                 if (server.close_at_once && published) return {};
                 auto bytes = TRY(runtime::read_shared(*socket, never));
                 if (bytes.empty()) return {};
@@ -123,4 +157,4 @@ class FakeServer {
     runtime::Task acceptor_;
 };
 
-}  // namespace service::forward::testing
+}  // namespace service::relay::testing
