@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/ascii.h"
+#include "base/authority.h"
 #include "protocol/http/headers.h"
 
 namespace http {
@@ -196,31 +197,11 @@ base::Result<Target> split_target(std::string_view text) {
 }
 
 base::Result<HostPort> parse_host(std::string_view text) {
-    HostPort out;
-    std::string_view port;
-    if (text.starts_with('[')) {
-        size_t close = text.find(']');
-        if (close == std::string_view::npos) return fail(Code::kProtocol, "malformed host");
-        out.host = text.substr(1, close - 1);
-        text.remove_prefix(close + 1);
-        if (!text.empty() && text[0] != ':') return fail(Code::kProtocol, "malformed host");
-        port = text.substr(std::min<size_t>(1, text.size()));
-    } else {
-        size_t colon = std::min(text.find(':'), text.size());
-        out.host = text.substr(0, colon);
-        port = text.substr(std::min(colon + 1, text.size()));
-    }
-    for (char& c : out.host) {
-        if (!is_host_character(c)) return fail(Code::kProtocol, "malformed host");
-        c = base::lower(c);
-    }
-    uint32_t number = 0;
-    for (char c : port) {
-        if (c < '0' || c > '9' || (number = number * 10 + static_cast<uint32_t>(c - '0')) > 65535)
-            return fail(Code::kProtocol, "malformed port in host");
-    }
-    out.port = static_cast<uint16_t>(number);
-    return out;
+    const base::Authority authority = TRY(base::split_authority(text));
+    const bool has_user = text.find('@') != text.npos;
+    if (has_user || !std::ranges::all_of(authority.host, is_host_character))
+        return fail(Code::kProtocol, "malformed host");
+    return HostPort{base::lower(authority.host), authority.port.value_or(0)};
 }
 
 base::Result<AbsoluteUrl> parse_absolute_url(std::string_view text) {

@@ -1,7 +1,6 @@
 #include "protocol/rtmp/url.h"
 
-#include <charconv>
-
+#include "base/authority.h"
 #include "base/text.h"
 
 namespace rtmp {
@@ -33,40 +32,6 @@ Result<void> check_name(std::string_view what, std::string_view name) {
     if (name.find("..") != name.npos || name.find("//") != name.npos)
         return fail(Code::kProtocol, fmt::format("the {} '{}' has '..' or '//'", what, for_log(name, kLoggedBytes)));
     return {};
-}
-
-struct Authority {
-    std::string_view host;
-    uint16_t port = 0;
-};
-
-Result<Authority> parse_authority(std::string_view text, uint16_t default_port) {
-    Authority a{text, default_port};
-    if (size_t at = text.rfind('@'); at != text.npos) text.remove_prefix(at + 1);  // user:password is ignored
-    std::string_view port;
-    if (text.starts_with('[')) {
-        size_t close = text.find(']');
-        if (close == text.npos)
-            return fail(Code::kProtocol, fmt::format("'{}' lacks a ']'", for_log(text, kLoggedBytes)));
-        a.host = text.substr(1, close - 1);
-        std::string_view rest = text.substr(close + 1);
-        if (!rest.empty() && rest[0] != ':')
-            return fail(Code::kProtocol, fmt::format("'{}' has characters after the ']'", for_log(text, kLoggedBytes)));
-        if (!rest.empty()) port = rest.substr(1);
-    } else {
-        size_t colon = text.find(':');
-        a.host = text.substr(0, colon);
-        if (colon != text.npos) port = text.substr(colon + 1);
-    }
-    if (!port.empty()) {
-        unsigned number = 0;
-        auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-        if (error != std::errc() || end != port.data() + port.size() || number == 0 || number > 65535)
-            return fail(Code::kProtocol, fmt::format("'{}' is no port", for_log(port, kLoggedBytes)));
-        a.port = static_cast<uint16_t>(number);
-    }
-    TRY(check_name("host", a.host));
-    return a;
 }
 
 // "name?k=v&..." or "name...k...v...": returns the name and appends the parameters to params, separated by '&'.
@@ -130,9 +95,11 @@ Result<Url> parse_behind_scheme(std::string_view text, bool tls, bool has_stream
     Url url;
     url.tls = tls;
     size_t host_end = text.find_first_of("/?");
-    auto authority = TRY(parse_authority(text.substr(0, host_end), url.tls ? 443 : kDefaultPort));
+    const base::Authority authority = TRY(base::split_authority(text.substr(0, host_end)));  // a user is ignored
+    TRY(check_name("host", authority.host));
     url.host = authority.host;
-    url.port = authority.port;
+    url.port = authority.port.value_or(url.tls ? 443 : kDefaultPort);
+    if (url.port == 0) return fail(Code::kProtocol, "the port is 0");
     std::string_view path = host_end == text.npos ? std::string_view() : trim_slashes(text.substr(host_end));
     if (!has_stream) {
         url.app = path;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/authority.h"
 #include "protocol/http/headers.h"
 #include "protocol/http/url.h"
-#include "protocol/rtsp/text.h"
 
 namespace rtsp {
 
@@ -21,32 +21,19 @@ bool has_control_bytes(std::string_view text) {
     return false;
 }
 
-Result<void> set_authority(Url& url, std::string_view authority) {
-    if (const size_t at = authority.rfind('@'); at != authority.npos) {
-        const std::string_view user = authority.substr(0, at);
-        const size_t colon = std::min(user.find(':'), user.size());
-        auto name = http::percent_decode(user.substr(0, colon));
-        auto password = http::percent_decode(colon < user.size() ? user.substr(colon + 1) : std::string_view());
-        if (!name || !password) return fail(Code::kConfig, "user or password is not percent-encoded as it has to be");
-        url.credentials = {*std::move(name), *std::move(password)};
-        authority.remove_prefix(at + 1);
-    }
-    std::string_view port;
-    if (authority.starts_with('[')) {
-        const size_t end = authority.find(']');
-        if (end == authority.npos) return fail(Code::kConfig, "the host has a [ without a ]");
-        url.host = authority.substr(1, end - 1);
-        port = authority.substr(end + 1);
-    } else {
-        const size_t colon = std::min(authority.find(':'), authority.size());
-        url.host = authority.substr(0, colon);
-        port = authority.substr(colon);
-    }
-    if (url.host.empty()) return fail(Code::kConfig, "the URL has no host");
-    if (port.empty()) return {};
-    const auto value = number<uint16_t>(port.substr(1));
-    if (port.front() != ':' || !value || *value == 0) return fail(Code::kConfig, "the port is not a number");
-    url.port = *value;
+Result<void> set_authority(Url& url, std::string_view text) {
+    const auto authority = base::split_authority(text);
+    if (!authority) return fail(Code::kConfig, authority.error().text());
+    if (authority->host.empty()) return fail(Code::kConfig, "the URL has no host");
+    if (authority->port == 0) return fail(Code::kConfig, "the port is 0");
+    const std::string_view user = authority->user;
+    const size_t colon = std::min(user.find(':'), user.size());
+    auto name = http::percent_decode(user.substr(0, colon));
+    auto password = http::percent_decode(colon < user.size() ? user.substr(colon + 1) : std::string_view());
+    if (!name || !password) return fail(Code::kConfig, "user or password is not percent-encoded as it has to be");
+    url.credentials = {*std::move(name), *std::move(password)};
+    url.host = authority->host;
+    url.port = authority->port.value_or(url.tls ? kDefaultTlsPort : kDefaultPort);
     return {};
 }
 
@@ -63,7 +50,6 @@ Result<Url> parse_url(std::string_view text) {
     if (has_control_bytes(text)) return fail(Code::kConfig, "the URL has spaces or control bytes");
     Url url;
     url.tls = text[4] == 's' || text[4] == 'S';
-    url.port = url.tls ? kDefaultTlsPort : kDefaultPort;
     const size_t begin = text.find("://") + 3;
     const size_t end = std::min(text.find_first_of("/?", begin), text.size());
     const std::string_view authority = text.substr(begin, end - begin);
