@@ -20,14 +20,14 @@ pytestmark = [
 # Folder: directives, what is said of them, and the feature that is missing, if SRS has a name for it.
 SERVICES = {
     "hls": ("vhost v { hls { enabled on; hls_fragment 2; } }", "HLS is not built in: no effect of vhost/hls/enabled, vhost/hls/hls_fragment", "hls"),
-    "dvr": ("dvr_journal /x; vhost v { dvr { enabled on; } }", "recording is not built in: no effect of dvr_journal, vhost/dvr/enabled", "dvr"),
+    "dvr": ("vhost v { dvr { enabled on; } }", "recording is not built in: no effect of vhost/dvr/enabled", "dvr"),
     "forward": ("vhost v { forward { enabled on; } }", "forwarding is not built in: no effect of vhost/forward/enabled", None),
     "http_live": ("vhost v { http_remux { enabled on; } }", "playing by HTTP is not built in: no effect of vhost/http_remux/enabled", None),
     "rtc": ("rtc_server { enabled on; tcp { enabled on; } } vhost v { rtc { enabled on; nack on; } }", "WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp, vhost/rtc/enabled, vhost/rtc/nack", "rtc"),
     "rtsp": ("rtsp_server { enabled on; auth { enabled on; } } vhost v { rtsp { enabled on; } }", "RTSP is not built in: no effect of rtsp_server/enabled, rtsp_server/auth, vhost/rtsp/enabled", "rtsp"),
-    "tools": ("ff_log_dir /x; vhost v { exec { enabled on; publish x; } transcode { enabled on; engine e { enabled on; } } ingest i { enabled on; input { url x.flv; } engine { enabled on; } } }", "the log of external tools is not built in: no effect of ff_log_dir", "transcode"),
+    "tools": ("vhost v { exec { enabled on; publish x; } transcode { enabled on; engine e { enabled on; } } ingest i { enabled on; input { url x.flv; } engine { enabled on; } } }", "exec is not built in: no effect of vhost/exec/enabled, vhost/exec/publish", "transcode"),
     "hook": ("vhost v { http_hooks { enabled on; } }", "the hook service is not built in: no effect of vhost/http_hooks/enabled", "callback"),
-    "cluster": ("redis { enabled on; } vhost v { cluster { origin_cluster on; } }", "the cluster of origins is not built in: no effect of redis/enabled, vhost/cluster/origin_cluster", None),
+    "cluster": ("redis { enabled on; } vhost v { }", "the cluster of origins is not built in: no effect of redis/enabled", None),
     "heartbeat": ("heartbeat { enabled on; } vhost v { }", "heartbeat is not built in: no effect of heartbeat/enabled", None),
     "console": ("console { enabled on; } vhost v { }", "the console is not built in: no effect of console/enabled", None),
     "metrics": ("exporter { enabled on; } vhost v { }", "the exporter is not built in: no effect of exporter/enabled", "exporter"),

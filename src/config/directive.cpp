@@ -166,14 +166,6 @@ const std::vector<Block>& block_table() {
     return kBlocks;
 }
 
-// Without the rows of directives that a section has.
-void add_rows_without_effect(std::vector<Row>& rows) {
-    std::vector<Row> later;
-    add_later_rows(later);
-    for (Row& row : later)
-        if (std::ranges::find(rows, row.path(), &Row::path) == rows.end()) rows.push_back(std::move(row));
-}
-
 std::vector<Row> make_rows() {
     std::vector<Row> rows;
     add_server_rows(rows);
@@ -182,7 +174,7 @@ std::vector<Row> make_rows() {
     add_disk_rows(rows);
     std::ranges::move(rows_of_sections(), std::back_inserter(rows));
     add_security_rows(rows);
-    add_rows_without_effect(rows);
+    add_later_rows(rows);
     std::map<std::string_view, size_t> order;  // of scopes; the global one is 0
     for (const Block& block : block_table()) order.emplace(block.path, order.size() + 1);
     std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {

@@ -1,5 +1,5 @@
-// Directives that are recognised and documented, but have no effect: using one is a warning. When a feature is built,
-// its section has the rows, and those here are not used.
+// Directives of SRS that are recognised and documented, but have no effect: using one is a warning. They belong to
+// features that are not built yet, and to those that are left out.
 
 #include "config/features.h"
 #include "config/row_builder.h"
@@ -12,24 +12,8 @@ struct Later {
     std::string_view initial;
     std::string_view doc;
     std::string_view example = {};
-    bool repeatable = false;
 };
 
-// Directives of services that are not in the services' own blocks. They are here for builds without the service.
-constexpr Later kDvr[] = {
-    {"dvr_journal", "./objs/dvr.journal", "File in which the server notes the recordings that are open."},
-};
-constexpr Later kHls[] = {
-    {"hls_roll", "./objs/hls.roll", "File that lists the streams with HLS on disk."},
-};
-constexpr Later kHookReports[] = {
-    {"hls_nb_notify", "64", "Maximum number of bytes read of the response to on_hls_notify."},
-};
-
-constexpr Later kToolLogs[] = {
-    {"ff_log_dir", "./objs", "Directory of the logs of external tools."},
-    {"ff_log_level", "info", "Log level of external tools."},
-};
 constexpr Later kVersionQuery[] = {
     {"query_latest_version", "off", "Asks a version server whether there is a newer release."},
     {"first_wait_for_qlv", "300", "Seconds until the first query."},
@@ -124,60 +108,6 @@ constexpr Later kDash[] = {
     {"dash_cleanup", "on", "Files that left the window are deleted."},
     {"dash_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
 };
-constexpr Later kExec[] = {
-    {"enabled", "off", "Runs programs for streams."},
-    {"publish", "", "Command run while a stream is published.",
-     "./objs/ffmpeg/bin/ffmpeg -f flv -i [url] -c copy out.flv", true},
-};
-constexpr Later kIngest[] = {
-    {"enabled", "off", "Pulls a stream from another server or a file and publishes it."},
-    {"ffmpeg", "", "The tool.", "./objs/ffmpeg/bin/ffmpeg"},
-};
-constexpr Later kIngestInput[] = {
-    {"type", "file", "file or stream."},
-    {"url", "", "The file or the stream.", "./doc/source.flv"},
-};
-constexpr Later kTranscode[] = {
-    {"enabled", "off", "Runs a transcoding tool on streams."},
-    {"ffmpeg", "", "The tool.", "./objs/ffmpeg/bin/ffmpeg"},
-};
-constexpr Later kEngine[] = {
-    {"enabled", "off", "One output of the tool."},
-    {"iformat", "flv", "Format of the input."},
-    {"vcodec", "", "Video codec.", "libx264"},
-    {"vbitrate", "0", "Video bit rate, kbit/s."},
-    {"vfps", "0", "Frames per second."},
-    {"vwidth", "0", "Width of the video."},
-    {"vheight", "0", "Height of the video."},
-    {"vthreads", "1", "Threads of the encoder."},
-    {"vprofile", "", "Profile.", "main"},
-    {"vpreset", "", "Preset.", "medium"},
-    {"acodec", "", "Audio codec.", "libfdk_aac"},
-    {"abitrate", "0", "Audio bit rate, kbit/s."},
-    {"asample_rate", "0", "Audio samples per second."},
-    {"achannels", "0", "Audio channels."},
-    {"oformat", "flv", "Format of the output."},
-    {"output", "", "Where the output is published.", "rtmp://127.0.0.1:[port]/[app]/[stream]_[engine]?vhost=[vhost]"},
-};
-// Of a build without edges.
-constexpr Later kCluster[] = {
-    {"mode", "local", "local, or remote: an edge that pulls from origins."},
-    {"origin", "", "The origins of an edge.", "127.0.0.1:1935 localhost:1935"},
-    {"token_traverse", "off", "The origin decides which clients may play at the edge."},
-    {"vhost", "[vhost]", "The vhost named to the origin."},
-    {"debug_srs_upnode", "on", "Sends the edge's address to the origin, for its log."},
-    {"protocol", "rtmp", "How an edge pulls: rtmp or flv."},
-    {"follow_client", "off", "An edge pulls by the protocol its player uses."},
-};
-
-// Of a build without clusters.
-constexpr Later kOriginCluster[] = {
-    {"registry", "off", "Streams are registered in a Redis, and found there."},
-    {"redirect", "off", "Players by HTTP are sent to the server that has the stream."},
-    {"origin_cluster", "off", "Origins send players to the origin that has the stream."},
-    {"coworkers", "", "The APIs of the other origins.", "127.0.0.1:9091 127.0.0.1:9092"},
-};
-
 template <size_t N>
 void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing, const Later (&table)[N]) {
     for (const Later& later : table) {
@@ -186,7 +116,6 @@ void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing,
         row.name = later.name;
         row.initial = later.initial;
         row.example = later.example;
-        row.repeatable = later.repeatable;
         row.doc = later.doc;
         row.missing = &missing;
         rows.push_back(std::move(row));
@@ -196,10 +125,6 @@ void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing,
 }  // namespace
 
 void add_later_rows(std::vector<Row>& rows) {
-    add(rows, "", features::kDvr, kDvr);
-    add(rows, "", features::kHls, kHls);
-    add(rows, "vhost/hls", features::kHookReports, kHookReports);
-    add(rows, "", features::kToolLogs, kToolLogs);
     add(rows, "", features::kVersionQuery, kVersionQuery);
     add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);
     add(rows, "rtc_server", features::kOldRtcServer, kRtcServer);
@@ -214,14 +139,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/hls", features::kHlsMount, kHlsMount);
     add(rows, "vhost/hds", features::kHds, kHds);
     add(rows, "vhost/dash", features::kDash, kDash);
-    add(rows, "vhost/cluster", features::kCluster, kCluster);
-    add(rows, "vhost/cluster", features::kOriginCluster, kOriginCluster);
-    add(rows, "vhost/exec", features::kExec, kExec);
-    add(rows, "vhost/ingest", features::kIngest, kIngest);
-    add(rows, "vhost/ingest/input", features::kIngest, kIngestInput);
-    add(rows, "vhost/ingest/engine", features::kIngestTool, kEngine);
-    add(rows, "vhost/transcode", features::kTranscode, kTranscode);
-    add(rows, "vhost/transcode/engine", features::kTranscode, kEngine);
 }
 
 }  // namespace config

@@ -204,11 +204,12 @@ TEST(Section, DirectivesOfServicesThatAreNotBuiltIn) {
     };
     EXPECT_EQ(said("vhost a { hls { enabled on; hls_fragment 2; } }"),
               "t.conf:1: warning: HLS is not built in: no effect of vhost/hls/enabled, vhost/hls/hls_fragment\n");
+    EXPECT_EQ(said("vhost a { cluster { mode remote; origin o; } }"),
+              "t.conf:1: warning: cluster is not built in: no effect of vhost/cluster/mode, vhost/cluster/origin\n");
     EXPECT_EQ(said("vhost a { hls { enabled off; hls_fragment 2; } }"), "");
     EXPECT_EQ(said("vhost a { http_hooks { on_play http://h/; } }"), "") << "off by default";
     EXPECT_EQ(said("vhost a { }", {"SRS_VHOST_HTTP_HOOKS_ON_PLAY=http://h/"}), "");
-    EXPECT_EQ(said("dvr_journal /x; rtc_server { enabled on; tcp { enabled on; } } vhost a { }"),
-              "t.conf:1: warning: recording is not built in: no effect of dvr_journal\n"
+    EXPECT_EQ(said("rtc_server { enabled on; tcp { enabled on; } } vhost a { }"),
               "t.conf:1: warning: WebRTC is not built in: no effect of rtc_server/enabled, rtc_server/tcp\n");
     EXPECT_EQ(said("vhost a { forward 10.0.0.1; }"),
               "t.conf:1: warning: 'vhost/forward ...;' is the old form of vhost/forward { enabled on; destination ...; "

@@ -187,10 +187,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
         named->keep(snapshot_.vhosts[static_cast<size_t>(inside.vhost)], name, node.location);
         reset_draft(*named, inside.vhost);
     }
-    if (block.path == "vhost" && !good) {
-        std::erase_if(edges_, [&](const Edge& edge) { return edge.vhost == inside.vhost; });
-        snapshot_.vhosts.pop_back();
-    }
+    if (block.path == "vhost" && !good) snapshot_.vhosts.pop_back();
 }
 
 void SnapshotBuilder::add_free(const Node& node, const FreeBlock& block, int vhost) {
@@ -210,8 +207,10 @@ void SnapshotBuilder::reset_draft(const NamedBlock& block, int vhost) {
 // The rows of the block are not known, so all that is in it is taken for directives of the service. All of these blocks
 // are off by default.
 void SnapshotBuilder::note_not_built_in(const Node& node, const Block& block) {
+    // The switch of cluster is its mode.
     const bool is_on = std::ranges::any_of(node.children, [](const Node& child) {
-        return child.name == "enabled" && child.words == std::vector<std::string>{"on"};
+        return (child.name == "enabled" && child.words == std::vector<std::string>{"on"}) ||
+               (child.name == "mode" && child.words == std::vector<std::string>{"remote"});
     });
     if (!is_on) return;
     for (const Node& child : node.children) miss(*block.missing, child.location, join(block.path, child.name));
@@ -256,8 +255,6 @@ void SnapshotBuilder::add_value_without_effect(const Node& node, const Context& 
     if (node.words.empty()) return problems_.error(node.location, fmt::format("{}: a value is missing", row.name));
     if (context.quiet || (node.words.size() == 1 && node.words[0] == row.initial)) return;
     if (row.name == "enabled" && node.words[0] != "on") return;
-    if (row.path() == "vhost/cluster/mode" && node.words[0] == "remote")
-        edges_.push_back({context.vhost, node.location});
     miss(*row.missing, node.location, row.path());
 }
 
@@ -269,13 +266,6 @@ void SnapshotBuilder::miss(const Feature& feature, const Location& location, std
 
 void SnapshotBuilder::tell_of_missing_features() {
     constexpr size_t kNamed = 4;
-    for (const Edge& edge : edges_) {
-        const Vhost& vhost = snapshot_.vhosts[static_cast<size_t>(edge.vhost)];
-        if (vhost.enabled)
-            problems_.error(edge.location, fmt::format("vhost {} is an edge (mode remote): edges are not built in, and "
-                                                       "without its origin it has nothing to serve",
-                                                       vhost.name));
-    }
     for (const Missing& missing : missing_) {
         std::string names;
         for (size_t i = 0; i < std::min(missing.names.size(), kNamed); ++i)

@@ -73,17 +73,12 @@ class SnapshotBuilder {
         Location location;               // of the first directive
         std::vector<std::string> names;  // of all of them, each once
     };
-    struct Edge {
-        int vhost;
-        Location location;
-    };
 
     Problems& problems_;
     Snapshot snapshot_;
     Checks checks_;
     std::map<std::string, Location> seen_;
     std::vector<Missing> missing_;
-    std::vector<Edge> edges_;
     int unnamed_ = 0;  // repeatable blocks without a name
 };
 
