@@ -95,13 +95,14 @@ Result<std::vector<media::Frame>> read_frames(const std::string& path) {
     return path.ends_with(".ivf") ? read_ivf(path) : read_flv(path);
 }
 
-void put_packet(std::ofstream& out, const rtp::Payload& payload, uint16_t sequence, uint32_t timestamp) {
+void put_packet(std::ofstream& out, const rtp::PayloadSpan& payload, std::span<const uint8_t> bytes, uint16_t sequence,
+                uint32_t timestamp) {
     uint8_t head[2 + rtp::kMaxHeaderSize];
     rtp::Header header{payload.marker, 96, sequence, timestamp + payload.timestamp_offset, 0x12345678};
     size_t size = rtp::write_header(head + 2, header);
-    base::put_u16(head, static_cast<uint32_t>(size + payload.bytes.size()));
+    base::put_u16(head, static_cast<uint32_t>(size + bytes.size()));
     put(out, {head, 2 + size});
-    put(out, payload.bytes);
+    put(out, bytes);
 }
 
 Result<void> pack(const Options& options) {
@@ -114,7 +115,8 @@ Result<void> pack(const Options& options) {
     uint16_t sequence = 65'000;
     uint32_t clock_rate = 90'000;
     media::TrackSet set;
-    std::vector<rtp::Payload> payloads;
+    base::SliceBuilder buffer;
+    std::vector<rtp::PayloadSpan> payloads;
     for (const media::Frame& frame : frames) {
         if (frame.kind != kind) continue;
         if (!packetizer) packetizer = rtp::make_packetizer(frame.codec, {.max_payload = options.max_payload});
@@ -128,10 +130,13 @@ Result<void> pack(const Options& options) {
             TRY(packetizer->set_header(frame));
             continue;
         }
+        buffer.clear();
         payloads.clear();
-        TRY(packetizer->packetize(frame, payloads));
+        TRY(packetizer->write(frame, buffer, payloads));
         auto timestamp = static_cast<uint32_t>(media::to_ticks(frame.pts(), clock_rate));
-        for (const rtp::Payload& payload : payloads) put_packet(out, payload, sequence++, timestamp);
+        for (const rtp::PayloadSpan& payload : payloads)
+            put_packet(out, payload, buffer.bytes().subspan(payload.begin, payload.end - payload.begin), sequence++,
+                       timestamp);
     }
     return {};
 }

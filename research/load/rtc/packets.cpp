@@ -42,7 +42,8 @@ base::Result<void> Packets::add_video(std::span<const uint8_t> file) {
     reader.feed(file);
     flv::BodyParser parser;
     auto packetizer = rtp::make_packetizer(media::Codec::kH264, {});
-    std::vector<rtp::Payload> payloads;
+    base::SliceBuilder buffer;
+    std::vector<rtp::PayloadSpan> payloads;
     std::optional<media::Time> first;
     while (auto tag = TRY(reader.next())) {
         if (tag->type != static_cast<uint8_t>(flv::TagType::kVideo)) continue;
@@ -54,9 +55,11 @@ base::Result<void> Packets::add_video(std::span<const uint8_t> file) {
         }
         if (!first) first = parsed.frame->dts;
         payloads.clear();
-        TRY(packetizer->packetize(*parsed.frame, payloads));
+        TRY(packetizer->write(*parsed.frame, buffer, payloads));
+        const base::Slice bytes = buffer.freeze();
         const int64_t at_us = media::to_us(parsed.frame->dts - *first);
-        for (auto& payload : payloads) list_.push_back({std::move(payload.bytes), at_us, true, payload.marker});
+        for (const rtp::PayloadSpan& payload : payloads)
+            list_.push_back({bytes.sub(payload.begin, payload.end - payload.begin), at_us, true, payload.marker});
         round_us_ = at_us + kVideoFrameUs;
     }
     if (list_.empty()) return base::fail(base::Code::kProtocol, "there is no H.264 in the file");

@@ -10,6 +10,7 @@
 #include "live/hub/registry.h"
 #include "media/h264.h"
 #include "media/nalu.h"
+#include "protocol/rtp/payload/packetize_testing.h"
 #include "runtime/loop/testing.h"
 
 namespace convert {
@@ -430,8 +431,8 @@ TEST_F(BridgeTest, TheSecondTracksReportAlignsItWithTheFirst) {
     std::vector<uint8_t> silence(160, 0xd5);
     double before = 0, after = 0;  // how far audio is behind video, on average of ten
     for (int i = 0; i < 100; ++i) {
-        std::vector<rtp::Payload> payloads;
-        ASSERT_TRUE(packetizer->packetize(video_frame(i * 20, i == 0 ? kIdr : kP), payloads));
+        std::vector<rtp::testing::Payload> payloads;
+        ASSERT_TRUE(rtp::testing::packetize(*packetizer, video_frame(i * 20, i == 0 ? kIdr : kP), payloads));
         auto video_time = static_cast<uint32_t>(5000 + i * 20 * 90), audio_time = static_cast<uint32_t>(777 + i * 160);
         for (const auto& p : payloads)
             target.lane.append(0, {video_sequence++, video_time, p.marker, p.keyframe}, p.bytes, base::monotonic_us());
@@ -470,8 +471,8 @@ TEST_F(BridgeTest, FramesContinueOverEachWrapOfTheTimestamps) {
         constexpr int64_t kStepS = 8, kFrames = (int64_t{1} << 32) / 90'000 / kStepS + 100;
         int64_t now_us = base::monotonic_us();
         for (int64_t i = 0; i < kFrames; ++i) {
-            std::vector<rtp::Payload> payloads;
-            ASSERT_TRUE(packetizer->packetize(video_frame(0, kIdr), payloads));
+            std::vector<rtp::testing::Payload> payloads;
+            ASSERT_TRUE(rtp::testing::packetize(*packetizer, video_frame(0, kIdr), payloads));
             const auto timestamp = static_cast<uint32_t>(0xfffffff0 + i * kStepS * 90'000);
             now_us += kStepS * 1'000'000;
             for (const auto& p : payloads)
@@ -501,8 +502,8 @@ TEST_F(BridgeTest, FramesContinueAfterAReportOfAnEarlierTime) {
     ASSERT_TRUE(packetizer->set_header(avc_header()));
     const int64_t now_us = base::monotonic_us();
     for (uint16_t i = 0; i < 100; ++i) {
-        std::vector<rtp::Payload> payloads;
-        ASSERT_TRUE(packetizer->packetize(video_frame(0, kIdr), payloads));
+        std::vector<rtp::testing::Payload> payloads;
+        ASSERT_TRUE(rtp::testing::packetize(*packetizer, video_frame(0, kIdr), payloads));
         for (const auto& p : payloads)
             target.lane.append(0, {i, 3600u * i, p.marker, p.keyframe}, p.bytes, now_us + i * 40'000);
         if (i >= 20 && i % 20 == 0) {
@@ -527,8 +528,8 @@ TEST_F(BridgeTest, AnotherSourceOfTheVideoBeginsWithItsKeyframe) {
     ASSERT_TRUE(packetizer->set_header(avc_header()));
     const int64_t now_us = base::monotonic_us();
     auto put = [&](uint16_t sequence, uint32_t timestamp, int64_t after_ms, const char* kind) {
-        std::vector<rtp::Payload> payloads;
-        ASSERT_TRUE(packetizer->packetize(video_frame(0, kind), payloads));
+        std::vector<rtp::testing::Payload> payloads;
+        ASSERT_TRUE(rtp::testing::packetize(*packetizer, video_frame(0, kind), payloads));
         for (const auto& p : payloads)
             target.lane.append(0, {sequence++, timestamp, p.marker, p.keyframe}, p.bytes, now_us + after_ms * 1000);
     };

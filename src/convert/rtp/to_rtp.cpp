@@ -71,12 +71,12 @@ FramesToRtp::~FramesToRtp() {
 }
 
 void FramesToRtp::on_tracks(const base::Ref<media::TrackSet>& tracks) {
-    if (const media::Track* video = tracks->video(); video && video->revision != video_revision_) note_video(*video);
+    if (const media::Track* video = tracks->video(); video && video->revision != video_revision_) update_video(*video);
     const media::Track* audio = tracks->first(Kind::kAudio, is_convertible);
     for (const media::Track& track : tracks->tracks)
         if (track.kind == Kind::kAudio && (!audio || track.index < audio->index)) report_unplayable(track);
     if (!audio) audio = tracks->audio();
-    if (audio && audio->revision != audio_revision_) note_audio(*audio);
+    if (audio && audio->revision != audio_revision_) update_audio(*audio);
 }
 
 void FramesToRtp::on_frame(const media::Frame& frame) {
@@ -90,7 +90,7 @@ void FramesToRtp::on_frame(const media::Frame& frame) {
     }
 }
 
-void FramesToRtp::note_video(const media::Track& track) {
+void FramesToRtp::update_video(const media::Track& track) {
     video_revision_ = track.revision;
     bool other_codec = track.codec != video_codec_;
     if (other_codec) {
@@ -114,7 +114,7 @@ void FramesToRtp::note_video(const media::Track& track) {
     announce();
 }
 
-void FramesToRtp::note_audio(const media::Track& track) {
+void FramesToRtp::update_audio(const media::Track& track) {
     audio_revision_ = track.revision;
     audio_index_ = track.index;
     audio_header_ = track.config() ? track.config()->payload : base::Slice();
@@ -168,6 +168,7 @@ void FramesToRtp::demand_changed(live::Stream& stream) {
     }
     --statistics().to_rtp;
     converter_.reset();
+    buffer_ = base::SliceBuilder();
     announce();  // a player that joins later must not begin with frames that are old by then
 }
 
@@ -178,13 +179,13 @@ void FramesToRtp::begin() {
     media::Time newest = media::kNoTime;
     for (const media::Frame& frame : stream_.gop())
         if (is_video(frame)) newest = std::max(newest, frame.pts());
-    bool any = false;
+    bool has_sent = false;
     for (const media::Frame& frame : stream_.gop()) {
         if (!is_video(frame)) continue;
-        any |= take_video(frame, video_timestamp(newest - (newest - frame.pts()) / kGopCompression));
+        has_sent |= take_video(frame, video_timestamp(newest - (newest - frame.pts()) / kGopCompression));
     }
     // A report based on the compressed times would be wrong, and a player would use it for long.
-    if (any) report_clock(video_, media::to_us(newest), video_timestamp(newest));
+    if (has_sent) report_clock(video_, media::to_us(newest), video_timestamp(newest));
 }
 
 // False when no part of it was sent.
@@ -196,15 +197,12 @@ bool FramesToRtp::take_video(const media::Frame& frame, uint32_t timestamp) {
         ++counters_.b_frames_dropped;
         return false;
     }
-    payloads_.clear();
-    if (!video_packetizer_->packetize(frame, payloads_)) {
-        ++counters_.unusable_frames;
+    if (!packetize(*video_packetizer_, frame)) {
         waits_for_keyframe_ = true;
         return false;
     }
-    for (const rtp::Payload& payload : payloads_) append(video_, payload, timestamp);
     ++counters_.video_frames;
-    return !payloads_.empty();
+    return append(video_, frame.keyframe, timestamp);
 }
 
 void FramesToRtp::open_converter(const media::Frame& frame) {
@@ -233,24 +231,32 @@ void FramesToRtp::send_audio(const EncodedAudio& packet) {
     opus.kind = Kind::kAudio;
     opus.codec = Codec::kOpus;
     opus.payload = packet.payload;
-    payloads_.clear();
-    if (!audio_packetizer_->packetize(opus, payloads_)) {
-        ++counters_.unusable_frames;
-        return;
-    }
+    if (!packetize(*audio_packetizer_, opus)) return;
     auto timestamp = static_cast<uint32_t>(packet.time);
-    for (const rtp::Payload& payload : payloads_) append(audio_, payload, timestamp);
+    append(audio_, false, timestamp);
     report_clock(audio_, packet.time * 1000 / (kOpusClock / 1000), timestamp);
     ++counters_.audio_packets;
 }
 
-void FramesToRtp::append(Output& output, const rtp::Payload& payload, uint32_t timestamp) {
-    live::RtpHead head;
-    head.sequence = output.sequence++;
-    head.timestamp = timestamp + payload.timestamp_offset;
-    head.marker = payload.marker;
-    head.keyframe = payload.keyframe;
-    stream_.rtp_lane().append(output.track, head, payload.bytes, runtime::now_us());
+bool FramesToRtp::packetize(rtp::Packetizer& packetizer, const media::Frame& frame) {
+    buffer_.clear();
+    payloads_.clear();
+    if (packetizer.write(frame, buffer_, payloads_)) return true;
+    ++counters_.unusable_frames;
+    return false;
+}
+
+bool FramesToRtp::append(Output& output, bool keyframe, uint32_t timestamp) {
+    for (const rtp::PayloadSpan& payload : payloads_) {
+        live::RtpHead head;
+        head.sequence = output.sequence++;
+        head.timestamp = timestamp + payload.timestamp_offset;
+        head.marker = payload.marker;
+        head.keyframe = std::exchange(keyframe, false);
+        stream_.rtp_lane().append(
+            output.track, head, buffer_.bytes().subspan(payload.begin, payload.end - payload.begin), runtime::now_us());
+    }
+    return !payloads_.empty();
 }
 
 // Players need it to align both tracks.

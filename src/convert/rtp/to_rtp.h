@@ -63,8 +63,8 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     void on_frame(const media::Frame& frame) override;
     size_t memory() const override { return converter_ ? converter_->waiting_bytes() : 0; }
     void demand_changed(live::Stream& stream) override;
-    void note_video(const media::Track& track);
-    void note_audio(const media::Track& track);
+    void update_video(const media::Track& track);
+    void update_audio(const media::Track& track);
     void report_unplayable(const media::Track& track);
     void announce();
     void begin();
@@ -72,7 +72,10 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     void take_audio(const media::Frame& frame);
     void open_converter(const media::Frame& frame);
     void send_audio(const EncodedAudio& packet);
-    void append(Output& output, const rtp::Payload& payload, uint32_t timestamp);
+    // Into the buffer. False: it was malformed.
+    bool packetize(rtp::Packetizer& packetizer, const media::Frame& frame);
+    // What is in the buffer goes to the lane. False: nothing.
+    bool append(Output& output, bool keyframe, uint32_t timestamp);
     void report_clock(Output& output, int64_t time_us, uint32_t timestamp);
 
     live::Stream& stream_;
@@ -102,8 +105,9 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     std::unique_ptr<rtp::Packetizer> audio_packetizer_ = rtp::make_packetizer(media::Codec::kOpus, {});
     Output audio_;
 
-    // Kept to reuse their memory.
-    std::vector<rtp::Payload> payloads_;
+    // Of a frame; members to reuse their memory.
+    base::SliceBuilder buffer_;
+    std::vector<rtp::PayloadSpan> payloads_;
     FramesToRtpCounters counters_;
 };
 

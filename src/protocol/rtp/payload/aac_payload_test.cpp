@@ -30,8 +30,8 @@ media::Frame aac(const Bytes& bytes) {
 }
 
 TEST(AacPayload, AnAccessUnitIsAPacketWithItsSize) {
-    std::vector<Payload> out;
-    ASSERT_TRUE(make_packetizer(Codec::kAac, {})->packetize(aac(hex("21 00 49 90 02")), out));
+    std::vector<testing::Payload> out;
+    ASSERT_TRUE(testing::packetize(*make_packetizer(Codec::kAac, {}), aac(hex("21 00 49 90 02")), out));
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(out[0].bytes, base::Slice::copy(hex("0010 0028 2100499002")));
     EXPECT_TRUE(out[0].marker);
@@ -39,10 +39,10 @@ TEST(AacPayload, AnAccessUnitIsAPacketWithItsSize) {
 
 TEST(AacPayload, ALongAccessUnitIsFragmentedWithItsWholeSize) {
     Bytes unit = testing::nalu({0x21}, 250);
-    std::vector<Payload> out;
-    ASSERT_TRUE(make_packetizer(Codec::kAac, {.max_payload = 104})->packetize(aac(unit), out));
+    std::vector<testing::Payload> out;
+    ASSERT_TRUE(testing::packetize(*make_packetizer(Codec::kAac, {.max_payload = 104}), aac(unit), out));
     ASSERT_EQ(out.size(), 3u);
-    for (const Payload& p : out) {
+    for (const testing::Payload& p : out) {
         EXPECT_LE(p.bytes.size(), 104u);
         EXPECT_EQ(p.bytes.sub(0, 4), base::Slice::copy(hex("0010 07d0")));  // 250 << 3
     }
@@ -59,8 +59,8 @@ TEST(AacPayload, ALongAccessUnitIsFragmentedWithItsWholeSize) {
 }
 
 TEST(AacPayload, TooLongIsAnError) {
-    std::vector<Payload> out;
-    auto cut = make_packetizer(Codec::kAac, {})->packetize(aac(Bytes(8192, 0x21)), out);
+    std::vector<testing::Payload> out;
+    auto cut = testing::packetize(*make_packetizer(Codec::kAac, {}), aac(Bytes(8192, 0x21)), out);
     ASSERT_FALSE(cut);
     EXPECT_EQ(cut.error().text(), "an AAC frame of 8192 bytes; at most 8191");
 }
@@ -112,9 +112,9 @@ TEST(AacPayload, InterleavedUnitsAreRefusedWithAReason) {
 }
 
 TEST(AacPayload, ALostFragmentDropsItsAccessUnitOnly) {
-    std::vector<Payload> out;
+    std::vector<testing::Payload> out;
     auto packetizer = make_packetizer(Codec::kAac, {.max_payload = 104});
-    ASSERT_TRUE(packetizer->packetize(aac(testing::nalu({0x21}, 250)), out));
+    ASSERT_TRUE(testing::packetize(*packetizer, aac(testing::nalu({0x21}, 250)), out));
     auto depacketizer = make_depacketizer(hbr());
     push(*depacketizer, Bytes(out[0].bytes.begin(), out[0].bytes.end()), 0, false);
     EXPECT_TRUE(push(*depacketizer, Bytes(out[2].bytes.begin(), out[2].bytes.end()), 0, true, true).empty());

@@ -20,13 +20,6 @@ base::Result<size_t> AudioPacketizer::part_size(const media::Frame& frame) const
     return (size + count - 1) / count;
 }
 
-base::Result<void> AudioPacketizer::packetize(const media::Frame& frame, std::vector<Payload>& out) {
-    const size_t step = TRY(part_size(frame));
-    for (size_t at = 0; step > 0 && at < frame.payload.size(); at += step)
-        out.push_back({frame.payload.sub(at, step), static_cast<uint32_t>(at), false, false});
-    return {};
-}
-
 base::Result<void> AudioPacketizer::write_payloads(const media::Frame& frame) {
     const size_t step = TRY(part_size(frame));
     for (size_t at = 0; step > 0 && at < frame.payload.size(); at += step) {

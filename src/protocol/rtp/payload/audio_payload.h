@@ -12,8 +12,6 @@ class AudioPacketizer final : public Packetizer {
   public:
     AudioPacketizer(media::Codec codec, const PacketizerOptions& options) : Packetizer(options), codec_(codec) {}
     base::Result<void> set_header(const media::Frame&) override { return {}; }
-    // Payloads that share the frame's memory.
-    base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out) override;
 
   private:
     base::Result<void> write_payloads(const media::Frame& frame) override;

@@ -18,8 +18,8 @@ media::Frame audio_frame(Codec codec, std::span<const uint8_t> bytes) {
 
 TEST(OpusPayload, APacketIsAPayload) {
     auto packet = testing::hex("fc fffe 0102");
-    std::vector<Payload> out;
-    ASSERT_TRUE(make_packetizer(Codec::kOpus, {})->packetize(audio_frame(Codec::kOpus, packet), out));
+    std::vector<testing::Payload> out;
+    ASSERT_TRUE(testing::packetize(*make_packetizer(Codec::kOpus, {}), audio_frame(Codec::kOpus, packet), out));
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(out[0].bytes, base::Slice::copy(packet));
 
@@ -34,9 +34,9 @@ TEST(OpusPayload, APacketIsAPayload) {
 }
 
 TEST(OpusPayload, WhatFitsNoPacketOrIsNoneIsRefused) {
-    std::vector<Payload> out;
+    std::vector<testing::Payload> out;
     std::vector<uint8_t> large(1300, 0xfc);
-    EXPECT_FALSE(make_packetizer(Codec::kOpus, {})->packetize(audio_frame(Codec::kOpus, large), out));
+    EXPECT_FALSE(testing::packetize(*make_packetizer(Codec::kOpus, {}), audio_frame(Codec::kOpus, large), out));
     auto depacketizer = make_depacketizer(Codec::kOpus);
     std::vector<Unit> units;
     depacketizer->push({testing::hex("ff"), 0, false, false}, units);  // code 3 without its count
@@ -47,9 +47,10 @@ TEST(OpusPayload, WhatFitsNoPacketOrIsNoneIsRefused) {
 
 TEST(G711Payload, LongFramesAreCutIntoEqualParts) {
     std::vector<uint8_t> second(8000, 0xd5);
-    std::vector<Payload> out;
+    std::vector<testing::Payload> out;
     PacketizerOptions options{.max_payload = 1000};
-    ASSERT_TRUE(make_packetizer(Codec::kPcmAlaw, options)->packetize(audio_frame(Codec::kPcmAlaw, second), out));
+    ASSERT_TRUE(
+        testing::packetize(*make_packetizer(Codec::kPcmAlaw, options), audio_frame(Codec::kPcmAlaw, second), out));
     ASSERT_EQ(out.size(), 8u);
     for (size_t i = 0; i < out.size(); ++i) {
         EXPECT_EQ(out[i].bytes.size(), 1000u);

@@ -41,9 +41,9 @@ struct Av1Payload : ::testing::Test {
     void SetUp() override {
         ASSERT_TRUE(packetizer->set_header(testing::header_frame(Codec::kAv1, base::Slice::copy(hex(kConfigObus)))));
     }
-    std::vector<Payload> cut(const media::Frame& frame) {
-        std::vector<Payload> out;
-        EXPECT_TRUE(packetizer->packetize(frame, out));
+    std::vector<testing::Payload> cut(const media::Frame& frame) {
+        std::vector<testing::Payload> out;
+        EXPECT_TRUE(testing::packetize(*packetizer, frame, out));
         return out;
     }
 };
@@ -75,7 +75,7 @@ TEST_F(Av1Payload, EverySizeComesBack) {
         append(obus, frame_obu(10));
         append(obus, {0x36, 0x20, 0x03, 1, 2, 3});  // with an extension
         auto payloads = cut(av1_frame(false, obus));
-        for (const Payload& p : payloads) EXPECT_LE(p.bytes.size(), 500u) << size;
+        for (const testing::Payload& p : payloads) EXPECT_LE(p.bytes.size(), 500u) << size;
         auto units = take(*depacketizer, payloads, timestamp += 3000);
         ASSERT_EQ(units.size(), 1u) << size;
         EXPECT_EQ(units[0].frame.payload, base::Slice::copy(obus)) << size;
@@ -129,8 +129,8 @@ TEST_F(Av1Payload, MalformedPayloadsAreCounted) {
         EXPECT_TRUE(out.empty()) << text;
         EXPECT_EQ(depacketizer->counters().malformed, count) << text;
     }
-    std::vector<Payload> out;
-    EXPECT_FALSE(packetizer->packetize(av1_frame(false, hex("32 05 aa")), out));
+    std::vector<testing::Payload> out;
+    EXPECT_FALSE(testing::packetize(*packetizer, av1_frame(false, hex("32 05 aa")), out));
     EXPECT_FALSE(packetizer->set_header(testing::header_frame(Codec::kAv1, base::Slice::copy("no"))));
 }
 

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "protocol/rtp/payload/depacketizer.h"
 #include "protocol/rtp/payload/keyframe.h"
-#include "protocol/rtp/payload/packetizer.h"
+#include "protocol/rtp/payload/packetize_testing.h"
 
 namespace rtp::testing {
 
@@ -37,7 +37,7 @@ inline void cut_and_join(media::Codec codec, const std::vector<Unit>& units) {
             continue;
         }
         std::vector<Payload> payloads;
-        bool cut = packetizer->packetize(unit.frame, payloads).has_value();
+        bool cut = packetize(*packetizer, unit.frame, payloads).has_value();
         CHECK(cut || media::codec_info(codec).kind == media::Kind::kAudio);
         std::vector<Unit> back;
         for (const Payload& p : payloads) {

@@ -26,9 +26,9 @@ struct HevcPayload : ::testing::Test {
     base::Slice config = *media::make_hevc_config(vps(), sps(), pps());
 
     void SetUp() override { ASSERT_TRUE(packetizer->set_header(testing::header_frame(Codec::kHevc, config))); }
-    std::vector<Payload> cut(const media::Frame& frame) {
-        std::vector<Payload> out;
-        EXPECT_TRUE(packetizer->packetize(frame, out));
+    std::vector<testing::Payload> cut(const media::Frame& frame) {
+        std::vector<testing::Payload> out;
+        EXPECT_TRUE(testing::packetize(*packetizer, frame, out));
         return out;
     }
 };

@@ -33,8 +33,8 @@ std::unique_ptr<Depacketizer> depacketizer() {
 }
 
 TEST(MpegAudioPayload, AFrameIsAPacketBehindFourBytes) {
-    std::vector<Payload> out;
-    ASSERT_TRUE(make_packetizer(Codec::kMp3, {})->packetize(frame_of(mp3_frame()), out));
+    std::vector<testing::Payload> out;
+    ASSERT_TRUE(testing::packetize(*make_packetizer(Codec::kMp3, {}), frame_of(mp3_frame()), out));
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(out[0].bytes.size(), 421u);
     EXPECT_EQ(out[0].bytes.sub(0, 8), base::Slice::copy(hex("00000000 fffb9064")));
@@ -44,8 +44,8 @@ TEST(MpegAudioPayload, AFrameIsAPacketBehindFourBytes) {
 }
 
 TEST(MpegAudioPayload, FragmentsHaveTheirOffset) {
-    std::vector<Payload> out;
-    ASSERT_TRUE(make_packetizer(Codec::kMp3, {.max_payload = 204})->packetize(frame_of(mp3_frame()), out));
+    std::vector<testing::Payload> out;
+    ASSERT_TRUE(testing::packetize(*make_packetizer(Codec::kMp3, {.max_payload = 204}), frame_of(mp3_frame()), out));
     ASSERT_EQ(out.size(), 3u);
     EXPECT_EQ(out[1].bytes.sub(0, 4), base::Slice::copy(hex("0000008b")));  // 139
     auto units = testing::take(*depacketizer(), out, 3);
@@ -65,8 +65,8 @@ TEST(MpegAudioPayload, SeveralFramesOfAPacketAreAFrameApart) {
 }
 
 TEST(MpegAudioPayload, LossAndMalformedPayloads) {
-    std::vector<Payload> out;
-    ASSERT_TRUE(make_packetizer(Codec::kMp3, {.max_payload = 204})->packetize(frame_of(mp3_frame()), out));
+    std::vector<testing::Payload> out;
+    ASSERT_TRUE(testing::packetize(*make_packetizer(Codec::kMp3, {.max_payload = 204}), frame_of(mp3_frame()), out));
     auto reader = depacketizer();
     std::vector<Unit> units;
     reader->push({out[0].bytes, 0, false, false}, units);

@@ -25,9 +25,9 @@ struct H264Payload : ::testing::Test {
         EXPECT_TRUE(config && made->set_header(testing::header_frame(Codec::kH264, *config)));
         return made;
     }
-    std::vector<Payload> cut(const media::Frame& frame) {
-        std::vector<Payload> out;
-        EXPECT_TRUE(packetizer->packetize(frame, out));
+    std::vector<testing::Payload> cut(const media::Frame& frame) {
+        std::vector<testing::Payload> out;
+        EXPECT_TRUE(testing::packetize(*packetizer, frame, out));
         return out;
     }
     static std::vector<Bytes> nalus_of(const media::Frame& frame) {
@@ -133,7 +133,7 @@ TEST_F(H264Payload, EverySizeAroundALimitComesBack) {
     for (size_t size : {2u, 3u, 998u, 999u, 1000u, 1001u, 1002u, 1003u, 1997u, 1998u, 1999u, 2000u, 5000u}) {
         auto unit = nalu({0x41}, size);
         auto payloads = cut(video_frame(Codec::kH264, false, {unit}));
-        for (const Payload& p : payloads) EXPECT_LE(p.bytes.size(), 1000u) << size;
+        for (const testing::Payload& p : payloads) EXPECT_LE(p.bytes.size(), 1000u) << size;
         auto units = take(*depacketizer, payloads, timestamp += 3000);
         ASSERT_EQ(units.size(), 1u) << size;
         EXPECT_EQ(nalus_of(units[0].frame), std::vector<Bytes>{unit}) << size;
@@ -182,12 +182,12 @@ TEST_F(H264Payload, MergedUnitsShareAPacket) {
 }
 
 TEST_F(H264Payload, WhatCannotBeCutIsAnError) {
-    std::vector<Payload> out;
-    EXPECT_FALSE(
-        make_packetizer(Codec::kH264, {})->packetize(video_frame(Codec::kH264, false, {nalu({0x41}, 9)}), out));
+    std::vector<testing::Payload> out;
+    EXPECT_FALSE(testing::packetize(*make_packetizer(Codec::kH264, {}),
+                                    video_frame(Codec::kH264, false, {nalu({0x41}, 9)}), out));
     auto frame = video_frame(Codec::kH264, false, {nalu({0x41}, 50)});
     frame.payload = frame.payload.sub(0, 40);
-    EXPECT_FALSE(packetizer->packetize(frame, out));
+    EXPECT_FALSE(testing::packetize(*packetizer, frame, out));
     EXPECT_TRUE(out.empty());
     EXPECT_FALSE(packetizer->set_header(testing::header_frame(Codec::kH264, base::Slice::copy("no"))));
 }
@@ -342,7 +342,7 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
 TEST_F(H264Payload, AStartCodeBeforeAPayloadIsLeftOut) {
     packetizer = make({.max_payload = 100});
     std::vector<Unit> units;
-    for (const Payload& one : cut(video_frame(Codec::kH264, true, {nalu({0x65}, 250)}))) {
+    for (const testing::Payload& one : cut(video_frame(Codec::kH264, true, {nalu({0x65}, 250)}))) {
         Bytes bytes{0, 0, 0, 1};
         bytes.insert(bytes.end(), one.bytes.begin(), one.bytes.end());
         depacketizer->push({bytes, 0, one.marker, false}, units);
@@ -359,7 +359,7 @@ TEST_F(H264Payload, AFragmentWithoutItsEndEndsWithItsFrame) {
     const Bytes slice = nalu({0x41}, 250), other = nalu({0x41, 0x20}, 250);
     auto payloads = cut(video_frame(Codec::kH264, false, {slice, other}));
     std::vector<Bytes> parts;
-    for (const Payload& one : payloads) parts.emplace_back(one.bytes.begin(), one.bytes.end());
+    for (const testing::Payload& one : payloads) parts.emplace_back(one.bytes.begin(), one.bytes.end());
     for (Bytes& part : parts) part[1] &= static_cast<uint8_t>(~0x40);
     const auto send = [&](uint32_t timestamp, bool marker, size_t lost = SIZE_MAX) {
         std::vector<Unit> out;

@@ -1,7 +1,6 @@
 #include "protocol/rtp/payload/packetizer.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace rtp {
 
@@ -24,19 +23,6 @@ Result<void> Packetizer::write(const media::Frame& frame, base::SliceBuilder& ou
     out.truncate(size);
     spans.resize(count);
     return written;
-}
-
-Result<void> Packetizer::packetize(const media::Frame& frame, std::vector<Payload>& out) {
-    slab_.clear();
-    slab_spans_.clear();
-    TRY(write(frame, slab_, slab_spans_));
-    if (slab_spans_.empty()) return {};
-    const base::Slice slab = slab_.freeze();
-    bool keyframe = frame.keyframe;
-    for (const PayloadSpan& span : slab_spans_)
-        out.push_back({slab.sub(span.begin, span.end - span.begin), span.timestamp_offset, span.marker,
-                       std::exchange(keyframe, false)});
-    return {};
 }
 
 }  // namespace rtp

@@ -18,13 +18,6 @@ namespace rtp {
 
 inline constexpr size_t kMaxPayload = 1160;  // bytes: an IP packet of 1,232 with UDP, RTP, extensions and an SRTP tag
 
-struct Payload {
-    base::Slice bytes;              // the payloads of a frame share one buffer
-    uint32_t timestamp_offset = 0;  // ticks after the frame's time: for audio that was split
-    bool marker = false;
-    bool keyframe = false;  // the first payload of a frame where decoding can start, with its headers
-};
-
 // A payload in the buffer that write() appended it to.
 struct PayloadSpan {
     size_t begin = 0, end = 0;  // offsets in the buffer; PacketizerOptions::headroom unwritten bytes are before `begin`
@@ -47,10 +40,8 @@ class Packetizer {
     virtual ~Packetizer() = default;
     // The sequence header, used from the next frame on. A codec without one accepts anything.
     virtual base::Result<void> set_header(const media::Frame& header) = 0;
-    // Appends the payloads of a frame; none when it contains nothing to send. An error (a malformed frame, or a missing
-    // sequence header) leaves `out` unchanged.
-    virtual base::Result<void> packetize(const media::Frame& frame, std::vector<Payload>& out);
-    // The same into the caller's buffer, without an allocation per payload. After an error both are unchanged.
+    // Appends the payloads of a frame to the caller's buffer; none when it contains nothing to send. After an error (a
+    // malformed frame, or a missing sequence header) both are unchanged.
     base::Result<void> write(const media::Frame& frame, base::SliceBuilder& out, std::vector<PayloadSpan>& spans);
 
   protected:
@@ -79,9 +70,6 @@ class Packetizer {
   private:
     base::SliceBuilder* out_ = nullptr;  // during write_payloads()
     std::vector<PayloadSpan>* spans_ = nullptr;
-    // Of packetize(); members only to reuse their memory.
-    base::SliceBuilder slab_;
-    std::vector<PayloadSpan> slab_spans_;
 };
 
 // Null for a codec without an RTP payload format here.

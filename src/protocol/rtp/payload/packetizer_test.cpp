@@ -31,8 +31,8 @@ TEST(Packetizer, WritesTheSamePayloadsIntoAGivenBuffer) {
         PacketizerOptions options{.max_payload = 1000, .headroom = 16};
         auto one = codec == Codec::kH264 ? h264_packetizer(options) : make_packetizer(codec, options);
         auto other = codec == Codec::kH264 ? h264_packetizer(options) : make_packetizer(codec, options);
-        std::vector<Payload> payloads;
-        ASSERT_TRUE(one->packetize(frame_of(codec, static_cast<size_t>(size)), payloads));
+        std::vector<testing::Payload> payloads;
+        ASSERT_TRUE(testing::packetize(*one, frame_of(codec, static_cast<size_t>(size)), payloads));
 
         base::SliceBuilder buffer;
         buffer.append(testing::hex("0102030405"));
@@ -67,8 +67,8 @@ TEST(Packetizer, AnErrorLeavesTheBufferUnchanged) {
 // RFC 6184, 6.2: one NAL unit per packet, parameter sets too.
 TEST(Packetizer, SingleNalUnitsArePacketsOfTheirOwn) {
     auto packetizer = h264_packetizer({.max_payload = 1000, .single_nalus = true});
-    std::vector<Payload> payloads;
-    ASSERT_TRUE(packetizer->packetize(frame_of(Codec::kH264, 1000), payloads));
+    std::vector<testing::Payload> payloads;
+    ASSERT_TRUE(testing::packetize(*packetizer, frame_of(Codec::kH264, 1000), payloads));
     ASSERT_EQ(payloads.size(), 3u);
     EXPECT_EQ(payloads[0].bytes, base::Slice::copy(testing::h264_sps()));
     EXPECT_EQ(payloads[1].bytes, base::Slice::copy(testing::h264_pps()));

@@ -9,7 +9,7 @@
 #include "base/hex_testing.h"
 #include "media/nalu.h"
 #include "protocol/rtp/payload/depacketizer.h"
-#include "protocol/rtp/payload/packetizer.h"
+#include "protocol/rtp/payload/packetize_testing.h"
 
 namespace rtp::testing {
 

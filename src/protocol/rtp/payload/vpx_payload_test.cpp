@@ -41,8 +41,8 @@ TEST(VpxPayload, FramesComeBackAndFragmentsHaveOneSize) {
         for (size_t size : {1600u, 20u, 496u, 497u, 498u, 3000u}) {
             bool keyframe = timestamp == 0;
             auto frame = vpx_frame(c.codec, keyframe, keyframe ? c.key : c.other, size);
-            std::vector<Payload> payloads;
-            ASSERT_TRUE(packetizer->packetize(frame, payloads));
+            std::vector<testing::Payload> payloads;
+            ASSERT_TRUE(testing::packetize(*packetizer, frame, payloads));
             for (size_t i = 0; i < payloads.size(); ++i) {
                 EXPECT_LE(payloads[i].bytes.size(), 500u);
                 if (i + 1 < payloads.size()) {
@@ -64,8 +64,8 @@ TEST(VpxPayload, AHoleDropsWhatItHit) {
         auto packetizer = make_packetizer(c.codec, {.max_payload = 500});
         for (size_t lost = 0; lost < 4; ++lost) {
             auto depacketizer = make_depacketizer(c.codec);
-            std::vector<Payload> payloads;
-            ASSERT_TRUE(packetizer->packetize(vpx_frame(c.codec, true, c.key, 1700), payloads));
+            std::vector<testing::Payload> payloads;
+            ASSERT_TRUE(testing::packetize(*packetizer, vpx_frame(c.codec, true, c.key, 1700), payloads));
             ASSERT_EQ(payloads.size(), 4u);
             std::vector<Unit> out;
             for (size_t i = 0; i < 4; ++i)
