@@ -23,7 +23,7 @@ uint32_t usual_rate(double measured) {
 
 }  // namespace
 
-void ClockRateCheck::note_header(const media::Frame& header) {
+void ClockRateCheck::set_header(const media::Frame& header) {
     if (header.codec != Codec::kAac) return;
     auto config = media::parse_aac_config(header.payload);
     if (config) aac_duration_ = media::from_ticks(config->samples_per_frame, config->core_sample_rate);
@@ -48,7 +48,7 @@ Time ClockRateCheck::duration_of(const media::Frame& frame) const {
     }
 }
 
-std::optional<uint32_t> ClockRateCheck::note(const media::Frame& frame, uint32_t timestamp) {
+std::optional<uint32_t> ClockRateCheck::check(const media::Frame& frame, uint32_t timestamp) {
     const auto step = static_cast<int32_t>(timestamp - timestamp_);
     const double seconds = std::chrono::duration<double>(duration_).count();
     const uint32_t rate = seconds > 0 && step > 0 ? usual_rate(step / seconds) : 0;

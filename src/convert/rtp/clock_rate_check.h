@@ -16,9 +16,9 @@ class ClockRateCheck {
     // clock_rate: as described, Hz.
     explicit ClockRateCheck(uint32_t clock_rate) : rate_(clock_rate) {}
     // A sequence header of the audio.
-    void note_header(const media::Frame& header);
+    void set_header(const media::Frame& header);
     // A frame, in order. A rate: the timestamps count at it, told once.
-    std::optional<uint32_t> note(const media::Frame& frame, uint32_t timestamp);
+    std::optional<uint32_t> check(const media::Frame& frame, uint32_t timestamp);
     // Frames are missing before the next one.
     void restart() { duration_ = media::Time(0); }
 

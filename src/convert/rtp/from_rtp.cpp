@@ -124,7 +124,7 @@ bool RtpToFrames::on_packets(int64_t now_us) {
         Input& input = inputs_[packet.track];
         if (!input.reader_track) continue;
         input.has_received = true;
-        input.buffer.push({packet.sequence, packet.timestamp, packet.marker, packet.came_us, packet.payload});
+        input.buffer.push({packet.sequence, packet.timestamp, packet.marker, packet.arrival_us, packet.payload});
         drain(packet.track, now_us);
     }
     return false;
@@ -170,7 +170,7 @@ void RtpToFrames::drain(size_t track, int64_t now_us) {
         const rtp::Header header{packet.marker, tracks_[track].payload_type, static_cast<uint16_t>(packet.sequence),
                                  packet.timestamp, 0};
         frames_.clear();
-        reader_->push(*input.reader_track, header, packet.payload, next->after_hole, packet.came_us, frames_);
+        reader_->push(*input.reader_track, header, packet.payload, next->after_hole, packet.arrival_us, frames_);
         for (size_t i = 0; i < frames_.size(); ++i) {
             if (input.kind == Kind::kVideo)
                 take_video(std::move(frames_[i]));

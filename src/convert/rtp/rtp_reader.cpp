@@ -104,7 +104,7 @@ void RtpReader::take(Input& input, rtp::Unit& unit, int64_t now_us, std::vector<
         input.decoding_times.restart();
     }
     if (frame.kind == Kind::kAudio && !frame.sequence_header)
-        if (auto rate = input.rate_check.note(frame, unit.timestamp)) clocks_.set_rate(track, *rate);
+        if (auto rate = input.rate_check.check(frame, unit.timestamp)) clocks_.set_rate(track, *rate);
     if (frame.sequence_header) return take_header(input, std::move(frame), moment.time, out);
     if (!is_wanted(input, frame)) return;
     if (has_decoding_order(frame.codec)) {
@@ -121,7 +121,7 @@ void RtpReader::take(Input& input, rtp::Unit& unit, int64_t now_us, std::vector<
 
 void RtpReader::take_header(Input& input, Frame frame, Time time, std::vector<Frame>& out) {
     if (has_decoding_order(frame.codec)) input.decoding_times.declare(frame);
-    input.rate_check.note_header(frame);
+    input.rate_check.set_header(frame);
     frame.dts = input.last == media::kNoTime ? time : input.last;
     emit(std::move(frame), out);
 }

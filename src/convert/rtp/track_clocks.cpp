@@ -101,7 +101,7 @@ void TrackClocks::align() {
 // False when less than two tracks have such a mark.
 bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
     Clock* reference = nullptr;
-    bool any = false;
+    bool has_pair = false;
     // The shared clock's moment at time 0 of the timeline, by this track's mark.
     auto origin = [&](const Clock& clock) {
         const Mark& at = *(clock.*mark);
@@ -111,7 +111,7 @@ bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
         if (clock.known && clock.*mark && (!reference || clock.rank() < reference->rank())) reference = &clock;
     for (Clock& clock : clocks_) {
         if (!clock.known || !(clock.*mark) || &clock == reference) continue;
-        any = true;
+        has_pair = true;
         const Time by = origin(clock) - origin(*reference);
         if (media::distance(by, Time(0)) > kContradiction) {
             ++ignored_reports_;
@@ -122,7 +122,7 @@ bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
             clock.aligned = true;
         }
     }
-    return any;
+    return has_pair;
 }
 
 // Reports without end must not move times without end.

@@ -61,7 +61,7 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
             states_[i] = std::move(before[j]);
             break;
         }
-        states_[i].any = states_[i].restarted = false;
+        states_[i].has_received = states_[i].restarted = false;
         const uint32_t version = states_[i].clock.version;
         states_[i].clock = {};
         states_[i].clock.version = version;
@@ -78,8 +78,8 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
 void RtpLane::restart_track(size_t track) {
     CHECK(track < tracks_.size());
     ++counters_.restarts;
-    states_[track].any = false;
-    states_[track].restarted = states_[track].ever;
+    states_[track].has_received = false;
+    states_[track].restarted = states_[track].has_history;
     if (tracks_[track].kind == media::Kind::kVideo) {
         ring_.forget_keyframe(static_cast<uint8_t>(track));
         keyframe_asked_ms_ = INT64_MIN / 2;
@@ -101,7 +101,7 @@ void RtpLane::expect_no_more(const KeyframeSource* by) {
 }
 
 uint64_t RtpLane::sequence_of(TrackState& state, uint16_t sequence, bool& late) {
-    if (!state.any) {
+    if (!state.has_received) {
         state.publisher_sequence = sequence;
         state.first_sequence = state.last_sequence + 1;
         // Players of another source of the same publisher have the numbers before: leave no gap for them.
@@ -136,7 +136,7 @@ bool RtpLane::take_sequence(TrackState& state, const RtpPacket& packet, uint64_t
 // A new source's times continue where the last one's would be by now.
 int64_t RtpLane::first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us) {
     int64_t at = timestamp;
-    if (state.ever) at = state.timestamp + ticks_of_us(now_us - state.came_us, rate);
+    if (state.has_history) at = state.timestamp + ticks_of_us(now_us - state.arrival_us, rate);
     if (state.restarted) at = std::max(at, state.timestamp + rate / kMinStepsPerSecond);
     state.add = static_cast<uint32_t>(at) - timestamp;
     return at;
@@ -147,7 +147,7 @@ int64_t RtpLane::next_ticks(TrackState& state, uint32_t rate, uint32_t timestamp
     const int64_t step = at - state.timestamp, jump = kTimestampJumpS * rate;
     if (step <= jump && step >= -jump) [[likely]]
         return at;
-    const int64_t usual = ticks_of_us(now_us - state.came_us, rate);
+    const int64_t usual = ticks_of_us(now_us - state.arrival_us, rate);
     // After a long silence it may have wrapped meanwhile; or its clock stood still for some of the time.
     const int64_t off =
         static_cast<int32_t>(static_cast<uint32_t>(at) - static_cast<uint32_t>(state.timestamp + usual));
@@ -171,25 +171,25 @@ void RtpLane::append(size_t track, const RtpHead& head, std::span<const uint8_t>
         ++counters_.refused;
         return;
     }
-    const bool first = !state.any;
+    const bool first = !state.has_received;
     const uint32_t rate = state.clock.clock_rate;
     int64_t ticks = 0;
     if (first) {
         ticks = first_ticks(state, rate, head.timestamp, now_us);
-        state.any = state.ever = true;
+        state.has_received = state.has_history = true;
         state.restarted = false;
     } else if (!packet.late) {
         ticks = next_ticks(state, rate, head.timestamp, now_us);
     }
     packet.timestamp = head.timestamp + state.add;
-    packet.came_us = now_us;
+    packet.arrival_us = now_us;
     packet.marker = head.marker;
     packet.keyframe = head.keyframe;
     if (!packet.late) {
         const auto kind = static_cast<size_t>(state.kind);
         if (kind < std::size(counters_.units)) counters_.units[kind] += first || ticks != state.timestamp;
         state.timestamp = ticks;
-        state.came_us = now_us;
+        state.arrival_us = now_us;
         if (!state.clock.known) {
             state.clock.known = true;
             state.clock.timestamp = ticks;
@@ -220,7 +220,7 @@ void RtpLane::request_calls(int64_t in_ms) {
 void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t) {
     CHECK(track < tracks_.size());
     TrackState& state = states_[track];
-    if (!state.any) return;  // the lane's timestamps are not known yet
+    if (!state.has_received) return;  // the lane's timestamps are not known yet
     if (!has_clock_offset_) {
         clock_offset_us_ = base::wall_ms() * 1000 - ntp_us;
         has_clock_offset_ = true;

@@ -113,7 +113,7 @@ class RtpLane final : private SendGroup {
     // Null: keyframes cannot be requested, as where frames came by RTMP.
     void set_keyframe_source(KeyframeSource* source) { keyframe_source_ = source; }
     // The parameters of the newest keyframe, where the writer knows them.
-    void note_video_info(media::VideoInfo info) { video_info_ = std::move(info); }
+    void set_video_info(media::VideoInfo info) { video_info_ = std::move(info); }
     // To be called periodically by the writer: forwards a keyframe request that was delayed.
     void tick(int64_t now_ms);
 
@@ -150,11 +150,11 @@ class RtpLane final : private SendGroup {
         uint64_t last_sequence = 0;       // the highest assigned
         uint64_t first_sequence = 0;      // the lowest that a packet of this numbering may have
         uint16_t publisher_sequence = 0;  // the newest number of its publisher
-        bool any = false;                 // packets of this source arrived
-        bool ever = false;
-        bool restarted = false;  // another source of the same publisher
-        int64_t timestamp = 0;   // the lane's, of the newest packet, unwrapped
-        int64_t came_us = 0;
+        bool has_received = false;        // packets of this source arrived
+        bool has_history = false;         // packets of any source arrived
+        bool restarted = false;           // another source of the same publisher
+        int64_t timestamp = 0;            // the lane's, of the newest packet, unwrapped
+        int64_t arrival_us = 0;
         uint32_t add = 0;  // added to the publisher's timestamps
         media::Kind kind = media::Kind::kVideo;
         RtpClock clock;

@@ -32,22 +32,22 @@ void RtpRing::append(RtpPacket packet, std::span<const uint8_t> payload) {
             drop_first();
         }
     }
-    note_start(packet);
+    record_start(packet);
     packet.payload = store(payload);
     bytes_ += payload.size();
     std::vector<uint32_t>& position = tracks_[packet.track].position;
     if (position.empty()) position.resize(slots_.size());
     position[packet.sequence & mask_] = static_cast<uint32_t>(end_);
-    const int64_t now_us = packet.came_us;
+    const int64_t now_us = packet.arrival_us;
     slots_[end_ & mask_] = std::move(packet);
     ++end_;
     if (now_us >= trim_at_us_ || bytes_ > limits_.bytes) trim(now_us);
 }
 
-void RtpRing::note_start(const RtpPacket& packet) {
+void RtpRing::record_start(const RtpPacket& packet) {
     Track& track = tracks_[packet.track];
-    if (!track.any || (track.unit_timestamp != packet.timestamp && !packet.late)) {
-        track.any = true;
+    if (!track.has_unit || (track.unit_timestamp != packet.timestamp && !packet.late)) {
+        track.has_unit = true;
         track.begun = false;
         track.unit_timestamp = packet.timestamp;
         track.unit_begin = end_;
@@ -77,7 +77,7 @@ void RtpRing::trim(int64_t now_us) {
     trim_at_us_ = now_us + kTrimEveryUs;
     while (bytes_ > limits_.bytes) drop_first();
     while (begin_ + 1 < end_) {
-        const int64_t age = now_us - at(begin_).came_us;
+        const int64_t age = now_us - at(begin_).arrival_us;
         if (age <= limits_.history_us || (age <= limits_.max_us && begin_ == keyframe_)) return;
         drop_first();
     }
@@ -85,7 +85,7 @@ void RtpRing::trim(int64_t now_us) {
 
 void RtpRing::drop_first() {
     RtpPacket& first = slots_[begin_ & mask_];
-    if (end_ > begin_ && at(end_ - 1).came_us - first.came_us < limits_.history_us) ++cut_short_;
+    if (end_ > begin_ && at(end_ - 1).arrival_us - first.arrival_us < limits_.history_us) ++cut_short_;
     uint64_t& highest = tracks_[first.track].highest_dropped;
     highest = std::max(highest, first.sequence);
     bytes_ -= first.payload.size();
@@ -110,7 +110,7 @@ void RtpRing::grow() {
 void RtpRing::forget_keyframe(uint8_t track) {
     CHECK(track < kMaxTracks);
     keyframe_ = UINT64_MAX;
-    tracks_[track].any = false;
+    tracks_[track].has_unit = false;
 }
 
 void RtpRing::clear() {

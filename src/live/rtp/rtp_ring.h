@@ -43,7 +43,7 @@ struct RtpHead {
 struct RtpPacket {
     base::Slice payload;     // without header, extensions and padding
     uint64_t sequence = 0;   // the lane's, per track: continues over a change of publisher; never 0
-    int64_t came_us = 0;     // by the loop's clock
+    int64_t arrival_us = 0;  // by the loop's clock
     uint32_t timestamp = 0;  // the lane's, per track, as on the wire: it wraps (RtpLane::ticks())
     uint8_t track = 0;       // its index in RtpLane::tracks()
     bool marker = false;
@@ -104,12 +104,12 @@ class RtpRing {
     void trim(int64_t now_us);
     void drop_first();
     void grow();
-    void note_start(const RtpPacket& packet);
+    void record_start(const RtpPacket& packet);
 
     struct Track {
         uint64_t unit_begin = 0;  // position of the first packet of unit_timestamp
         uint32_t unit_timestamp = 0;
-        bool any = false;
+        bool has_unit = false;
         bool begun = false;  // that unit is a possible start, and was noted
         uint64_t highest_dropped = 0;
         std::vector<uint32_t> position;  // low bits, by sequence

@@ -22,7 +22,7 @@ struct Writer {
         packet.keyframe = keyframe;
         packet.track = track;
         packet.late = late;
-        packet.came_us = now_us;
+        packet.arrival_us = now_us;
         ring.append(std::move(packet), bytes(text));
     }
 };
@@ -119,7 +119,7 @@ TEST(RtpRing, DropsOldPacketsFiveTimesASecond) {
         const uint64_t before = ring.begin();
         writer.put(i, static_cast<uint32_t>(i), "x");
         drops += ring.begin() != before;
-        const int64_t age = writer.now_us - ring.at(ring.begin()).came_us;
+        const int64_t age = writer.now_us - ring.at(ring.begin()).arrival_us;
         ASSERT_LT(age, 2'210'000) << "of the oldest packet";
         ASSERT_GE(age, std::min<int64_t>(writer.now_us - 10'000, 2'000'000));
     }

@@ -24,7 +24,7 @@ std::optional<JitterBuffer::Next> JitterBuffer::pop(int64_t now_us) {
     if (waiting() == 0) return std::nullopt;
     JitterPacket& first = packets_[head_];
     bool hole = first.sequence != *next_;
-    if (hole && now_us - first.came_us < limits_.wait_us && waiting() <= limits_.packets) return std::nullopt;
+    if (hole && now_us - first.arrival_us < limits_.wait_us && waiting() <= limits_.packets) return std::nullopt;
     if (hole) counters_.given_up += first.sequence - *next_;
     next_ = first.sequence + 1;
     Next result{std::exchange(first, {}), hole};

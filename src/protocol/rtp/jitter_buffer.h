@@ -20,7 +20,7 @@ struct JitterPacket {
     uint64_t sequence = 0;  // unwrapped
     uint32_t timestamp = 0;
     bool marker = false;
-    int64_t came_us = 0;
+    int64_t arrival_us = 0;
     base::Slice payload{};
 };
 

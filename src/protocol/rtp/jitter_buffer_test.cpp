@@ -12,7 +12,7 @@ struct Buffer {
     int64_t now_us = 0;
     // Pushes, and returns the output: "3 4 !7" where packets before 7 were lost.
     std::string push(uint64_t sequence) {
-        buffer.push({.sequence = sequence, .came_us = now_us});
+        buffer.push({.sequence = sequence, .arrival_us = now_us});
         return pop();
     }
     std::string pop() {

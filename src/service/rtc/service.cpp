@@ -180,7 +180,7 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     by_id_.emplace(session->id(), session.get());
     session->index = static_cast<uint32_t>(sessions_.size());
     sessions_.push_back({now_ms + RtcSession::kHalfOpenMs, std::move(session)});
-    note_offered(*sessions_.back().session, now_ms);
+    record_offer(*sessions_.back().session, now_ms);
     ++half_open_;
     ++counters_.created;
     ++rtc_stats().created;
@@ -189,7 +189,7 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     work_.set();  // housekeeping sleeps while there are no sessions
 }
 
-void Service::note_offered(const RtcSession& session, int64_t now_ms) {
+void Service::record_offer(const RtcSession& session, int64_t now_ms) {
     while (!offered_.empty() && offered_.front().at_ms + RtcSession::kHalfOpenMs < now_ms) offered_.pop_front();
     offered_.push_back({now_ms, session.id()});
 }

@@ -195,7 +195,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
         int64_t at_ms;
         std::string id;
     };
-    void note_offered(const RtcSession& session, int64_t now_ms);
+    void record_offer(const RtcSession& session, int64_t now_ms);
     void replace_oldest();
     std::deque<Offered> offered_;
     size_t half_open_ = 0;

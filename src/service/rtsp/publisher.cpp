@@ -54,7 +54,7 @@ base::Result<void> Publisher::acquire(live::Stream& stream) {
 
 // The first packet of a source: numbers and statistics begin again.
 void Publisher::begin(Input& input, const rtp::PacketView& packet) {
-    input.any = true;
+    input.has_received = true;
     input.ssrc = packet.ssrc();
     input.sequence.reset();
     input.buffer.reset();
@@ -69,8 +69,8 @@ void Publisher::on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t 
         return;
     }
     Input& input = inputs_[track];
-    if (!input.any || packet->ssrc() != input.ssrc) begin(input, *packet);
-    any_media_ = true;
+    if (!input.has_received || packet->ssrc() != input.ssrc) begin(input, *packet);
+    has_received_media_ = true;
     last_media_us_ = now_us;
     input.payload_type = packet->payload_type();
     input.stats->on_packet(packet->sequence(), packet->timestamp(), now_us);
@@ -101,7 +101,7 @@ void Publisher::drain(size_t track, int64_t now_us) {
         header.sequence = static_cast<uint16_t>(next->packet.sequence);
         header.timestamp = next->packet.timestamp;
         header.ssrc = input.ssrc;
-        read(track, header, next->packet.payload, next->after_hole, next->packet.came_us);
+        read(track, header, next->packet.payload, next->after_hole, next->packet.arrival_us);
     }
     publish_frames();
 }
@@ -112,7 +112,7 @@ void Publisher::read(size_t track, const rtp::Header& header, std::span<const ui
 }
 
 // G.711 says nothing of its channels, and RTMP's players are told 2 unless the frame says 1.
-void Publisher::note_channels(media::Frame& frame) const {
+void Publisher::set_channels(media::Frame& frame) const {
     const bool alaw = frame.codec == media::Codec::kPcmAlaw;
     if (!alaw && frame.codec != media::Codec::kPcmUlaw) return;
     for (const Input& input : inputs_)
@@ -123,7 +123,7 @@ void Publisher::note_channels(media::Frame& frame) const {
 void Publisher::publish_frames() {
     // One may end the publication.
     for (media::Frame& frame : frames_) {
-        note_channels(frame);
+        set_channels(frame);
         publication_.publish(std::move(frame));
     }
     frames_.clear();
@@ -138,29 +138,30 @@ void Publisher::on_rtcp(size_t track, std::span<const uint8_t> datagram, int64_t
     if (input.stats) input.stats->on_sender_report(reports.found->ntp, now_us);
 }
 
-// Counted by what reads the packets; noted at intervals.
-void Publisher::note_faults() {
+// Counted by what reads the packets; recorded at intervals.
+void Publisher::record_faults() {
     using Faults = live::InputFaults;
-    const auto note = [this](Faults::Kind kind, uint64_t now, uint64_t& noted, std::string_view why) {
-        for (; noted < now; ++noted) faults_.add(kind, why);
+    const auto record = [this](Faults::Kind kind, uint64_t now, uint64_t& recorded, std::string_view why) {
+        for (; recorded < now; ++recorded) faults_.add(kind, why);
     };
-    note(Faults::kMessage, bad_packets_, noted_bad_packets_, "neither RTP nor RTCP");
+    record(Faults::kMessage, bad_packets_, recorded_bad_packets_, "neither RTP nor RTCP");
     for (size_t track = 0; track < inputs_.size(); ++track) {
         Input& input = inputs_[track];
         const auto kind = input.kind == media::Kind::kVideo ? Faults::kVideo : Faults::kAudio;
         const convert::RtpReaderCounters now = reader_.counters(track);
         const std::string_view defect = now.payloads.defect;
-        auto& noted = input.noted;
-        note(kind, now.payloads.malformed, noted.payloads.malformed,
-             defect.empty() ? "a payload that is not as its format has it" : defect);
-        note(kind, now.payloads.damaged, noted.payloads.damaged, "a frame of which packets were lost or malformed");
-        note(kind, now.payloads.undecodable, noted.payloads.undecodable, "a frame without parameter sets");
-        note(kind, now.other_packets, noted.other_packets, "a packet of a payload type that is not described");
+        auto& recorded = input.recorded;
+        record(kind, now.payloads.malformed, recorded.payloads.malformed,
+               defect.empty() ? "a payload that is not as its format has it" : defect);
+        record(kind, now.payloads.damaged, recorded.payloads.damaged,
+               "a frame of which packets were lost or malformed");
+        record(kind, now.payloads.undecodable, recorded.payloads.undecodable, "a frame without parameter sets");
+        record(kind, now.other_packets, recorded.other_packets, "a packet of a payload type that is not described");
     }
 }
 
 void Publisher::on_tick(int64_t now_us) {
-    note_faults();
+    record_faults();
     if (!reorders_) return;
     for (size_t track = 0; track < inputs_.size(); ++track) drain(track, now_us);
 }
@@ -191,10 +192,11 @@ void Publisher::check_memory() {
 }
 
 std::string Publisher::timeout_text(int64_t now_us) const {
-    const int64_t limit_ms = any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
+    const int64_t limit_ms = has_received_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
     if (now_us - last_media_us_ < limit_ms * 1000) return {};
-    return any_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", limit_ms)
-                      : fmt::format("no audio or video within {} ms of RECORD or SETUP (firstpkt_timeout)", limit_ms);
+    return has_received_media_
+               ? fmt::format("no audio or video for {} ms (normal_timeout)", limit_ms)
+               : fmt::format("no audio or video within {} ms of RECORD or SETUP (firstpkt_timeout)", limit_ms);
 }
 
 std::string Publisher::idle_text(int64_t now_us) const {

@@ -85,19 +85,19 @@ class Publisher final : public live::PublicationOwner {
         uint32_t clock_rate = 90'000;
         uint32_t ssrc = 0;  // of the newest packet
         uint8_t payload_type = 0;
-        bool any = false;
+        bool has_received = false;
         rtp::SequenceUnwrapper sequence;
         rtp::JitterBuffer buffer;
         std::optional<uint16_t> last;  // in order
         std::optional<rtp::ReceptionStats> stats;
-        convert::RtpReaderCounters noted;  // in faults_
+        convert::RtpReaderCounters recorded;  // in faults_
     };
     void begin(Input& input, const rtp::PacketView& packet);
     void drain(size_t track, int64_t now_us);
     void read(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
               int64_t now_us);
-    void note_faults();
-    void note_channels(media::Frame& frame) const;
+    void record_faults();
+    void set_channels(media::Frame& frame) const;
     void publish_frames();
 
     PublisherOwner& owner_;
@@ -106,9 +106,9 @@ class Publisher final : public live::PublicationOwner {
     const size_t dropped_;
     const bool reorders_;
     const uint32_t ssrc_;  // ours, in reports
-    bool any_media_ = false;
+    bool has_received_media_ = false;
     int64_t last_media_us_;
-    uint64_t bad_packets_ = 0, noted_bad_packets_ = 0;
+    uint64_t bad_packets_ = 0, recorded_bad_packets_ = 0;
     live::InputFaults faults_{"RTSP publisher"};
     bool wants_keyframe_ = false;  // to take over
     convert::RtpReader reader_;

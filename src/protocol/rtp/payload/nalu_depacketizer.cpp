@@ -79,15 +79,15 @@ bool NaluDepacketizer::take(Nalu payload) {
 
 bool NaluDepacketizer::take_aggregate(Nalu payload) {
     base::ByteReader r(payload.subspan(format_.header_size));
-    bool any = false;
+    bool has_units = false;
     while (r.left() > 0) {
         Nalu nalu = r.bytes(r.u16());
         if (!r.ok()) return false;
         if (nalu.empty()) continue;
         if (format_.type(nalu) > format_.max_single || !take_nalu(nalu)) return false;
-        any = true;
+        has_units = true;
     }
-    return any;
+    return has_units;
 }
 
 bool NaluDepacketizer::take_fragment(Nalu payload) {
@@ -128,7 +128,7 @@ bool NaluDepacketizer::end_fragment() {
         return take_nalu(copy);
     }
     base::put_u32(body_.data() + fragment_at_, static_cast<uint32_t>(nalu.size()));
-    return note_slice(fragment_type_, nalu);
+    return record_slice(fragment_type_, nalu);
 }
 
 // Within a NAL unit there is no start code (H.264 and HEVC, 7.4.1). Senders that put several units into one begin with
@@ -160,24 +160,24 @@ bool NaluDepacketizer::take_one(Nalu nalu) {
     if (nalu.size() < format_.header_size) return false;
     uint8_t type = format_.type(nalu);
     if (format_.is_needless(type)) return true;
-    if (format_.is_parameter_set(type)) return note_parameter_set(type, nalu);
+    if (format_.is_parameter_set(type)) return record_parameter_set(type, nalu);
     if (format_.is_sei(type)) recovery_point_ |= media::is_recovery_point(codec_, nalu);
     if (body_.size() + nalu.size() + 4 > kMaxUnit) return false;
     size_t at = body_.size();
     body_.resize(at + 4);
     base::put_u32(body_.data() + at, static_cast<uint32_t>(nalu.size()));
     append(nalu);
-    return note_slice(type, nalu);
+    return record_slice(type, nalu);
 }
 
-bool NaluDepacketizer::note_parameter_set(uint8_t type, Nalu nalu) {
+bool NaluDepacketizer::record_parameter_set(uint8_t type, Nalu nalu) {
     auto& sets = type == format_.sps ? sps_ : type == format_.pps ? pps_ : vps_;
     if (sets.size() >= kMaxParameterSets || nalu.size() > kMaxParameterSet) return false;
     sets.emplace_back(nalu.begin(), nalu.end());
     return true;
 }
 
-bool NaluDepacketizer::note_slice(uint8_t type, Nalu nalu) {
+bool NaluDepacketizer::record_slice(uint8_t type, Nalu nalu) {
     if (!format_.is_slice(type)) return true;
     // The packets lost before the unit may have been its first slices.
     if (!has_slice_ && uncertain_ && !format_.begins_picture(nalu)) damaged_ = true;
@@ -215,7 +215,7 @@ void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {
     begin(0);
     for (const Bytes& set : sets) {
         const uint8_t type = format_.type(set);
-        if (format_.is_parameter_set(type)) note_parameter_set(type, set);
+        if (format_.is_parameter_set(type)) record_parameter_set(type, set);
     }
     open_ = false;
     std::vector<Unit> unused;

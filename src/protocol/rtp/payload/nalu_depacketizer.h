@@ -42,8 +42,8 @@ class NaluDepacketizer final : public Depacketizer {
     bool take_byte_stream(Nalu stream, size_t first_code);
     bool take_one(Nalu nalu);
     void append(Nalu bytes) { body_.insert(body_.end(), bytes.begin(), bytes.end()); }
-    bool note_parameter_set(uint8_t type, Nalu nalu);
-    bool note_slice(uint8_t type, Nalu nalu);
+    bool record_parameter_set(uint8_t type, Nalu nalu);
+    bool record_slice(uint8_t type, Nalu nalu);
     void finish(std::vector<Unit>& out);
     void emit(std::vector<Unit>& out);
     bool use_parameter_sets(std::vector<Unit>& out);

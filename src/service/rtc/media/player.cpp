@@ -117,7 +117,7 @@ bool Player::forward(const live::RtpPacket& packet) {
 void Player::skip_stale(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     cursor_ = std::max(cursor_, ring.begin());
-    if (cursor_ >= ring.end() || now_us - ring.at(cursor_).came_us < kMaxCongestedUs) return;
+    if (cursor_ >= ring.end() || now_us - ring.at(cursor_).arrival_us < kMaxCongestedUs) return;
     cursor_ = ring.end();
     jump(now_us / 1000);
 }

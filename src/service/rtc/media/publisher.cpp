@@ -24,14 +24,14 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
       facts_(std::move(parts.facts)),
       stream_(std::move(stream)),
       own_ssrc_(own_ssrc) {
-    bool any_twcc = false;
+    bool has_twcc = false;
     for (const ReceiveFormat& track : format.tracks) {
         tracks_.emplace_back(track);
-        any_twcc |= track.transport_cc;
+        has_twcc |= track.transport_cc;
         wants_remb_ |= track.remb;
     }
     // Only one of the two: a client that gets both uses the smaller estimate.
-    if (any_twcc && twcc_id_ != 0) {
+    if (has_twcc && twcc_id_ != 0) {
         twcc_ = std::make_unique<rtcp::TwccCollector>();
         wants_remb_ = false;
     }
@@ -67,7 +67,7 @@ void Publisher::enter_lane() {
     lane_.set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
-            if (auto info = video_info(track.format().track.codec, set)) lane_.note_video_info(std::move(*info));
+            if (auto info = video_info(track.format().track.codec, set)) lane_.set_video_info(std::move(*info));
     if (rtc_.rtc_to_rtmp) {
         convert::RtpToFramesOptions options;
         options.aac_bitrate = rtc_.aac_bitrate;
@@ -122,7 +122,7 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
     if (view.ssrc() == 0 && track.ssrc() != 0) return false;  // 0 means none
     if (rtx ? !track.may_learn_rtx(view) : track.ssrc() != 0 && !track.is_silent(now_ms, kSsrcSilentMs)) return false;
     const size_t known = ssrcs_.size();
-    if (!note_ssrc(view.ssrc())) return false;
+    if (!record_ssrc(view.ssrc())) return false;
     if (rtx || track.ssrc() == 0) {
         track.learn(view.ssrc(), rtx);
         return true;
@@ -139,7 +139,7 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
     return true;
 }
 
-bool Publisher::note_ssrc(uint32_t ssrc) {
+bool Publisher::record_ssrc(uint32_t ssrc) {
     if (std::ranges::find(ssrcs_, ssrc) != ssrcs_.end()) return true;
     if (ssrcs_.size() >= kMaxSsrcs) return false;
     ssrcs_.push_back(ssrc);
@@ -187,12 +187,12 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const auto payload = view.payload();
     track.on_packet(view, by_rtx, now_us);
     if (!track.nacks().idle() && !std::exchange(misses_packets_, true)) session_.tick_sooner(now_us / 1000);
-    any_media_ = true;
+    has_received_media_ = true;
     last_media_ms_ = now_us / 1000;
     const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
     if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
     if (keyframe) {
-        if (auto info = video_info(codec, payload)) lane_.note_video_info(std::move(*info));
+        if (auto info = video_info(codec, payload)) lane_.set_video_info(std::move(*info));
     }
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
     lane_.append(index, head, payload, now_us);
@@ -204,10 +204,10 @@ void Publisher::make_keyframe() {
 }
 
 void Publisher::check_time(int64_t now_ms) {
-    const int64_t timeout = any_media_ ? vhost_.publish.normal_timeout : vhost_.publish.firstpkt_timeout;
+    const int64_t timeout = has_received_media_ ? vhost_.publish.normal_timeout : vhost_.publish.firstpkt_timeout;
     if (now_ms - last_media_ms_ > timeout) {
-        session_.end(any_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", timeout)
-                                : fmt::format("no audio or video within {} ms (firstpkt_timeout)", timeout),
+        session_.end(has_received_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", timeout)
+                                         : fmt::format("no audio or video within {} ms (firstpkt_timeout)", timeout),
                      base::CloseReason::kPeerTimeout);
         return;
     }

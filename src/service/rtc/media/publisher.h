@@ -100,7 +100,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void enter_lane();
     ReceiveTrack* track_of(const rtp::PacketView& view, int64_t now_ms);
     bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
-    bool note_ssrc(uint32_t ssrc);
+    bool record_ssrc(uint32_t ssrc);
     std::vector<live::RtpTrack> lane_tracks() const;
     void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void check_time(int64_t now_ms);
@@ -121,7 +121,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint8_t mid_id_, twcc_id_;
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
-    bool any_media_ = false;
+    bool has_received_media_ = false;
     bool misses_packets_ = false;
     int64_t last_media_ms_ = 0;
     PublisherCounters counters_;

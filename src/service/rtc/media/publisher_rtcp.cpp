@@ -31,7 +31,7 @@ class Publisher::Feedback final : public rtcp::Visitor {
     // Called only for packets authenticated by SRTP: no other host can send a BYE for it.
     void on_bye(uint32_t ssrc) override {
         for (ReceiveTrack& track : publisher_.tracks_)
-            if (ssrc != 0 && ssrc == track.ssrc()) track.note_bye();
+            if (ssrc != 0 && ssrc == track.ssrc()) track.on_bye();
     }
 
   private:

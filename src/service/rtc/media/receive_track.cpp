@@ -15,7 +15,7 @@ void ReceiveTrack::follow(uint32_t ssrc, int64_t now_ms) {
     format_.rtx_ssrc = 0;
     stats_.reset();
     nacks_.restart();
-    said_bye_ = false;
+    has_bye_ = false;
     followed_ms_ = heard_ms_ = now_ms;
 }
 

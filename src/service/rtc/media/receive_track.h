@@ -45,10 +45,10 @@ class ReceiveTrack {
     void learn(uint32_t ssrc, bool rtx);
     // Called at the connection: from now on the SSRC of the offer is expected to send.
     void begin(int64_t now_ms) { heard_ms_ = now_ms; }
-    void note_bye() { said_bye_ = true; }
+    void on_bye() { has_bye_ = true; }
     // Its SSRC has sent nothing for silent_ms, or has sent BYE and has been in use for silent_ms.
     bool is_silent(int64_t now_ms, int64_t silent_ms) const {
-        return now_ms - (said_bye_ ? followed_ms_ : heard_ms_) >= silent_ms;
+        return now_ms - (has_bye_ ? followed_ms_ : heard_ms_) >= silent_ms;
     }
     // Switches to that SSRC; the RTX SSRC that belongs to it has to be learned again.
     void follow(uint32_t ssrc, int64_t now_ms);
@@ -77,7 +77,7 @@ class ReceiveTrack {
     rtp::NackTracker nacks_;
     std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
     int64_t followed_ms_ = INT64_MIN / 2;       // when the track switched to its SSRC; the default: never switched
-    bool said_bye_ = false;
+    bool has_bye_ = false;
 };
 
 }  // namespace service::rtc
