@@ -1,6 +1,7 @@
 """Streams that are fetched because a player asks for them, from an origin or a camera: by every protocol a player is
 admitted first, then the stream is asked for, then it waits."""
 
+import contextlib
 import signal
 import time
 
@@ -131,7 +132,7 @@ def test_the_first_whep_player_of_a_camera_gets_its_codec(servers):
 @pytest.mark.parametrize("source", ["rtmp", "flv", "camera"])
 def test_players_go_on_when_the_server_is_back(servers, source):
     """The server that a stream comes from is killed and comes back. Its publisher's keyframes come twice a second: the
-    player goes on within 1.5 s, on its connection."""
+    players go on within 1.5 s, on their connections."""
     play = "mw_latency 50;"
     first = servers(top=TOP, vhosts=default_vhost(vhost=PLAYED % "", play=play))
     url = f"rtsp://127.0.0.1:{first.rtmps_port}/live/s"
@@ -143,20 +144,49 @@ def test_players_go_on_when_the_server_is_back(servers, source):
     second = servers(top=TOP, vhosts=default_vhost(vhost=vhosts[source] + PLAYED % "", play=play, rejoin=20_000))
     tags = media.from_keyframe(media.frequent_keyframes())
     with publishing.Steady(rtmp.publisher(first, "live", "s"), tags):
-        collected = publishing.Collector(rtmp.player(second, "live", "s"))
-        wait_until(lambda: len(collected.tags) > 60, 10, lambda: f"frames should come: {len(collected.tags)}")
+        players = [rtmp.player(second, "live", "s"), http.Live(second.http_port, "/live/s.flv", wait=False)]
+        collected = [publishing.Collector(player) for player in players]
+        wait_until(lambda: all(len(one.tags) > 60 for one in collected), 10, lambda: "frames should come")
         first.signal(signal.SIGKILL)
         first.process.wait()
         first.process = None
     time.sleep(scaled(3))
-    count = len(collected.tags)
+    counts = [len(one.tags) for one in collected]
     first.start()
     with rtmp.publisher(first, "live", "s") as client:
         began = time.monotonic()
         with publishing.Steady(client, tags):
-            wait_until(lambda: len(collected.tags) > count, 10, lambda: "the player should go on")
+            goes_on = lambda: all(len(one.tags) > count for one, count in zip(collected, counts))  # noqa: E731
+            wait_until(goes_on, 10, lambda: "the players should go on")
             took = time.monotonic() - began
-    assert took < 1.5 * SLOW, f"the player should go on within 1.5 s: {took:.2f} s"
+    assert took < 1.5 * SLOW, f"the players should go on within 1.5 s: {took:.2f} s"
+
+
+def redirecting(source, stack, first):
+    """A vhost's words for a server that sends whoever asks it for live/s to the first one."""
+    if source == "camera":
+        there = stack.enter_context(Camera([], redirect=f"rtsp://127.0.0.1:{first.rtmps_port}/live/s"))
+        return f"ingest cam {{ enabled on; input {{ type rtsp; url {there.url()}; on_demand on; }} stream live/s; }}"
+    if source == "flv":
+        url = f"http://127.0.0.1:{first.http_port}/live/s.flv"
+        there = stack.enter_context(Web(lambda request: (302, b"", {"Location": url})))
+        return f"cluster {{ mode remote; origin 127.0.0.1:{there.port}; protocol flv; }}"
+    there = stack.enter_context(Destination(redirect={"redirect2": f"rtmp://127.0.0.1:{first.rtmp_port}/live/s"}))
+    return f"cluster {{ mode remote; origin {there.address}; }}"
+
+
+@pytest.mark.parametrize("kind", PLAYERS)
+@pytest.mark.parametrize("source", ["rtmp", "flv", "camera"])
+def test_a_redirect_reaches_every_player(servers, source, kind):
+    """Of each kind the first player of a stream, for which it is asked for."""
+    first = servers(top=TOP, vhosts=default_vhost(vhost=PLAYED % ""))
+    with contextlib.ExitStack() as stack:
+        second = player_server(servers, redirecting(source, stack, first))
+        stack.enter_context(publishing.Steady(rtmp.publisher(first, "live", "s"), media.from_keyframe(media.frequent_keyframes())))
+        api.wait_stream(first, "s", lambda stream: stream["frames"] > 20)
+        status = ask_live_flv(second, "s") if kind == "flv" else PLAYERS[kind](second, "s")
+        assert status == (201 if kind == "whep" else 200), f"{kind} of a stream that is redirected to: {status}"
+        api.wait_stream(second, "s", lambda stream: stream["frames"] > 0)
 
 
 @pytest.mark.parametrize("hls", ["", "hls_ctx off;"], ids=["hls_ctx", "no-hls_ctx"])

@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "config/snapshot.h"
+#include "service/client_tls.h"
 #include "service/edge/origin_health.h"
 #include "service/edge/pull_manager.h"
 #include "service/edge/push_manager.h"
 #include "service/edge/token_guard.h"
-#include "service/rtmp_dial.h"
 #include "service/shared_parts.h"
 
 namespace service::edge {

@@ -9,6 +9,7 @@
 #include "runtime/loop/limited_log.h"
 #include "service/edge/config.h"
 #include "service/edge/origin.h"
+#include "service/relay/dial.h"
 
 namespace service::edge {
 
@@ -108,11 +109,11 @@ Result<void> TokenGuard::ask(const std::string& origin, const net::Visitor& visi
     options.page_url = visitor.page_url;
     options.swf_url = visitor.swf_url;
     url.app = app_of(options.tc_url, visitor.app);
-    auto socket = TRY(dial_rtmp(url, tls_, limit, limit));
+    auto socket = TRY(relay::dial_rtmp(url, tls_, limit, limit));
     was_reached = true;
     NoHandler handler;
-    ::rtmp::ClientSession session(handler, url, options, kRtmpHandshakeBytes);
-    return await_ready(session, *socket, "asking about a client", limit);
+    ::rtmp::ClientSession session(handler, url, options, relay::kRtmpHandshakeBytes);
+    return relay::await_ready(session, *socket, "asking about a client", limit);
 }
 
 }  // namespace service::edge

@@ -6,8 +6,8 @@
 
 #include "config/snapshot.h"
 #include "net/access/gate.h"
+#include "service/client_tls.h"
 #include "service/edge/origin_health.h"
-#include "service/rtmp_dial.h"
 
 namespace service::edge {
 

@@ -3,8 +3,8 @@
 #include "protocol/flv/reader.h"
 #include "protocol/http/response_parser.h"
 #include "protocol/http/via.h"
-#include "runtime/socket/tcp.h"
 #include "service/relay/body_source.h"
+#include "service/relay/dial.h"
 
 namespace service::relay {
 
@@ -28,13 +28,7 @@ class FlvSource final : public BodySource {
   private:
     Result<void> open(Deadline limit) override {
         const auto url = TRY(http::parse_absolute_url(options_.target.url));
-        socket_ = TRY(runtime::connect_tcp(url.host, url.port, limit));
-        if (url.tls) {
-            auto context = TRY(options_.tls->context());
-            socket_ =
-                TRY(runtime::tls_connect(std::move(socket_), std::move(context), url.host, limit), "TLS handshake");
-        }
-        socket_->set_no_delay(true);
+        socket_ = TRY(dial(url.host, url.port, url.tls ? options_.tls : nullptr, limit, limit));
         const std::string request =
             fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nVia: {}\r\nConnection: close\r\n\r\n",
                         url.target, url.authority, options_.user_agent, http::via_of_path(options_.path));

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "convert/flv/to_rtmp.h"
 #include "protocol/rtmp/server_session.h"
-#include "service/rtmp_dial.h"
+#include "service/relay/dial.h"
 
 namespace service::relay {
 

@@ -3,7 +3,7 @@
 
 #include "protocol/rtmp/client_session.h"
 #include "service/relay/body_source.h"
-#include "service/rtmp_dial.h"
+#include "service/relay/dial.h"
 
 namespace service::relay {
 

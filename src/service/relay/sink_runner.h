@@ -21,8 +21,8 @@
 #include "runtime/loop/backoff.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
-#include "service/outgoing_session.h"
 #include "service/push_link.h"
+#include "service/relay/outgoing_session.h"
 #include "service/relay/server_errors.h"
 
 namespace service::relay {

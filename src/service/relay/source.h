@@ -23,7 +23,7 @@
 #include "live/hub/stream.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/deadline.h"
-#include "service/outgoing_session.h"
+#include "service/relay/outgoing_session.h"
 
 namespace service::relay {
 

@@ -11,7 +11,7 @@
 #include "protocol/rtsp/reader.h"
 #include "protocol/sdp/session/read.h"
 #include "runtime/loop/clock.h"
-#include "runtime/socket/tcp.h"
+#include "service/relay/dial.h"
 #include "service/rtsp/publisher.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/stats.h"
@@ -51,7 +51,6 @@ class CameraSource final : public relay::Source, private PublisherOwner, private
     const std::string& shown() const override { return options_.source.url; }
 
   private:
-    Result<void> connect(Deadline limit);
     Result<void> serve();
     Result<void> send_requests();
     Result<void> take(std::span<const uint8_t> bytes);
@@ -93,8 +92,9 @@ class CameraSource final : public relay::Source, private PublisherOwner, private
 
 Result<void> CameraSource::run(relay::Fetch& fetch, Deadline limit) {
     fetch_ = &fetch;
-    TRY(connect(limit));
     const PullSource& source = options_.source;
+    socket_ = TRY(relay::dial(source.host, source.port, source.tls ? options_.tls : nullptr, limit, limit));
+    address_ = base::IpAddress::parse(socket_->peer_ip());
     ::rtsp::ClientOptions options;
     options.url = source.url;
     options.credentials = source.credentials;
@@ -112,17 +112,6 @@ Result<std::unique_ptr<relay::Source>> CameraSource::redirected() {
     CameraOptions options = options_;
     options.source = TRY(rtsp::redirected(options_.source, location_), "redirect");
     return make_camera_source(std::move(options));
-}
-
-Result<void> CameraSource::connect(Deadline limit) {
-    const PullSource& source = options_.source;
-    socket_ = TRY(runtime::connect_tcp(source.host, source.port, limit));
-    socket_->set_no_delay(true);
-    address_ = base::IpAddress::parse(socket_->peer_ip());
-    if (!source.tls) return {};
-    auto context = TRY(options_.tls->context());
-    socket_ = TRY(runtime::tls_connect(std::move(socket_), std::move(context), source.host, limit), "TLS handshake");
-    return {};
 }
 
 Result<void> CameraSource::serve() {

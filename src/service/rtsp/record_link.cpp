@@ -7,7 +7,7 @@
 #include "protocol/http/via.h"
 #include "protocol/sdp/session/control.h"
 #include "runtime/loop/clock.h"
-#include "runtime/socket/tcp.h"
+#include "service/relay/dial.h"
 #include "service/relay/target.h"
 #include "service/rtsp/random.h"
 #include "service/rtsp/track_watch.h"
@@ -56,7 +56,8 @@ Result<PushLink::Ready> RecordLink::begin(Deadline limit) {
     described_ = tracks_to_send(*tracks_);
     if (described_.empty()) return fail(Code::kNotFound, "the stream has no track that RTP carries");
     for (int redirects = 0;; ++redirects) {
-        TRY(connect(limit));
+        socket_ = TRY(relay::dial(url_.host, url_.port, url_.tls ? request_.tls : nullptr, limit, limit));
+        address_ = base::IpAddress::parse(socket_->peer_ip());
         TRY(ask(limit));
         if (location_.empty()) break;
         if (redirects == relay::kMaxRedirects)
@@ -66,18 +67,6 @@ Result<PushLink::Ready> RecordLink::begin(Deadline limit) {
     Ready made = TRY(ready());
     made.held = std::move(watch);
     return made;
-}
-
-Result<void> RecordLink::connect(Deadline limit) {
-    auto socket = TRY(runtime::connect_tcp(url_.host, url_.port, limit));
-    address_ = base::IpAddress::parse(socket->peer_ip());
-    if (url_.tls) {
-        auto context = TRY(request_.tls->context());
-        socket = TRY(runtime::tls_connect(std::move(socket), std::move(context), url_.host, limit), "TLS handshake");
-    }
-    socket->set_no_delay(true);
-    socket_ = std::move(socket);
-    return {};
 }
 
 // Until the server accepts the stream, or redirects to another one.

@@ -44,7 +44,6 @@ class RecordLink final : public PushLink {
   private:
     using Client = ::rtsp::ClientSession;
 
-    base::Result<void> connect(runtime::Deadline limit);
     base::Result<void> ask(runtime::Deadline limit);
     base::Result<void> take(std::span<const uint8_t> bytes);
     base::Result<void> on_message(const ::rtsp::Message& message);

@@ -11,7 +11,7 @@
 #include "live/fanout/viewer.h"
 #include "net/sessions/session.h"
 
-namespace service {
+namespace service::relay {
 
 class OutgoingSession final : public net::Session {
   public:
@@ -47,4 +47,4 @@ inline net::Traffic traffic_of(const live::Viewer& viewer) {
     return {counters.received_bytes, counters.sent_bytes};
 }
 
-}  // namespace service
+}  // namespace service::relay

@@ -1,9 +1,10 @@
 #pragma once
-// Connections by RTMP to other servers, for the services that publish there or play: TCP, TLS, the RTMP handshake, and
+// Connections to other servers, for what fetches streams or passes them on: TCP and TLS, and by RTMP the handshake and
 // the request up to its answer. All of it runs in the caller's coroutine.
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,12 +15,16 @@
 #include "runtime/socket/byte_stream.h"
 #include "service/client_tls.h"
 
-namespace service {
+namespace service::relay {
+
+// Connects, within connect_limit, and does TLS within limit. tls: null for none. Small writes are sent at once. Yields.
+base::Result<std::unique_ptr<runtime::ByteStream>> dial(const std::string& host, uint16_t port, ClientTls* tls,
+                                                        runtime::Deadline connect_limit, runtime::Deadline limit);
 
 // The bytes that a server has sent in the handshake: an argument of rtmp::ClientSession.
 inline constexpr uint32_t kRtmpHandshakeBytes = 1 + 2 * ::rtmp::kHandshakeSize;
 
-// Connects, within connect_limit; then TLS, for rtmps, and the RTMP handshake, within limit. Yields.
+// The same by the URL, and the RTMP handshake. tls: for rtmps. Yields.
 base::Result<std::unique_ptr<runtime::ByteStream>> dial_rtmp(const ::rtmp::Url& url, ClientTls& tls,
                                                              runtime::Deadline connect_limit, runtime::Deadline limit);
 
@@ -28,4 +33,4 @@ base::Result<std::unique_ptr<runtime::ByteStream>> dial_rtmp(const ::rtmp::Url& 
 base::Result<void> await_ready(::rtmp::ClientSession& session, runtime::ByteStream& socket, std::string_view doing,
                                runtime::Deadline limit);
 
-}  // namespace service
+}  // namespace service::relay

@@ -1,4 +1,4 @@
-#include "service/rtmp_dial.h"
+#include "service/relay/dial.h"
 
 #include <fmt/format.h>
 #include <openssl/rand.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "runtime/socket/tcp.h"
 
-namespace service {
+namespace service::relay {
 
 using base::Code;
 using base::fail;
@@ -42,14 +42,20 @@ Result<void> handshake(ByteStream& socket, Deadline limit) {
 
 }  // namespace
 
-Result<std::unique_ptr<ByteStream>> dial_rtmp(const ::rtmp::Url& url, ClientTls& tls, Deadline connect_limit,
-                                              Deadline limit) {
-    auto socket = TRY(runtime::connect_tcp(url.host, url.port, earlier(connect_limit, limit)));
-    if (url.tls) {
-        auto context = TRY(tls.context());
-        socket = TRY(runtime::tls_connect(std::move(socket), std::move(context), url.host, limit), "TLS handshake");
+Result<std::unique_ptr<ByteStream>> dial(const std::string& host, uint16_t port, ClientTls* tls, Deadline connect_limit,
+                                         Deadline limit) {
+    auto socket = TRY(runtime::connect_tcp(host, port, earlier(connect_limit, limit)));
+    if (tls) {
+        auto context = TRY(tls->context());
+        socket = TRY(runtime::tls_connect(std::move(socket), std::move(context), host, limit), "TLS handshake");
     }
     socket->set_no_delay(true);
+    return socket;
+}
+
+Result<std::unique_ptr<ByteStream>> dial_rtmp(const ::rtmp::Url& url, ClientTls& tls, Deadline connect_limit,
+                                              Deadline limit) {
+    auto socket = TRY(dial(url.host, url.port, url.tls ? &tls : nullptr, connect_limit, limit));
     TRY(handshake(*socket, limit));
     return socket;
 }
@@ -67,4 +73,4 @@ Result<void> await_ready(::rtmp::ClientSession& session, ByteStream& socket, std
     return {};
 }
 
-}  // namespace service
+}  // namespace service::relay

@@ -1,10 +1,10 @@
-#include "service/outgoing_session.h"
+#include "service/relay/outgoing_session.h"
 
 #include <utility>
 
 #include "base/clock.h"
 
-namespace service {
+namespace service::relay {
 
 // With a past: it is not counted as a client that was accepted.
 OutgoingSession::OutgoingSession(net::SessionTable& table, Facts facts, Connection connection)
@@ -16,4 +16,4 @@ OutgoingSession::OutgoingSession(net::SessionTable& table, Facts facts, Connecti
     enter_stream(facts_.stream, net::publishes(facts_.type));
 }
 
-}  // namespace service
+}  // namespace service::relay
