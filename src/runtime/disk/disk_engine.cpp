@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "runtime/disk/disk_file.h"
+#include "runtime/loop/clock.h"
+#include "runtime/loop/coroutine.h"
 #include "runtime/loop/services.h"
 
 namespace runtime::disk {
@@ -39,7 +41,6 @@ base::Result<void> Engine::start(const Settings& settings) {
             fault_ = std::make_unique<Fault>(TRY(parse_fault(text), "DISK_FAULT"));
         base::log::warn("disk: faults are injected: DISK_FAULT={}", text);
     }
-    ticking_ = spawn("disk", [this] { tick(); });
     return {};
 }
 
@@ -70,15 +71,23 @@ void Engine::stop() {
     while ((operations || paths.size()) && !deadline.passed()) {
         if (!sleep_ms(5)) break;
     }
-    ticking_.cancel_and_join();
     late_.clear();
     pool_.stop();
     uring_.reset();
 }
 
 void Engine::later(int64_t delay_ms, std::move_only_function<void()> go) {
-    late_.push_back({base::monotonic_ms() + delay_ms, std::move(go)});
-    work_.set();
+    Late& late = late_.emplace_back();
+    late.all = &late_;
+    late.self = std::prev(late_.end());
+    late.go = std::move(go);
+    late.set(now_ms() + delay_ms);
+}
+
+void Engine::Late::on_due() {
+    auto call = std::move(go);
+    all->erase(self);  // this object
+    call();
 }
 
 void Engine::run_step(std::initializer_list<Step> steps, const std::string& path, std::move_only_function<int()> work,
@@ -123,53 +132,6 @@ void Engine::write(const std::shared_ptr<File>& file, Write& write, bool direct)
         later(fault->delay_ms, std::move(go));
     else
         go();
-}
-
-size_t Engine::slot_after(int64_t ms) const {
-    return (slot_ + std::clamp<size_t>(static_cast<size_t>(ms / kTickMs), 1, kSlots - 1)) % kSlots;
-}
-
-void Engine::enlist(const std::shared_ptr<File>& file) {
-    // Files that began together are flushed at different ticks.
-    const int64_t spread = std::max<int64_t>(file->flush_ms() / kTickMs, 1);
-    slots_[slot_after((1 + static_cast<int64_t>(spread_++) % spread) * kTickMs)].push_back(file);
-    ++enlisted_;
-    work_.set();
-}
-
-void Engine::tick() {
-    set_context_id("disk");
-    while (!cancelled()) {
-        if (!enlisted_ && late_.empty() && !(uring_ && uring_->in_flight())) {
-            work_.reset();
-            if (!work_.wait(Deadline::never())) return;
-        }
-        if (!sleep_to_multiple(kTickMs)) return;
-        if (!fault_file_.empty()) check_fault_file();
-        const int64_t now = base::monotonic_ms();
-        for (auto it = late_.begin(); it != late_.end();) {
-            if (it->at_ms > now) {
-                ++it;
-                continue;
-            }
-            auto go = std::move(it->go);
-            it = late_.erase(it);
-            go();
-        }
-        flush_slot();
-        if (uring_) uring_->reap();
-    }
-}
-
-void Engine::flush_slot() {
-    slot_ = (slot_ + 1) % kSlots;
-    for (auto& file : std::exchange(slots_[slot_], {})) {
-        const int64_t again = file->on_flush_tick();
-        if (again)
-            slots_[slot_after(again)].push_back(std::move(file));
-        else
-            --enlisted_;
-    }
 }
 
 void Engine::warn_slow(const std::string& path, const char* what, int64_t ms) {

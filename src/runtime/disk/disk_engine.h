@@ -1,6 +1,6 @@
 #pragma once
 // Internal to the disk. What all files share: settings, the writer (io_uring or threads), the worker threads, the
-// buffers, the order of paths, the flush tick, counters, injected faults.
+// buffers, the order of paths, counters, injected faults.
 
 #include <sys/uio.h>
 
@@ -14,8 +14,8 @@
 #include "runtime/disk/disk.h"
 #include "runtime/disk/disk_buffers.h"
 #include "runtime/disk/disk_paths.h"
-#include "runtime/loop/coroutine.h"
-#include "runtime/loop/sync.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/loop/timers.h"
 #include "runtime/threads/thread_pool.h"
 
 namespace runtime::disk {
@@ -35,10 +35,6 @@ class Writer {
     virtual ~Writer() = default;
     // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
     virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
-    // Reaps completions that have caused no wake-up: those of writes that are not urgent. Called at each tick.
-    virtual void reap() {}
-    // Writes that reap() may find completed.
-    virtual size_t in_flight() const { return 0; }
 };
 
 std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool);
@@ -64,9 +60,6 @@ class Engine {
     // kernel threads, which cost no less than ours.
     void write(const std::shared_ptr<File>& file, Write& write, bool direct);
     void defer(std::move_only_function<void()> call) { pool_.defer(std::move(call)); }
-    static constexpr int64_t kTickMs = 50;
-    // Schedules the file's flush ticks; the first one comes at some moment within its flush_ms.
-    void enlist(const std::shared_ptr<File>& file);
     // An operation takes long: logs a rate-limited warning.
     void warn_slow(const std::string& path, const char* what, int64_t ms);
     void count_error(const base::Error& error, bool dropped);
@@ -86,16 +79,15 @@ class Engine {
     uint64_t writes = 0;
 
   private:
-    static constexpr size_t kSlots = 64;
-    struct Late {
-        int64_t at_ms;
+    // A call that an injected fault delays.
+    struct Late final : Timer {
+        void on_due() override;
+        std::list<Late>* all = nullptr;
+        std::list<Late>::iterator self;
         std::move_only_function<void()> go;
     };
-    const Fault* fault_of(Step step, const std::string& path, uint64_t offset) const;
+    const Fault* fault_of(Step step, const std::string& path, uint64_t offset);
     void later(int64_t delay_ms, std::move_only_function<void()> go);
-    void tick();
-    void flush_slot();
-    size_t slot_after(int64_t ms) const;
     void check_fault_file();
     base::Result<void> choose_writer();
     const char* backend_name() const { return uring_ ? "io_uring" : "threads"; }
@@ -106,10 +98,6 @@ class Engine {
     std::unique_ptr<Writer> uring_;  // null: not allowed, or not wanted
     std::unique_ptr<Writer> threads_;
     std::string why_threads_;
-    std::array<std::vector<std::shared_ptr<File>>, kSlots> slots_;
-    size_t slot_ = 0;
-    size_t enlisted_ = 0;
-    size_t spread_ = 0;
     std::list<Late> late_;
     std::unique_ptr<Fault> fault_;
     std::string fault_file_;
@@ -119,8 +107,6 @@ class Engine {
     uint64_t files_failed_ = 0;
     uint64_t files_dropped_ = 0;
     std::string last_error_;
-    Task ticking_;
-    Event work_;
 };
 
 // Starts the engine with the defaults if it was not started.

@@ -75,7 +75,9 @@ base::Result<Fault> parse_fault(std::string_view text) {
     return fault;
 }
 
-const Fault* Engine::fault_of(Step step, const std::string& path, uint64_t offset) const {
+const Fault* Engine::fault_of(Step step, const std::string& path, uint64_t offset) {
+    if (!fault_file_.empty()) [[unlikely]]
+        check_fault_file();
     if (!fault_) [[likely]]
         return nullptr;
     const bool meant = step == Step::kOpen    ? fault_->on_open
@@ -87,7 +89,6 @@ const Fault* Engine::fault_of(Step step, const std::string& path, uint64_t offse
 }
 
 ReadFault Engine::read_fault(const std::string& path) {
-    if (!fault_file_.empty()) check_fault_file();
     const Fault* fault = fault_of(Step::kRead, path, 0);
     return fault ? ReadFault{fault->delay_ms, fault->error} : ReadFault{};
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kFirstBuffer = 32 * 1024;
 constexpr size_t kMaxPatchBytes = 4 * 1024 * 1024;
 constexpr int64_t kSlowMs = 1000;
+constexpr int64_t kEarlyMs = 25;  // a flush may come so much before its time, not so much after it
 // For a file without flushes: a buffer that fills up sooner is followed by a larger one.
 constexpr int64_t kUnflushedMs = 4000;
 
@@ -50,7 +51,7 @@ void File::begin() {
     ++engine_.files_open;
     if (options_.hold_ms > 0) held_until_ms_ = base::monotonic_ms() + options_.hold_ms;
     if (options_.flush_ms != 0) open();
-    engine_.enlist(shared_from_this());
+    set_after(flush_ms());
 }
 
 void File::open() {
@@ -187,7 +188,12 @@ void File::hand_over(bool is_flush) {
     pump();
 }
 
-int64_t File::on_flush_tick() {
+void File::on_due() {
+    const auto keep = shared_from_this();
+    if (const int64_t again_ms = flush(); again_ms > 0) set_after(again_ms);
+}
+
+int64_t File::flush() {
     if (end_ && !end_operation_) return 0;  // it is closed
     const int64_t now = base::monotonic_ms();
     if (held_until_ms_ && now >= held_until_ms_) release();
@@ -200,7 +206,7 @@ int64_t File::on_flush_tick() {
         return flush_ms();
     // If a full buffer was written meanwhile, this flush is postponed.
     const int64_t left = piece_began_ms_ + flush_ms() - now;
-    if (left > Engine::kTickMs / 2) return left;
+    if (left > kEarlyMs) return left;
     hand_over(true);
     return flush_ms();
 }

@@ -15,7 +15,7 @@
 
 namespace runtime::disk {
 
-class File : public std::enable_shared_from_this<File> {
+class File : public std::enable_shared_from_this<File>, private Timer {
   public:
     File(Engine& engine, std::string path, const AppendOptions& options);
     File(const File&) = delete;
@@ -36,9 +36,6 @@ class File : public std::enable_shared_from_this<File> {
 
     // Result: the bytes written, or -errno.
     void on_written(int result);
-    // Returns when to be called again, ms from now; 0: not any more.
-    int64_t on_flush_tick();
-    int64_t flush_ms() const;
 
   private:
     struct Piece {
@@ -48,6 +45,10 @@ class File : public std::enable_shared_from_this<File> {
         uint64_t offset = 0;  // in the file
     };
 
+    void on_due() override;
+    // Writes what has waited for flush_ms. Returns when to be called again, ms from now; 0: not any more.
+    int64_t flush();
+    int64_t flush_ms() const;
     void open();
     void on_opened(int error);
     void begin_piece();

@@ -1,6 +1,6 @@
 // Writing by io_uring: the writes of one loop iteration go to the kernel in one call, with a flag that passes them to
 // its threads at once: a write to a growing file blocks, so a first non-blocking attempt would be wasted. Completions
-// are reaped at the disk's ticks, because a wake-up of the loop for each would cost more than all other work for it.
+// are reaped at multiples of 50 ms, because a wake-up of the loop for each would cost more than all other work for it.
 // Only when other work waits for the completion, an eventfd in the loop's set reports it at once.
 
 #include <liburing.h>
@@ -21,14 +21,12 @@ constexpr unsigned kEntries = 512;       // of the submission queue; an iteratio
 constexpr unsigned kCompletions = 4096;  // the kernel keeps further ones
 constexpr unsigned kKernelThreads = 4;   // for operations that wait for the medium
 
-class UringWriter final : public Writer, public ParkedHandler {
+class UringWriter final : public Writer, public ParkedHandler, private Timer {
   public:
     ~UringWriter() override;
     int open();  // 0 or errno
 
     void submit(const std::shared_ptr<File>& file, Write& write) override;
-    void reap() override;
-    size_t in_flight() const override { return in_flight_.size() - free_.size(); }
 
     void on_readable() override;
     void on_writable() override {}
@@ -39,6 +37,9 @@ class UringWriter final : public Writer, public ParkedHandler {
         std::shared_ptr<File> file;
         bool urgent = false;
     };
+    static constexpr int64_t kReapMs = 50;
+    void on_due() override { reap(); }
+    void reap();
     int open_ring();
     io_uring_sqe* entry();
     void report_completions(bool on);
@@ -108,6 +109,7 @@ void UringWriter::submit(const std::shared_ptr<File>& file, Write& write) {
     }
     const uint32_t number = free_.back();
     free_.pop_back();
+    if (!is_set()) set((now_ms() / kReapMs + 1) * kReapMs);
     in_flight_[number] = {file, write.urgent};
     if (write.urgent && urgent_++ == 0) report_completions(true);
     io_uring_sqe* sqe = entry();
@@ -136,6 +138,7 @@ void UringWriter::reap() {
         if (urgent && --urgent_ == 0) report_completions(false);
         file->on_written(result);
     }
+    if (free_.size() < in_flight_.size()) set((now_ms() / kReapMs + 1) * kReapMs);
 }
 
 }  // namespace

@@ -7,14 +7,11 @@
 
 namespace runtime::detail {
 
-int64_t ReadPacer::next_ms() const {
-    const int64_t grid_ms = TickWheel::grid_ms(interval_ms_);
-    return (event_ms() + interval_ms_) / grid_ms * grid_ms;
-}
-
 void ReadPacer::set_interval(int64_t interval_ms) {
     interval_ms_ = interval_ms;
-    if (const int64_t next = next_ms(); !is_set() || next < due_ms()) set(next);
+    const int64_t due = is_set() ? due_ms() : INT64_MAX;
+    set_after(interval_ms);
+    if (due < due_ms()) set(due);
 }
 
 void ReadPacer::hurry() {
@@ -24,7 +21,7 @@ void ReadPacer::hurry() {
 
 void ReadPacer::on_due() {
     if (!std::exchange(skips_, false)) watch_.poll();
-    set(next_ms());
+    set_after(interval_ms_);
 }
 
 }  // namespace runtime::detail

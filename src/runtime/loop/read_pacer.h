@@ -33,7 +33,6 @@ class ReadPacer final : public Timer {
 
   private:
     void on_due() override;
-    int64_t next_ms() const;
 
     Watch& watch_;
     int64_t interval_ms_ = 0;

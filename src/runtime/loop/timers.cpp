@@ -37,6 +37,11 @@ void Timer::set(int64_t at_ms) {
     }
 }
 
+void Timer::set_after(int64_t interval_ms) {
+    const int64_t grid_ms = TickWheel::grid_ms(interval_ms);
+    set((event_ms() + interval_ms) / grid_ms * grid_ms);
+}
+
 void TimerLoop::call_due() {
     size_t called = 0;
     while (auto* entry = wheel->pop(now_ms())) {

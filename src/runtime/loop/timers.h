@@ -19,6 +19,8 @@ class Timer : private TickWheel::Entry {
     // on_due() is called once: in the tick of that time by the loop's clock, or the next one. Replaces the time that
     // was set before.
     void set(int64_t at_ms);
+    // In so many ms, on the grid of this interval: up to a step of it sooner. For what is done again and again.
+    void set_after(int64_t interval_ms);
 
   protected:
     ~Timer() = default;

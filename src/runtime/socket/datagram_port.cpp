@@ -50,7 +50,7 @@ void DatagramPort::receive() {
         note_success(failing, what);
         const int64_t now_us = runtime::now_us();
         for (const UdpPacket& packet : *packets) user_.on_datagram(packet, *this, now_us);
-        user_.on_batch_end(now_us);
+        user_.on_batch_end();
     }
 }
 

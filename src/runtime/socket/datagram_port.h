@@ -24,7 +24,7 @@ class DatagramUser {
     // call. now_us: by the loop's clock, of the batch.
     virtual void on_datagram(const UdpPacket& packet, DatagramPort& port, int64_t now_us) = 0;
     // Datagrams that were received together have been passed.
-    virtual void on_batch_end([[maybe_unused]] int64_t now_us) {}
+    virtual void on_batch_end() {}
 
   protected:
     ~DatagramUser() = default;

@@ -103,10 +103,10 @@ void Service::reload(const config::SnapshotPtr& next) {
 
 void Service::stop() {
     stop_accepting();
-    for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
+    for (const auto& entry : sessions_) entry->session->end("the server stops", CloseReason::kServerStop);
     while (!sessions_.empty() && housekeeper_ && !housekeeper_.done()) {
         if (!empty_.wait(runtime::Deadline::in_ms(1000)) && runtime::cancelled()) break;
-        for (Entry& entry : sessions_) entry.session->end("the server stops", CloseReason::kServerStop);
+        for (const auto& entry : sessions_) entry->session->end("the server stops", CloseReason::kServerStop);
     }
     if (housekeeper_) housekeeper_.cancel_and_join();
     while (!ending_.empty()) reap();
@@ -179,14 +179,14 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     routes_.add(session->agent().local().ufrag, *session);
     by_id_.emplace(session->id(), session.get());
     session->index = static_cast<uint32_t>(sessions_.size());
-    sessions_.push_back({now_ms + RtcSession::kHalfOpenMs, std::move(session)});
-    record_offer(*sessions_.back().session, now_ms);
+    Entry& entry = *sessions_.emplace_back(std::make_unique<Entry>(std::move(session)));
+    entry.set_due(now_ms + RtcSession::kHalfOpenMs);
+    record_offer(*entry.session, now_ms);
     ++half_open_;
     ++counters_.created;
     ++rtc_stats().created;
     report_session_counts();
     empty_.reset();
-    work_.set();  // housekeeping sleeps while there are no sessions
 }
 
 void Service::record_offer(const RtcSession& session, int64_t now_ms) {
@@ -342,57 +342,34 @@ void Service::end_soon(RtcSession& session) {
     work_.set();
 }
 
-void Service::set_due(RtcSession& session, int64_t due_ms) {
-    if (session.index >= sessions_.size() || sessions_[session.index].session.get() != &session) return;
-    int64_t& due = sessions_[session.index].due_ms;
-    due = std::min(due, due_ms);
-    if (due_ms < due_ms_ - kTickMs) work_.set();  // either may be INT64_MAX
+void Service::Entry::set_due(int64_t due_ms) {
+    if (is_set() && Timer::due_ms() <= due_ms) return;
+    const int64_t grid_ms = runtime::TickWheel::grid_ms(due_ms - runtime::event_ms());
+    set((due_ms + grid_ms - 1) / grid_ms * grid_ms);
 }
 
-void Service::on_batch_end(int64_t now_us) {
-    if (now_us / 1000 >= due_ms_) work_.set();
+void Service::Entry::on_due() {
+    runtime::ContextScope scope(session->id());
+    if (const int64_t due_ms = session->on_timer(runtime::event_ms()); due_ms != INT64_MAX) set_due(due_ms);
+}
+
+void Service::set_due(RtcSession& session, int64_t due_ms) {
+    if (session.index >= sessions_.size() || sessions_[session.index]->session.get() != &session) return;
+    sessions_[session.index]->set_due(due_ms);
 }
 
 void Service::run_housekeeping() {
     int64_t tcp_ms = 0;
     while (true) {
-        const bool has_work = !sessions_.empty() || !tcp_ports_.empty();
-        const int64_t sleep_ms = until_due();
-        due_ms_ = has_work ? runtime::now_ms() + sleep_ms : INT64_MAX;
-        const auto woken =
-            work_.wait(has_work ? runtime::Deadline::in_ms(sleep_ms + kLateMs) : runtime::Deadline::never());
-        due_ms_ = INT64_MAX;
-        if (!woken && woken.error().code() != Code::kTimeout) return;
+        const auto next = tcp_ports_.empty() ? runtime::Deadline::never() : runtime::Deadline::in_ms(kTcpTickMs);
+        if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
         work_.reset();
-        if (!reap() || !run_timers()) return;
+        if (!reap()) return;
         const int64_t now_ms = runtime::now_ms();
         if (now_ms - tcp_ms < kTcpTickMs) continue;
         tcp_ms = now_ms;
         for (auto& port : tcp_ports_) port->tick(now_ms);
     }
-}
-
-// In how many ms the housekeeping has something to do.
-int64_t Service::until_due() const {
-    int64_t due_ms = INT64_MAX;
-    for (const Entry& entry : sessions_) due_ms = std::min(due_ms, entry.due_ms);
-    return std::clamp(due_ms - runtime::now_ms(), kTickMs, kMaxTickMs);
-}
-
-bool Service::run_timers() {
-    runtime::CpuSlice slice;
-    const int64_t now_ms = runtime::now_ms();
-    // A session that ends meanwhile is swapped with the last one, which may then be handled in the next pass.
-    for (size_t i = 0; i < sessions_.size(); ++i) {
-        if (sessions_[i].due_ms > now_ms) continue;
-        RtcSession& session = *sessions_[i].session;
-        runtime::ContextScope scope(session.id());
-        sessions_[i].due_ms = INT64_MAX;
-        const int64_t due = session.on_timer(now_ms);
-        sessions_[i].due_ms = std::min(sessions_[i].due_ms, due);
-        if (!slice.step()) return false;
-    }
-    return true;
 }
 
 // Thousands of sessions may end at once. Memory is returned to the system in between: a single trim for all of them
@@ -424,11 +401,11 @@ void Service::destroy(RtcSession& session) {
         ++never_connected_;
     }
     const uint32_t index = session.index;
-    CHECK(index < sessions_.size() && sessions_[index].session.get() == &session);
-    std::unique_ptr<RtcSession> removed = std::move(sessions_[index].session);
+    CHECK(index < sessions_.size() && sessions_[index]->session.get() == &session);
+    const std::unique_ptr<Entry> removed = std::move(sessions_[index]);
     if (index + 1 != sessions_.size()) {
         sessions_[index] = std::move(sessions_.back());
-        sessions_[index].session->index = index;
+        sessions_[index]->session->index = index;
     }
     sessions_.pop_back();
     report_session_counts();

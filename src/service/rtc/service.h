@@ -2,7 +2,7 @@
 // The WebRTC service: creates sessions from offers, over the UDP and TCP addresses of rtc_server. Signalling
 // (signaling.h: WHIP, WHEP, the JSON API) asks net::Gate, then calls create(); the media is created by player.h and
 // publisher.h. The service owns all sockets and timers and ends the sessions: one receiving coroutine per UDP socket,
-// and one housekeeping coroutine for all sessions.
+// a timer per session, and one coroutine that destroys the sessions that have ended.
 
 #include <cstdint>
 #include <deque>
@@ -25,6 +25,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
+#include "runtime/loop/timers.h"
 #include "service/identity.h"
 #include "service/rtc/transport/routes.h"
 #include "service/rtc/transport/session.h"
@@ -98,10 +99,6 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // After this many sessions that never connected, the allocator returns memory to the system
     // (malloc_trim): the memory of handshakes lies between blocks still in use and would otherwise be kept.
     static constexpr size_t kTrimAfter = 500;
-    // Of the housekeeping's sleep, at least and at most: the first is the resolution of the timers.
-    static constexpr int64_t kTickMs = 10, kMaxTickMs = 50;
-    // How long what is due waits for the next datagrams, so that one wake-up of the process serves both.
-    static constexpr int64_t kLateMs = 10;
 
     // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
@@ -131,9 +128,12 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     size_t addresses() const { return routes_.addresses(); }
 
   private:
-    // Stored in one vector, so that the search for due sessions reads memory in order.
-    struct Entry {
-        int64_t due_ms;
+    // A session, and the timer that calls it.
+    struct Entry final : runtime::Timer {
+        explicit Entry(std::unique_ptr<RtcSession> of) : session(std::move(of)) {}
+        // Not later than that.
+        void set_due(int64_t due_ms);
+        void on_due() override;
         std::unique_ptr<RtcSession> session;
     };
     base::Result<void> listen();
@@ -143,8 +143,6 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     ice::Credentials new_credentials();
     static std::string new_etag();
     void run_housekeeping();
-    int64_t until_due() const;
-    bool run_timers();
     bool reap();  // destroys at least one session; false: cancelled meanwhile
     void destroy(RtcSession& session);
     void report_session_counts() const;
@@ -167,7 +165,6 @@ class Service final : public Sessions, private SessionHost, private WireUser {
 
     // WireUser
     void on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) override;
-    void on_batch_end(int64_t now_us) override;
     void on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us);
     static bool hand_over(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us);
     static void hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
@@ -188,7 +185,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     Routes routes_;
     WireUsers wire_users_;
     std::unordered_map<std::string, RtcSession*> by_id_;
-    std::vector<Entry> sessions_;
+    std::vector<std::unique_ptr<Entry>> sessions_;
     std::vector<RtcSession*> ending_;
     // In the order of the offers; entries of closed or connected sessions are skipped when they are reached.
     struct Offered {
@@ -205,8 +202,6 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
     std::vector<uint16_t> udp_port_numbers_;
     std::vector<uint16_t> tcp_port_numbers_;
-    // When the housekeeping has something to do; INT64_MAX: it does it now, or has nothing.
-    int64_t due_ms_ = INT64_MAX;
     runtime::Event work_{"WebRTC sessions to end"};
     runtime::Event empty_{"the last WebRTC session to go"};
     runtime::Task housekeeper_;

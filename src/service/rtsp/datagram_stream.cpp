@@ -10,8 +10,6 @@ namespace service::rtsp {
 DatagramStream::DatagramStream(std::unique_ptr<runtime::ByteStream> control, UdpPorts& ports, const Targets& targets)
     : control_(std::move(control)), ports_(ports), targets_(targets) {}
 
-DatagramStream::~DatagramStream() { ports_.forget(*this); }
-
 void DatagramStream::park(runtime::ParkedHandler& handler) {
     handler_ = &handler;
     control_->park(*this);
@@ -28,13 +26,13 @@ base::Result<size_t> DatagramStream::try_write(std::span<const uint8_t> bytes) {
 }
 
 bool DatagramStream::may_send() {
-    const int64_t now_ms = runtime::now_ms();
-    if (now_ms - window_ms_ >= UdpPorts::kPaceMs) {
-        window_ms_ = now_ms;
-        in_window_ = 0;
+    const int64_t now_ms = runtime::event_ms();
+    if (const int64_t tick = now_ms / runtime::TickWheel::kTickMs; tick != tick_) {
+        tick_ = tick;
+        sent_in_tick_ = 0;
     }
-    if (in_window_ < kBurstBytes && !is_full()) return true;
-    ports_.wake_later(*this);
+    if (sent_in_tick_ < kBurstBytes && !is_full()) return true;
+    set(now_ms + 1);  // the next tick
     return false;
 }
 
@@ -63,7 +61,7 @@ base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
             const size_t size = ::rtsp::kFrameHeaderSize + (size_t{bytes[2]} << 8 | bytes[3]);
             CHECK(size <= bytes.size());
             frames.push_back(bytes.first(size));
-            in_window_ += size;
+            sent_in_tick_ += size;
             accepted += size;
             bytes = bytes.subspan(size);
         }
@@ -104,7 +102,7 @@ void DatagramStream::on_writable() {
     unsent_.erase(0, *sent);
 }
 
-void DatagramStream::on_pace() {
+void DatagramStream::on_due() {
     if (handler_) handler_->on_writable();
 }
 

@@ -4,7 +4,7 @@
 // is a live::Viewer of the same log as one by TCP. Requests are read from the connection.
 //
 // A write must have one kind in each part, and whole frames, as live::Viewer writes them. It accepts kBurstBytes in
-// UdpPorts::kPaceMs, because a burst of several hundred kB, as a new player's first seconds are, overflows receivers.
+// a tick of 5 ms, because a burst of several hundred kB, as a new player's first seconds are, overflows receivers.
 // Of a write the datagrams of each address go one behind the other: the kernel takes those of one size, and a shorter
 // one behind them, as one message.
 
@@ -12,13 +12,14 @@
 #include <memory>
 #include <string>
 
+#include "runtime/loop/timers.h"
 #include "runtime/socket/byte_stream.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
 
 namespace service::rtsp {
 
-class DatagramStream final : public runtime::ByteStream, private runtime::ParkedHandler, private PacedStream {
+class DatagramStream final : public runtime::ByteStream, private runtime::ParkedHandler, private runtime::Timer {
   public:
     static constexpr size_t kBurstBytes = 64 * 1024;
     static constexpr size_t kMaxControlBytes = 64 * 1024;
@@ -31,9 +32,8 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     };
     using Targets = std::array<Target, kMaxPlayTracks>;
 
-    // All ports must outlive it. ports: of the server, or of a client's first track; they have the pace.
+    // All ports must outlive it. ports: of the server, or of a client's first track.
     DatagramStream(std::unique_ptr<runtime::ByteStream> control, UdpPorts& ports, const Targets& targets);
-    ~DatagramStream() override;
 
     base::Result<size_t> read(std::span<uint8_t> buffer, runtime::Deadline deadline) override {
         return control_->read(buffer, deadline);
@@ -65,7 +65,7 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     void on_readable() override { handler_->on_readable(); }
     void on_writable() override;
     void on_hangup() override { handler_->on_hangup(); }
-    void on_pace() override;
+    void on_due() override;
     bool may_send();
     bool is_full() const;
     void send_frames(std::span<const std::span<const uint8_t>> frames);
@@ -76,8 +76,8 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     const Targets targets_;
     runtime::ParkedHandler* handler_ = nullptr;
     std::string unsent_;  // of the connection
-    int64_t window_ms_ = 0;
-    size_t in_window_ = 0;  // bytes
+    int64_t tick_ = 0;
+    size_t sent_in_tick_ = 0;  // bytes
 };
 
 }  // namespace service::rtsp

@@ -15,7 +15,6 @@ base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddr
     runtime::SocketAddress next = address;
     next.port = static_cast<uint16_t>(ports->sides_[0].port->port() + 1);
     TRY(ports->open_side(true, next));
-    TRY(ports->start_pacer());
     return ports;
 }
 
@@ -28,16 +27,9 @@ base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any(uint64_t& refused) {
         if (port % 2 == 1) ports->sides_[0].port.swap(ports->sides_[1].port);
         const bool misses_rtcp = port % 2 == 0;
         if (!ports->open_side(misses_rtcp, {"", static_cast<uint16_t>(port ^ 1)})) continue;
-        TRY(ports->start_pacer());
-        return ports;
+            return ports;
     }
     return base::fail(base::Code::kSystem, "no two UDP ports are free");
-}
-
-base::Result<void> UdpPorts::start_pacer() {
-    pacer_ = runtime::spawn("rtsp-pace", [this] { pace(); });
-    if (!pacer_) return base::fail(base::Code::kSystem, "no coroutine for UDP");
-    return {};
 }
 
 base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
@@ -47,7 +39,6 @@ base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& 
 }
 
 UdpPorts::~UdpPorts() {
-    if (pacer_) pacer_.cancel_and_join();
     for (Side& side : sides_) side.port.reset();
 }
 
@@ -101,33 +92,6 @@ void UdpPorts::on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPo
     claim->second.from = packet.from.port;
     const Claim found = claim->second;
     found.receiver->on_datagram(found.track, rtcp, packet.bytes, now_us);
-}
-
-void UdpPorts::wake_later(PacedStream& stream) {
-    if (stream.waits_) return;
-    stream.waits_ = true;
-    waiting_.push_back(&stream);
-    wake_.set();
-}
-
-void UdpPorts::forget(PacedStream& stream) {
-    if (!stream.waits_) return;
-    std::erase(waiting_, &stream);
-    std::erase(waking_, &stream);
-}
-
-void UdpPorts::pace() {
-    while (wake_.wait(runtime::Deadline::never()) && runtime::sleep_ms(kPaceMs)) {
-        wake_.reset();
-        waking_ = std::exchange(waiting_, {});
-        // A stream may end others.
-        while (!waking_.empty()) {
-            PacedStream& stream = *waking_.back();
-            waking_.pop_back();
-            stream.waits_ = false;
-            stream.on_pace();
-        }
-    }
 }
 
 }  // namespace service::rtsp

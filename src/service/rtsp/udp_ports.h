@@ -28,22 +28,8 @@ class UdpReceiver {
     ~UdpReceiver() = default;
 };
 
-class PacedStream {
-  public:
-    virtual void on_pace() = 0;
-
-  protected:
-    ~PacedStream() = default;
-
-  private:
-    friend class UdpPorts;
-    bool waits_ = false;
-};
-
 class UdpPorts final : private runtime::DatagramUser {
   public:
-    static constexpr int64_t kPaceMs = 5;
-
     // address: of RTP; RTCP has the next port. refused: counts the datagrams that nobody has claimed; must outlive the
     // ports. kSystem: one of them is in use.
     static base::Result<std::unique_ptr<UdpPorts>> open(const runtime::SocketAddress& address, uint64_t& refused);
@@ -78,10 +64,6 @@ class UdpPorts final : private runtime::DatagramUser {
     // For a stream's use within one call, so that not each has memory of its own.
     std::vector<std::span<const uint8_t>>& frames() { return frames_; }
 
-    // on_pace() is called in kPaceMs, once.
-    void wake_later(PacedStream& stream);
-    void forget(PacedStream& stream);
-
   private:
     struct Claim {
         UdpReceiver* receiver = nullptr;
@@ -94,16 +76,11 @@ class UdpPorts final : private runtime::DatagramUser {
     };
     explicit UdpPorts(uint64_t& refused) : refused_(refused) {}
     base::Result<void> open_side(bool rtcp, const runtime::SocketAddress& address);
-    base::Result<void> start_pacer();
     void on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPort& port, int64_t now_us) override;
-    void pace();
 
     std::array<Side, 2> sides_;  // of RTP, of RTCP
     uint64_t& refused_;
-    std::vector<PacedStream*> waiting_, waking_;
     std::vector<std::span<const uint8_t>> frames_;
-    runtime::Event wake_{"a paced stream"};
-    runtime::Task pacer_;
 };
 
 }  // namespace service::rtsp

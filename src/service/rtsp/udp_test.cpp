@@ -181,7 +181,7 @@ TEST_F(RtspUdp, BurstIsCutAndGoesOnSoon) {
     EXPECT_LT(*sent, DatagramStream::kBurstBytes + 1004);
     EXPECT_EQ(*sent % 1004, 0u) << "whole frames are accepted";
     EXPECT_EQ(handler.writable, 0);
-    ASSERT_TRUE(runtime::sleep_ms(10 * UdpPorts::kPaceMs));
+    ASSERT_TRUE(runtime::sleep_ms(10 * runtime::TickWheel::kTickMs));
     EXPECT_EQ(handler.writable, 1);
     auto rest = stream.try_write(bytes_of(burst).subspan(*sent));
     ASSERT_TRUE(ok(rest));

@@ -32,10 +32,7 @@ class UdpPort final : public Wire, private runtime::DatagramUser {
         user_.on_datagram(packet.bytes, packet.from, *this, now_us);
     }
     // Answers and feedback are sent now, not at the end of the loop's iteration.
-    void on_batch_end(int64_t now_us) override {
-        user_.on_batch_end(now_us);
-        port_->flush();
-    }
+    void on_batch_end() override { port_->flush(); }
 
     WireUser& user_;
     uint16_t destination_ = 0;  // of the datagram that is processed

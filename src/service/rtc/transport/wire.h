@@ -47,8 +47,6 @@ class WireUser {
   public:
     // bytes: valid and modifiable during the call. now_us: monotonic, the time of the batch.
     virtual void on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) = 0;
-    // Datagrams that were received together (by UDP) have been passed. now_us: as above.
-    virtual void on_batch_end([[maybe_unused]] int64_t now_us) {}
     // The wire is about to be destroyed.
     virtual void on_wire_closed(Wire& wire) = 0;
 
