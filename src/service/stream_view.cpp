@@ -164,7 +164,7 @@ int64_t slowest_viewer_ms(live::Stream& stream) {
     int64_t lag_ms = 0;
     stream.for_each_log([&](live::LiveLog& log) {
         const uint64_t slowest = log.audience().slowest_position();
-        if (slowest != UINT64_MAX) lag_ms = std::max(lag_ms, log.ms_behind(slowest));
+        if (slowest != UINT64_MAX) lag_ms = std::max(lag_ms, log.packets().ms_behind(slowest));
     });
     return lag_ms;
 }

@@ -33,7 +33,7 @@ void Audience::remove(Viewer& viewer) {
     last->index_ = viewer.index_;
     viewers_.pop_back();
     // The viewer that took its index may be skipped in this cycle.
-    if (last != &viewer) note_position(last->needs_from());
+    if (last != &viewer) note_position(last->cursor_.needed_from());
     if (viewers_.empty()) request_round(runtime::event_ms());
 }
 
@@ -94,7 +94,7 @@ void Audience::end_cycle(int64_t now_ms) {
 
 void Audience::start_waiting() {
     for (Viewer* viewer : viewers_)
-        if (viewer->state_ == Viewer::State::kWaitingStart) viewer->start_if_possible(true);
+        if (viewer->cursor_.waits()) viewer->start_if_possible(true);
 }
 
 void Audience::end_all() {
@@ -112,14 +112,14 @@ void Audience::jump_before(uint64_t offset) {
     for (size_t i = viewers_.size(); i-- > 0;) {
         if (i >= viewers_.size()) continue;
         Viewer& viewer = *viewers_[i];
-        if (viewer.state_ == Viewer::State::kPlaying && viewer.position_ < offset) viewer.jump();
+        if (viewer.cursor_.is_before(offset)) viewer.jump();
     }
     trim_from(lowest_needed());
 }
 
 uint64_t Audience::lowest_needed() const {
     uint64_t lowest = UINT64_MAX;
-    for (const Viewer* viewer : viewers_) lowest = std::min(lowest, viewer->needs_from());
+    for (const Viewer* viewer : viewers_) lowest = std::min(lowest, viewer->cursor_.needed_from());
     return lowest;
 }
 
@@ -127,12 +127,12 @@ void Audience::release_sent() {
     if (viewers_.size() > LiveLog::kFewViewers) return;
     uint64_t lowest = lowest_needed();
     for (const Viewer* viewer : viewers_)
-        if (viewer->state_ == Viewer::State::kWaitingStart) lowest = std::min(lowest, viewer->position_);
+        if (viewer->cursor_.waits()) lowest = std::min(lowest, viewer->cursor_.position());
     trim_from(lowest);
 }
 
 bool Audience::send_batch(int64_t now_us) {
-    const uint64_t lag_limit = log_.lag_limit(stream().options().queue_length_ms);
+    const uint64_t lag_limit = log_.packets().lag_limit(stream().options().queue_length_ms);
     behind_ = 0;
     size_t visited = 0;
     for (; visited < kBatch && next_ < round_end(); ++visited) {
@@ -146,14 +146,14 @@ bool Audience::send_batch(int64_t now_us) {
 }
 
 void Audience::visit(Viewer& viewer, uint64_t lag_limit, int64_t now_ms) {
-    if (viewer.state_ == Viewer::State::kPlaying && viewer.position_ < lag_limit) viewer.jump();
+    if (viewer.cursor_.is_before(lag_limit)) viewer.jump();
     if (viewer.blocked_) {
         ++behind_;
         viewer.check_stall(now_ms);
     } else {
         viewer.flush(now_ms);
     }
-    note_position(viewer.needs_from());
+    note_position(viewer.cursor_.needed_from());
 }
 
 void Audience::begin_sample(int64_t now_us) {

@@ -27,11 +27,10 @@ void LiveLog::append(const media::Frame& frame, const base::Ref<media::TrackSet>
     if (bytes == 0) return;
     encoder_->encode(frame, reserve(bytes));
     if (is_start(frame)) {
-        starts_.push_back({head_, frame.dts, tracks, encoder_->save_start_state(), {}});
+        starts_.push_back({head(), frame.dts, tracks, encoder_->save_start_state(), {}});
         set_interval();
     }
-    packets_.push_back({head_, frame.dts, now_us / 1000});
-    head_ += bytes;
+    packets_.append(frame.dts, now_us / 1000, bytes);
     audience_.on_append(frame.kind == media::Kind::kVideo || !stream_.video_flows(), now_us);
 }
 
@@ -52,7 +51,7 @@ uint8_t* LiveLog::reserve(size_t bytes) {
         const bool fits = bytes <= Fanout::kBlockBytes;
         const size_t capacity = fits ? Fanout::kBlockBytes : bytes;
         block_bytes_ += capacity;
-        blocks_.push_back({head_, 0, capacity,
+        blocks_.push_back({head(), 0, capacity,
                            fits ? stream_.fanout().take_block() : std::make_unique_for_overwrite<uint8_t[]>(capacity)});
     }
     Block& block = blocks_.back();
@@ -122,12 +121,12 @@ base::Slice LiveLog::gop_copy(bool first, media::Time stop) {
 }
 
 base::Slice LiveLog::shared_gop_copy() {
-    if (copies_.empty() || copied_at_ != head_) {
+    if (copies_.empty() || copied_at_ != head()) {
         size_t bytes = 0;
         for (const base::Slice& copy : copies_) bytes += copy.memory();
         if (bytes > stream_.options().memory_limit / kCopiesShare) return {};
         copies_.push_back(gop_copy(true, media::Time::max()));
-        copied_at_ = head_;
+        copied_at_ = head();
     }
     return copies_.back();
 }
@@ -155,36 +154,6 @@ const base::Slice& LiveLog::prefix(Start& start, bool first) {
     return prefix;
 }
 
-const LiveLog::Packet* LiveLog::packet_from(uint64_t offset) const {
-    const size_t index = packets_.partition_point([&](const Packet& packet) { return packet.offset < offset; });
-    return index == packets_.size() ? nullptr : &packets_[index];
-}
-
-uint64_t LiveLog::packet_end(uint64_t offset) const {
-    if (offset >= head_) return head_;
-    const Packet* next = packet_from(offset);
-    return next ? next->offset : head_;
-}
-
-uint64_t LiveLog::offset_at(media::Time dts) const {
-    // Audio and video are interleaved, not sorted: accurate enough for a limit in time.
-    const size_t index = packets_.partition_point([&](const Packet& packet) { return packet.dts < dts; });
-    return index == packets_.size() ? head_ : packets_[index].offset;
-}
-
-uint64_t LiveLog::lag_limit(int64_t ms) const {
-    if (packets_.empty()) return 0;
-    uint64_t by_bytes = head_ > kMaxBytes ? head_ - kMaxBytes : 0;
-    const int64_t oldest_ms = packets_.back().came_ms - ms;
-    const size_t index = packets_.partition_point([&](const Packet& packet) { return packet.came_ms < oldest_ms; });
-    return std::max(by_bytes, packets_[index].offset);
-}
-
-int64_t LiveLog::ms_behind(uint64_t offset) const {
-    const Packet* packet = packet_from(offset);
-    return packet ? packets_.back().came_ms - packet->came_ms : 0;
-}
-
 void LiveLog::release_first_block() {
     Block& block = blocks_.front();
     block_bytes_ -= block.capacity;
@@ -194,7 +163,7 @@ void LiveLog::release_first_block() {
 
 void LiveLog::trim(uint64_t keep_from) {
     while (!blocks_.empty() && blocks_.front().end() <= keep_from) release_first_block();
-    while (!packets_.empty() && packets_.front().offset < tail()) packets_.pop_front();
+    packets_.trim(tail());
     for (; !starts_.empty() && starts_.front().offset < tail(); starts_.pop_front())
         tail_tracks_ = std::move(starts_.front().tracks);
     std::erase_if(copies_, [](const base::Slice& copy) { return copy.is_only_reference(); });
@@ -202,9 +171,9 @@ void LiveLog::trim(uint64_t keep_from) {
 
 uint64_t LiveLog::begin_offset() {
     const LiveOptions& options = stream_.options();
-    if (audience_.size() <= kFewViewers && can_copy_gop()) return head_;
+    if (audience_.size() <= kFewViewers && can_copy_gop()) return head();
     const Start* start = options.gop_cache ? start_for_new_viewer(options.audio_cache_ms) : nullptr;
-    return start ? start->offset : head_;
+    return start ? start->offset : head();
 }
 
 void LiveLog::release_before(uint64_t offset) { audience_.jump_before(offset); }

@@ -1,7 +1,7 @@
 #pragma once
 // LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers. It knows where its
 // packets begin, and the start points of new viewers. It exists while it has a viewer. Offsets count bytes from the
-// log's beginning and only grow. Its size is bounded by the queue length, by kMaxBytes, and by its stream's memory
+// log's beginning and only grow. Its size is bounded by the queue length, by PacketIndex::kMaxBytes, and by its stream's memory
 // limit. For few viewers it does not keep the GOP, which the stream holds as frames: a new viewer gets a copy.
 
 #include <sys/uio.h>
@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "base/chunk_queue.h"
 #include "base/flat_queue.h"
 #include "live/fanout/audience.h"
 #include "live/fanout/fanout.h"
+#include "live/fanout/packet_index.h"
 #include "live/fanout/wire_encoder.h"
 
 namespace live {
@@ -28,7 +28,6 @@ class LiveLog {
     static constexpr size_t kCopiesShare = 4;
     // For more viewers the log keeps the GOP.
     static constexpr size_t kFewViewers = 8;
-    static constexpr uint64_t kMaxBytes = 128 * 1024 * 1024;
     // How long after a publication's beginning new viewers wait for tracks that it has announced.
     static constexpr int64_t kTracksWaitMs = 1'000;
 
@@ -53,8 +52,9 @@ class LiveLog {
     const LogKey& key() const { return key_; }
     Stream& stream() { return stream_; }
     Audience& audience() { return audience_; }
-    uint64_t tail() const { return blocks_.empty() ? head_ : blocks_.front().begin; }
-    uint64_t head() const { return head_; }
+    uint64_t tail() const { return blocks_.empty() ? head() : blocks_.front().begin; }
+    uint64_t head() const { return packets_.head(); }
+    const PacketIndex& packets() const { return packets_; }
 
     // The start of a new viewer: the newest keyframe, or audio_cache_ms back in a stream without video; null when there
     // is none.
@@ -73,16 +73,6 @@ class LiveLog {
     const base::Slice& prefix(Start& start, bool first);
     // The tracks known to a viewer at this offset; null when the log does not have them any more.
     const media::TrackSet* tracks_at(uint64_t offset) const;
-
-    // The end of the packet that contains the offset; the offset itself at a packet's start.
-    uint64_t packet_end(uint64_t offset) const;
-    // The first packet at or after dts; head() when there is none.
-    uint64_t offset_at(media::Time dts) const;
-    // Viewers before this offset are more than ms (or kMaxBytes) behind: the packets there arrived so long before the
-    // newest one. The publisher's times, which may jump, have no influence.
-    uint64_t lag_limit(int64_t ms) const;
-    // How long before the newest packet the one at the offset arrived.
-    int64_t ms_behind(uint64_t offset) const;
 
     // The contiguous bytes at offset, at most up to end. offset < end <= head().
     std::span<const uint8_t> contiguous(uint64_t offset, uint64_t end) const;
@@ -104,14 +94,7 @@ class LiveLog {
         Fanout::BlockBytes bytes;
         uint64_t end() const { return begin + used; }
     };
-    struct Packet {
-        uint64_t offset;
-        media::Time dts;
-        int64_t came_ms;
-    };
     uint8_t* reserve(size_t bytes);
-    // The first packet that begins at the offset or behind it; null when there is none.
-    const Packet* packet_from(uint64_t offset) const;
     void release_first_block();
     const Block& block_of(uint64_t offset) const;
     bool is_start(const media::Frame& frame) const;
@@ -121,12 +104,9 @@ class LiveLog {
     LogKey key_;
     std::unique_ptr<WireEncoder> encoder_;
     base::Ref<media::TrackSet> encoder_tracks_;  // the tracks last passed to the encoder
-    uint64_t head_ = 0;
     size_t block_bytes_ = 0;         // of all blocks
     base::FlatQueue<Block> blocks_;  // without gaps: each begins where the one before ends
-    // In chunks: a publisher may send a million packets of two bytes between two cycles, and an index in one piece
-    // would stop the loop for 25 ms when it grows.
-    base::ChunkQueue<Packet, 32> packets_;
+    PacketIndex packets_;
     std::deque<Start> starts_;
     base::Ref<media::TrackSet> tail_tracks_;  // of the last start that was released
     std::vector<base::Slice> copies_;         // shared ones that viewers have still to send

@@ -37,12 +37,13 @@ ViewerCounters Viewer::counters() const {
 void Viewer::join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes) {
     CHECK(state_ == State::kIdle);
     socket_ = std::move(socket);
-    progress_ms_ = runtime::now_ms();
+    const int64_t now_ms = runtime::now_ms();
+    cursor_.record_progress(now_ms);
     if (stream_->options().no_delay) socket_->set_no_delay(true);
     if (!first_bytes.empty()) pending_.push_back(std::move(first_bytes));
     enter_log(key);
     socket_->park(*this);
-    flush(progress_ms_);
+    flush(now_ms);
     if (log_) log_->audience().release_sent();
 }
 
@@ -61,9 +62,9 @@ void Viewer::leave_log() {
 void Viewer::begin_at_newest() {
     const LiveOptions& options = stream_->options();
     LiveLog::Start* start = options.gop_cache ? log_->start_for_new_viewer(options.audio_cache_ms) : nullptr;
-    position_ = start ? start->offset : log_->head();
-    log_->audience().note_position(position_);
-    state_ = State::kWaitingStart;
+    cursor_.wait_from(start ? start->offset : log_->head());
+    log_->audience().note_position(cursor_.position());
+    state_ = State::kViewing;
     begins_later_ = !start && options.gop_cache && !has_file_header_ && log_->can_copy_gop() && log_->awaits_tracks();
     if (begins_later_) return;
     if (start || !options.gop_cache || !begin_with_copy()) start_if_possible();
@@ -84,37 +85,26 @@ bool Viewer::begin_with_copy() {
         if (!stream_->keep_for_viewer(copy.memory())) return false;
         rare().kept_bytes += copy.memory();
     }
-    if (stop != media::Time::max()) rare_->stop_dts = stop;
+    if (stop != media::Time::max()) cursor_.end_at(stop);
     pending_.push_back(std::move(copy));
     has_file_header_ = true;
-    state_ = State::kPlaying;
+    cursor_.play_from(cursor_.position());
     return true;
 }
 
 void Viewer::start_if_possible(bool now) {
     const bool awaits = !now && !has_file_header_ && log_->awaits_tracks();
     if (begins_later_ && !awaits) return begin_at_newest();
-    LiveLog::Start* start = log_->next_start(position_);
+    LiveLog::Start* start = log_->next_start(cursor_.position());
     if (!start || begins_later_) return;
-    position_ = start->offset;
-    log_->audience().note_position(position_);
-    holds_start_ = awaits;
-    if (awaits) return;
+    log_->audience().note_position(start->offset);
+    if (awaits) return cursor_.hold(start->offset);
     const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
     if (!prefix.empty()) pending_.push_back(prefix);
     if (rare_ && rare_->duration_ms > 0 && !has_file_header_)
-        rare_->stop_dts = start->dts + media::from_ms(rare_->duration_ms);
+        cursor_.end_at(start->dts + media::from_ms(rare_->duration_ms));
     has_file_header_ = true;
-    state_ = State::kPlaying;
-}
-
-// The end of the log bytes that may be sent now.
-uint64_t Viewer::log_limit() const {
-    if (state_ != State::kPlaying) return position_;
-    if (!rare_) return log_->head();
-    uint64_t limit = std::min(log_->head(), rare_->end_offset);
-    if (rare_->stop_dts) limit = std::min(limit, log_->offset_at(*rare_->stop_dts));
-    return std::max(position_, limit);
+    cursor_.play_from(start->offset);
 }
 
 size_t Viewer::gather(iovec (&parts)[kMaxParts], size_t& bytes) const {
@@ -123,7 +113,7 @@ size_t Viewer::gather(iovec (&parts)[kMaxParts], size_t& bytes) const {
         parts[count++] = {const_cast<uint8_t*>(part.data()), part.size()};
         bytes += part.size();
     };
-    uint64_t at = position_;
+    uint64_t at = cursor_.position();
     auto add_log = [&](uint64_t end) {
         while (at < end && count < kMaxParts) {
             auto part = log_->contiguous(at, end);
@@ -132,19 +122,19 @@ size_t Viewer::gather(iovec (&parts)[kMaxParts], size_t& bytes) const {
         }
     };
     if (!pending_.empty()) {
-        if (state_ == State::kPlaying) add_log(log_->packet_end(position_));
+        add_log(cursor_.packet_end(log_->packets()));
         for (size_t i = 0; i < pending_.size() && count < kMaxParts; ++i) add(pending_[i].bytes());
     }
-    add_log(log_limit());
+    add_log(cursor_.limit(log_->packets()));
     return count;
 }
 
 void Viewer::advance(size_t bytes) {
     sent_bytes_ += bytes;
     if (!pending_.empty()) {
-        uint64_t boundary = state_ == State::kPlaying ? log_->packet_end(position_) : position_;
-        size_t of_packet = std::min<uint64_t>(bytes, boundary - position_);
-        position_ += of_packet;
+        const uint64_t rest = cursor_.packet_end(log_->packets()) - cursor_.position();
+        const size_t of_packet = std::min<uint64_t>(bytes, rest);
+        cursor_.advance(of_packet);
         bytes -= of_packet;
         size_t sent_whole = 0;
         for (; sent_whole < pending_.size() && bytes >= pending_[sent_whole].size(); ++sent_whole)
@@ -157,33 +147,30 @@ void Viewer::advance(size_t bytes) {
         base::shrink(pending_);
         drop_kept();
     }
-    position_ += bytes;
+    cursor_.advance(bytes);
 }
 
 void Viewer::flush() { flush(runtime::now_ms()); }
 
 void Viewer::flush(int64_t now_ms) {
-    if (state_ == State::kWaitingStart) start_if_possible();
+    if (cursor_.waits()) start_if_possible();
     while (!blocked_ && log_) {
         iovec parts[kMaxParts];
         size_t bytes = 0;
         size_t count = gather(parts, bytes);
         if (count == 0) {
-            if (!shut_) progress_ms_ = now_ms;
+            if (!shut_) cursor_.record_progress(now_ms);
             if (state_ == State::kFinishing && await_peer_) {
                 if (!shut_) socket_->shutdown_write();
                 shut_ = true;
                 return;
             }
             if (state_ == State::kFinishing) return close_when_sent(now_ms);
-            if (position_ >= end_offset()) return conclude("the stream ended", CloseReason::kStreamEnded);
-            if (state_ == State::kPlaying && position_ < log_->head())
-                return conclude("the requested duration is over", CloseReason::kDurationOver);
-            return;
+            return conclude_if_over();
         }
         auto sent = socket_->try_writev({parts, count});
         if (!sent) return die(sent.error().text(), sent.error().close_reason());
-        if (*sent > 0) progress_ms_ = now_ms;
+        if (*sent > 0) cursor_.record_progress(now_ms);
         advance(*sent);
         blocked_ = *sent < bytes;
     }
@@ -194,7 +181,7 @@ void Viewer::close_when_sent(int64_t now_ms) {
     auto left = socket_->try_finish();
     if (!left || *left == 0) return die(rare_->end_reason, close_reason_);
     if (!shut_) rare_->finish_until_ms = now_ms + kMaxFinishMs;
-    if (!shut_ || *left != rare_->unacknowledged) progress_ms_ = now_ms;
+    if (!shut_ || *left != rare_->unacknowledged) cursor_.record_progress(now_ms);
     shut_ = true;
     rare_->unacknowledged = *left;
     if (now_ms > rare_->finish_until_ms)
@@ -207,37 +194,32 @@ void Viewer::jump() {
     if (pending_.size() >= kMaxPending)
         return die("too far behind, and too much is queued for sending", CloseReason::kTooSlow);
     LiveLog::Start* newest = log_->newest_start();
-    uint64_t from = log_->packet_end(position_);
-    const media::TrackSet* had = log_->tracks_at(position_);
+    const media::TrackSet* had = log_->tracks_at(cursor_.position());
     if (!keep_rest_of_packet()) return;
-    bool ahead = newest && newest->offset > from;
-    position_ = ahead ? newest->offset : log_->head();
-    rare().skipped_bytes += position_ - from;
+    const uint64_t skipped =
+        cursor_.jump(log_->packets(), newest ? std::optional(newest->offset) : std::optional<uint64_t>());
+    rare().skipped_bytes += skipped;
     StreamCounters& of_stream = stream_->counters();
-    of_stream.skipped_bytes += position_ - from;
+    of_stream.skipped_bytes += skipped;
     of_stream.jumped_viewers += rare_->jumps == 0;
     ++of_stream.viewer_jumps;
     ++rare_->jumps;
-    if (!ahead) {
-        state_ = State::kWaitingStart;
-    } else if (newest->tracks.get() != had) {
-        if (const base::Slice& prefix = log_->prefix(*newest, false); !prefix.empty()) pending_.push_back(prefix);
-    }
+    if (!cursor_.plays() || newest->tracks.get() == had) return;
+    if (const base::Slice& prefix = log_->prefix(*newest, false); !prefix.empty()) pending_.push_back(prefix);
 }
 
 bool Viewer::keep_rest_of_packet() {
-    if (state_ != State::kPlaying) return true;
-    uint64_t boundary = log_->packet_end(position_);
-    if (boundary > position_) {
-        const size_t rest = boundary - position_;
+    const uint64_t from = cursor_.position(), boundary = cursor_.packet_end(log_->packets());
+    if (boundary > from) {
+        const size_t rest = boundary - from;
         if (!stream_->keep_for_viewer(rest)) {
             die("too far behind, and other slow viewers hold too much memory", CloseReason::kTooSlow);
             return false;
         }
         rare().kept_bytes += rest;
-        pending_.insert(pending_.begin(), log_->copy(position_, boundary));
+        pending_.insert(pending_.begin(), log_->copy(from, boundary));
+        cursor_.advance(rest);
     }
-    position_ = boundary;
     return true;
 }
 
@@ -246,15 +228,12 @@ void Viewer::drop_kept() {
 }
 
 void Viewer::check_stall(int64_t now_ms) {
-    int64_t limit = stream_->options().send_timeout_ms;
-    if (limit > 0 && now_ms - progress_ms_ > limit)
-        die(fmt::format("no byte accepted for {} ms", now_ms - progress_ms_), CloseReason::kTooSlow);
+    if (cursor_.is_too_slow(now_ms, stream_->options().send_timeout_ms))
+        die(fmt::format("no byte accepted for {} ms", cursor_.stalled_ms(now_ms)), CloseReason::kTooSlow);
 }
 
 bool Viewer::set_end_here() {
-    if (!log_ || state_ == State::kFinishing || end_offset() != UINT64_MAX) return false;
-    rare().end_offset = state_ == State::kPlaying ? log_->head() : position_;
-    return true;
+    return log_ && state_ != State::kFinishing && cursor_.end_here(log_->packets());
 }
 
 // Bytes published before the end are still sent, then conclude() follows.
@@ -264,9 +243,16 @@ void Viewer::end_with_stream(bool await_peer) {
     flush();
 }
 
+void Viewer::conclude_if_over() {
+    const Cursor::Rest rest = cursor_.rest(log_->packets());
+    if (rest == Cursor::Rest::kStreamEnded) conclude("the stream ended", CloseReason::kStreamEnded);
+    if (rest == Cursor::Rest::kDurationOver) conclude("the requested duration is over", CloseReason::kDurationOver);
+}
+
 void Viewer::conclude(std::string_view why, CloseReason reason) {
     state_ = State::kPaused;  // the handler's last messages come next, and nothing of the log
-    rare().end_offset = UINT64_MAX;
+    cursor_.stop();
+    cursor_.forget_end();
     handler_.on_stream_end(*this);
     finish(why, reason);
 }
@@ -284,6 +270,7 @@ void Viewer::set_paused(bool paused) {
     if (!keep_rest_of_packet()) return;
     if (paused) {
         state_ = State::kPaused;
+        cursor_.stop();
     } else {
         begin_at_newest();
         flush();
@@ -302,7 +289,8 @@ void Viewer::finish(std::string_view why, CloseReason reason) {
     if (!log_ || state_ == State::kFinishing) return;
     if (!keep_rest_of_packet()) return;
     rare().end_reason = why;
-    rare_->end_offset = UINT64_MAX;
+    cursor_.stop();
+    cursor_.forget_end();
     close_reason_ = reason;
     state_ = State::kFinishing;
     flush();
@@ -314,11 +302,9 @@ void Viewer::abort(std::string_view why, CloseReason reason) {
 
 // The caller must write the result at once.
 std::vector<base::Slice> Viewer::take_unsent() {
-    if (state_ == State::kPlaying) {
-        const uint64_t boundary = log_->packet_end(position_);
-        if (boundary > position_) pending_.insert(pending_.begin(), log_->copy(position_, boundary));
-        position_ = boundary;
-    }
+    const uint64_t from = cursor_.position(), boundary = cursor_.packet_end(log_->packets());
+    if (boundary > from) pending_.insert(pending_.begin(), log_->copy(from, boundary));
+    cursor_.advance(boundary - from);
     drop_kept();
     blocked_ = false;
     return std::exchange(pending_, {});

@@ -1,5 +1,5 @@
 #pragma once
-// Viewer: a socket, a position in a LiveLog and a few counters. It is no coroutine: after its handshake the service's
+// Viewer: a socket, a Cursor in a LiveLog and a few counters. It is no coroutine: after its handshake the service's
 // session hands the socket over and ends; from then on SendScheduler sends to it and the loop calls it for input.
 //
 // A session object of a service has a Viewer as a member and is its ViewerHandler. Both live until on_viewer_end, which
@@ -15,6 +15,7 @@
 
 #include "base/close_reason.h"
 #include "base/slice.h"
+#include "live/fanout/cursor.h"
 #include "live/fanout/wire_encoder.h"
 #include "runtime/socket/byte_stream.h"
 
@@ -99,7 +100,7 @@ class Viewer final : private runtime::ParkedHandler {
 
   private:
     friend class Audience;
-    enum class State : uint8_t { kIdle, kWaitingStart, kPlaying, kPaused, kFinishing, kDead };
+    enum class State : uint8_t { kIdle, kViewing, kPaused, kFinishing, kDead };
 
     void on_readable() override;
     void on_writable() override;
@@ -109,12 +110,6 @@ class Viewer final : private runtime::ParkedHandler {
     // or a pending Slice ends; a socket shared by several viewers relies on that.
     static constexpr size_t kMaxParts = 16;
     size_t gather(iovec (&parts)[kMaxParts], size_t& bytes) const;
-    uint64_t log_limit() const;
-    uint64_t end_offset() const { return rare_ ? rare_->end_offset : UINT64_MAX; }
-    // The log must keep the bytes from this offset on for it.
-    uint64_t needs_from() const {
-        return state_ == State::kPlaying || (state_ == State::kWaitingStart && holds_start_) ? position_ : UINT64_MAX;
-    }
     // Sends what is available, without yielding.
     void flush(int64_t now_ms);
     void flush();
@@ -128,6 +123,7 @@ class Viewer final : private runtime::ParkedHandler {
     void check_stall(int64_t now_ms);
     // Frames published from now on are not sent to it. False: it ends already.
     bool set_end_here();
+    void conclude_if_over();
     void conclude(std::string_view why, base::CloseReason reason);
     void close_when_sent(int64_t now_ms);
     void peer_closed();
@@ -144,8 +140,6 @@ class Viewer final : private runtime::ParkedHandler {
     struct Rare {
         uint32_t duration_ms = 0;
         uint32_t jumps = 0;
-        std::optional<media::Time> stop_dts;
-        uint64_t end_offset = UINT64_MAX;  // the stream is over: bytes beyond are not sent
         uint64_t skipped_bytes = 0;
         size_t kept_bytes = 0;        // copies of the log among the pending bytes
         uint64_t unacknowledged = 0;  // bytes, at the last check while it finishes
@@ -165,10 +159,8 @@ class Viewer final : private runtime::ParkedHandler {
     bool await_peer_ : 1 = false;       // it is finished when the peer closes
     bool shut_ : 1 = false;             // the socket's write side is shut down
     bool begins_later_ : 1 = false;     // tracks are awaited, and then begin_at_newest() is called again
-    bool holds_start_ : 1 = false;      // tracks are awaited, and then it begins at position_
     uint32_t index_ = 0;                // index in its audience, then in Fanout's list of ends
-    uint64_t position_ = 0;    // offset in the log of the next byte to send; while waiting: of the first possible start
-    int64_t progress_ms_ = 0;  // when a byte was last accepted, or nothing was left to send
+    Cursor cursor_;
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<Rare> rare_;
     uint64_t sent_bytes_ = 0, received_bytes_ = 0;

@@ -380,13 +380,13 @@ TEST(LiveLog, FindsPacketsAndStarts) {
     publication.publish(video(40, false, "b"));  // [40 b]   6 bytes
     publication.publish(video(80, true, "cc"));  // [80 cc]  7 bytes
     EXPECT_EQ(log.head(), 19u);
-    EXPECT_EQ(log.packet_end(0), 0u);
-    EXPECT_EQ(log.packet_end(1), 6u);
-    EXPECT_EQ(log.packet_end(6), 6u);
-    EXPECT_EQ(log.packet_end(13), 19u);
-    EXPECT_EQ(log.offset_at(media::from_ms(40)), 6u);
-    EXPECT_EQ(log.offset_at(media::from_ms(41)), 12u);
-    EXPECT_EQ(log.offset_at(media::from_ms(81)), 19u);
+    EXPECT_EQ(log.packets().packet_end(0), 0u);
+    EXPECT_EQ(log.packets().packet_end(1), 6u);
+    EXPECT_EQ(log.packets().packet_end(6), 6u);
+    EXPECT_EQ(log.packets().packet_end(13), 19u);
+    EXPECT_EQ(log.packets().offset_at(media::from_ms(40)), 6u);
+    EXPECT_EQ(log.packets().offset_at(media::from_ms(41)), 12u);
+    EXPECT_EQ(log.packets().offset_at(media::from_ms(81)), 19u);
     EXPECT_EQ(log.next_start(1)->offset, 12u);
     EXPECT_EQ(log.next_start(13), nullptr);
     log.forget_starts();
@@ -400,13 +400,13 @@ TEST(LiveLog, LagIsMeasuredByArrival) {
     log.append(video(0, true), stream->tracks(), kNowUs);          // 0 to 5
     log.append(video(60'000), stream->tracks(), kNowUs + 40'000);  // 5 to 14
     log.append(video(40), stream->tracks(), kNowUs + 80'000);      // 14 to 20
-    EXPECT_EQ(log.lag_limit(100), 0u);
-    EXPECT_EQ(log.lag_limit(80), 0u);
-    EXPECT_EQ(log.lag_limit(79), 5u);
-    EXPECT_EQ(log.lag_limit(39), 14u);
-    EXPECT_EQ(log.ms_behind(0), 80);
-    EXPECT_EQ(log.ms_behind(14), 0);
-    EXPECT_EQ(log.ms_behind(20), 0);
+    EXPECT_EQ(log.packets().lag_limit(100), 0u);
+    EXPECT_EQ(log.packets().lag_limit(80), 0u);
+    EXPECT_EQ(log.packets().lag_limit(79), 5u);
+    EXPECT_EQ(log.packets().lag_limit(39), 14u);
+    EXPECT_EQ(log.packets().ms_behind(0), 80);
+    EXPECT_EQ(log.packets().ms_behind(14), 0);
+    EXPECT_EQ(log.packets().ms_behind(20), 0);
 }
 
 TEST(LiveLog, SpansBlocksWithoutSplittingPackets) {
