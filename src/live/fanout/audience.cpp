@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "live/fanout/fanout.h"
+#include "live/fanout/delivery.h"
 #include "live/fanout/live_log.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
@@ -12,9 +12,9 @@
 namespace live {
 
 Audience::Audience(LiveLog& log)
-    : SendGroup(log.stream().fanout().scheduler()),
+    : SendGroup(log.stream().delivery().scheduler()),
       log_(log),
-      latency_(log.stream().fanout().latency(log.key().format->protocol)) {}
+      latency_(log.stream().delivery().latency(log.key().format->protocol)) {}
 
 Audience::~Audience() { CHECK(viewers_.empty()); }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Cursor: the position of a viewer in a log: what it may be sent next, when it has all that it is to get, where it goes on
-// after it was too far behind, and when it is too slow. Pure: it knows the log by its index of packets.
+// Cursor: the position of a viewer in a log: what it may be sent next, when it has all that it is to get, where it goes
+// on after it was too far behind, and when it is too slow. Pure: it knows the log by its index of packets.
 
 #include <algorithm>
 #include <cstdint>

@@ -48,11 +48,12 @@ void LiveLog::forget_starts() {
 // A packet lies in one block, so that it is encoded in one pass and sent as one part.
 uint8_t* LiveLog::reserve(size_t bytes) {
     if (blocks_.empty() || blocks_.back().capacity - blocks_.back().used < bytes) {
-        const bool fits = bytes <= Fanout::kBlockBytes;
-        const size_t capacity = fits ? Fanout::kBlockBytes : bytes;
+        const bool fits = bytes <= Delivery::kBlockBytes;
+        const size_t capacity = fits ? Delivery::kBlockBytes : bytes;
         block_bytes_ += capacity;
-        blocks_.push_back({head(), 0, capacity,
-                           fits ? stream_.fanout().take_block() : std::make_unique_for_overwrite<uint8_t[]>(capacity)});
+        blocks_.push_back(
+            {head(), 0, capacity,
+             fits ? stream_.delivery().take_block() : std::make_unique_for_overwrite<uint8_t[]>(capacity)});
     }
     Block& block = blocks_.back();
     uint8_t* out = block.bytes.get() + block.used;
@@ -157,7 +158,7 @@ const base::Slice& LiveLog::prefix(Start& start, bool first) {
 void LiveLog::release_first_block() {
     Block& block = blocks_.front();
     block_bytes_ -= block.capacity;
-    if (block.capacity == Fanout::kBlockBytes) stream_.fanout().give_block(std::move(block.bytes));
+    if (block.capacity == Delivery::kBlockBytes) stream_.delivery().give_block(std::move(block.bytes));
     blocks_.pop_front();
 }
 

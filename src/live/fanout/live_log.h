@@ -1,8 +1,9 @@
 #pragma once
 // LiveLog: the append-only log of one stream in one wire format, encoded once for all its viewers. It knows where its
 // packets begin, and the start points of new viewers. It exists while it has a viewer. Offsets count bytes from the
-// log's beginning and only grow. Its size is bounded by the queue length, by PacketIndex::kMaxBytes, and by its stream's memory
-// limit. For few viewers it does not keep the GOP, which the stream holds as frames: a new viewer gets a copy.
+// log's beginning and only grow. Its size is bounded by the queue length, by PacketIndex::kMaxBytes, and by its
+// stream's memory limit. For few viewers it does not keep the GOP, which the stream holds as frames: a new viewer gets
+// a copy.
 
 #include <sys/uio.h>
 
@@ -14,7 +15,7 @@
 
 #include "base/flat_queue.h"
 #include "live/fanout/audience.h"
-#include "live/fanout/fanout.h"
+#include "live/fanout/delivery.h"
 #include "live/fanout/packet_index.h"
 #include "live/fanout/wire_encoder.h"
 
@@ -90,8 +91,8 @@ class LiveLog {
     struct Block {
         uint64_t begin;
         size_t used;
-        size_t capacity;  // Fanout::kBlockBytes, or that of a larger packet
-        Fanout::BlockBytes bytes;
+        size_t capacity;  // Delivery::kBlockBytes, or that of a larger packet
+        Delivery::BlockBytes bytes;
         uint64_t end() const { return begin + used; }
     };
     uint8_t* reserve(size_t bytes);
@@ -104,8 +105,8 @@ class LiveLog {
     LogKey key_;
     std::unique_ptr<WireEncoder> encoder_;
     base::Ref<media::TrackSet> encoder_tracks_;  // the tracks last passed to the encoder
-    size_t block_bytes_ = 0;         // of all blocks
-    base::FlatQueue<Block> blocks_;  // without gaps: each begins where the one before ends
+    size_t block_bytes_ = 0;                     // of all blocks
+    base::FlatQueue<Block> blocks_;              // without gaps: each begins where the one before ends
     PacketIndex packets_;
     std::deque<Start> starts_;
     base::Ref<media::TrackSet> tail_tracks_;  // of the last start that was released

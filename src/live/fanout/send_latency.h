@@ -1,8 +1,8 @@
 #pragma once
 // SendLatency: a histogram of how long a stream's bytes wait in the server, from the publishing of a frame until its
-// bytes are handed to the viewers' sockets; Fanout has one per protocol. Sampled: each Audience follows one packet in a
-// few dozen; a batch of viewers is one addition. Bytes that a viewer's socket does not accept at once are
-// not counted: that time is the viewer's lag.
+// bytes are handed to the viewers' sockets; Delivery has one per protocol. Sampled: each Audience follows one packet in
+// a few dozen; a batch of viewers is one addition. Bytes that a viewer's socket does not accept at once are not
+// counted: that time is the viewer's lag.
 
 #include <array>
 #include <cstddef>

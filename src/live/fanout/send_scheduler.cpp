@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "live/fanout/fanout.h"
+#include "live/fanout/delivery.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
@@ -48,7 +48,7 @@ void SendScheduler::add(SendGroup& group) {
     if (std::exchange(group.state_, SendGroup::State::kReady) != SendGroup::State::kReady) ready_.push_back(&group);
     if (running_) return wake_.pulse();
     running_ =
-        static_cast<bool>(runtime::spawn("send-scheduler", [this, fanout = base::Ref<Fanout>(&fanout_)] { run(); }));
+        static_cast<bool>(runtime::spawn("send-scheduler", [this, held = base::Ref<Delivery>(&delivery_)] { run(); }));
     if (!running_) group.set(runtime::event_ms() + kRetryMs);
 }
 

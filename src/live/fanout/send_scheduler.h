@@ -13,7 +13,7 @@
 
 namespace live {
 
-class Fanout;
+class Delivery;
 class SendScheduler;
 class Stream;
 
@@ -63,7 +63,7 @@ class SendGroup : private runtime::Timer {
 
 class SendScheduler {
   public:
-    explicit SendScheduler(Fanout& fanout) : fanout_(fanout) {}
+    explicit SendScheduler(Delivery& delivery) : delivery_(delivery) {}
     SendScheduler(const SendScheduler&) = delete;
 
   private:
@@ -80,7 +80,7 @@ class SendScheduler {
     void end_round(SendGroup& group, int64_t now_ms);
     void run();
 
-    Fanout& fanout_;
+    Delivery& delivery_;
     // Null: it was removed.
     base::FlatQueue<SendGroup*> ready_;    // whose rounds are due
     base::FlatQueue<SendGroup*> sending_;  // whose rounds have begun

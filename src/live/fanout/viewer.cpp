@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/shrink.h"
-#include "live/fanout/fanout.h"
+#include "live/fanout/delivery.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
@@ -18,7 +18,7 @@ Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(hand
 Viewer::~Viewer() {
     leave_log();
     drop_kept();
-    if (state_ == State::kDead) stream_->fanout().forget(index_);
+    if (state_ == State::kDead) stream_->delivery().forget(index_);
 }
 
 Viewer::Rare& Viewer::rare() {
@@ -232,9 +232,7 @@ void Viewer::check_stall(int64_t now_ms) {
         die(fmt::format("no byte accepted for {} ms", cursor_.stalled_ms(now_ms)), CloseReason::kTooSlow);
 }
 
-bool Viewer::set_end_here() {
-    return log_ && state_ != State::kFinishing && cursor_.end_here(log_->packets());
-}
+bool Viewer::set_end_here() { return log_ && state_ != State::kFinishing && cursor_.end_here(log_->packets()); }
 
 // Bytes published before the end are still sent, then conclude() follows.
 void Viewer::end_with_stream(bool await_peer) {
@@ -343,7 +341,7 @@ void Viewer::die(std::string_view why, CloseReason reason) {
     }
     pending_.clear();
     drop_kept();
-    stream_->fanout().notify_end(*this, handler_, index_, std::move(socket_), text);
+    stream_->delivery().notify_end(*this, handler_, index_, std::move(socket_), text);
 }
 
 std::string Viewer::end_text(std::string_view why) const {

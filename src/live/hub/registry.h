@@ -58,7 +58,7 @@ class Registry {
     // A name of this process that no other process has. It identifies a stream that was forwarded back to its origin.
     const std::string& instance() const { return instance_; }
     void for_each(const std::function<void(Stream&)>& visit) const;
-    const Fanout& fanout() const { return *fanout_; }
+    const Delivery& delivery() const { return *delivery_; }
 
     // The memory limit of all streams together, bytes; 0: none.
     void set_memory_limit(size_t bytes) { memory_limit_ = bytes; }
@@ -93,7 +93,7 @@ class Registry {
     void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
 
-    const base::Ref<Fanout> fanout_ = base::make_ref<Fanout>();
+    const base::Ref<Delivery> delivery_ = base::make_ref<Delivery>();
     std::map<StreamKey, Stream*> streams_;
     std::vector<Stream*> unsettled_;  // that asked for housekeeping; a settled one of thousands costs a cache miss
     StreamKey counted_;               // the last stream whose memory was counted

@@ -83,7 +83,7 @@ void Publication::end() {
 
 Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
     : registry_(registry),
-      fanout_(registry ? registry->fanout_ : base::make_ref<Fanout>()),
+      delivery_(registry ? registry->delivery_ : base::make_ref<Delivery>()),
       key_(std::move(key)),
       options_(options),
       tracks_(base::make_ref<media::TrackSet>()),

@@ -14,7 +14,7 @@
 #include "base/ref.h"
 #include "base/result.h"
 #include "base/stream_key.h"
-#include "live/fanout/fanout.h"
+#include "live/fanout/delivery.h"
 #include "live/fanout/wire_encoder.h"
 #include "live/hub/health.h"
 #include "live/hub/mix_queue.h"
@@ -165,7 +165,7 @@ class Stream : public base::RefCounted<Stream> {
 
     const StreamKey& key() const { return key_; }
     // Shared with the other streams of its registry.
-    Fanout& fanout() { return *fanout_; }
+    Delivery& delivery() { return *delivery_; }
     const LiveOptions& options() const { return options_; }
     void set_options(const LiveOptions& options) { options_ = options; }
 
@@ -305,7 +305,7 @@ class Stream : public base::RefCounted<Stream> {
                         std::string other);
 
     Registry* registry_;
-    const base::Ref<Fanout> fanout_;  // outlives the logs
+    const base::Ref<Delivery> delivery_;  // outlives the logs
     StreamKey key_;
     LiveOptions options_;
     PublicationOwner* owner_ = nullptr;

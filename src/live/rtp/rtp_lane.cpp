@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/prefetch.h"
-#include "live/fanout/fanout.h"
+#include "live/fanout/delivery.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
 
@@ -31,7 +31,7 @@ int64_t ticks_of_us(int64_t us, uint32_t rate) { return us / 1'000'000 * rate + 
 }  // namespace
 
 RtpLane::RtpLane(Stream& stream, const RtpRingLimits& limits)
-    : SendGroup(stream.fanout().scheduler()), stream_(stream), ring_(limits) {}
+    : SendGroup(stream.delivery().scheduler()), stream_(stream), ring_(limits) {}
 
 RtpLane::~RtpLane() { CHECK(sinks_.empty()); }
 

@@ -268,7 +268,7 @@ void Report::latency(Text& text) const {
     text.family("srs_send_latency_seconds", Type::kHistogram,
                 "Time from the publication of a frame to its write to a viewer's socket; sampled, one "
                 "value per write.");
-    for (const auto& [protocol, latency] : registry_.fanout().latencies()) {
+    for (const auto& [protocol, latency] : registry_.delivery().latencies()) {
         const Labels labels{{"protocol", protocol}};
         uint64_t below = 0;
         for (size_t i = 0; i < live::SendLatency::kBoundsUs.size(); ++i) {

@@ -27,7 +27,7 @@ base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any(uint64_t& refused) {
         if (port % 2 == 1) ports->sides_[0].port.swap(ports->sides_[1].port);
         const bool misses_rtcp = port % 2 == 0;
         if (!ports->open_side(misses_rtcp, {"", static_cast<uint16_t>(port ^ 1)})) continue;
-            return ports;
+        return ports;
     }
     return base::fail(base::Code::kSystem, "no two UDP ports are free");
 }

@@ -1,7 +1,6 @@
 #pragma once
 // UdpPorts: two UDP ports, for RTP and for RTCP (runtime/socket/datagram_port.h): those of the server, which all
-// sessions share, or of a client. A session claims the addresses of its peer; datagrams of others are dropped. Streams
-// that have sent their share of a moment are called again soon, in one pass.
+// sessions share, or of a client. A session claims the addresses of its peer; datagrams of others are dropped.
 
 #include <array>
 #include <cstdint>
@@ -13,8 +12,6 @@
 
 #include "base/result.h"
 #include "protocol/rtsp/transport.h"
-#include "runtime/loop/coroutine.h"
-#include "runtime/loop/sync.h"
 #include "runtime/socket/datagram_port.h"
 
 namespace service::rtsp {

@@ -1,5 +1,5 @@
 #pragma once
-// Fanout: parts shared by the logs and viewers of all streams of a Registry: the notifications of the viewers' ends,
+// Delivery: parts shared by the logs and viewers of all streams of a Registry: the notifications of the viewers' ends,
 // how long bytes waited to be sent, the scheduler of sends, and spare blocks of logs. The Registry
 // makes it; each of its streams holds it too, so it outlives the last viewer.
 
@@ -20,9 +20,9 @@ namespace live {
 class Viewer;
 class ViewerHandler;
 
-class Fanout : public base::RefCounted<Fanout> {
+class Delivery : public base::RefCounted<Delivery> {
   public:
-    ~Fanout();
+    ~Delivery();
 
     // Has a coroutine call on_viewer_end soon: a handler may destroy its viewer, which a round or the loop may be
     // using at this moment. Thousands of viewers may end at once. index: the viewer's variable that holds its index
