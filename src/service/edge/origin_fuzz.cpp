@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size < 1) return 0;
     const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
     const base::StreamKey key{"v", "live", "s"};
-    const auto check = [](const base::Result<relay::Target>& source) {
+    const auto check = [](const base::Result<service::relay::Target>& source) {
         if (!source) return;
         for (const char c : source->url) CHECK(static_cast<unsigned char>(c) > ' ');
     };

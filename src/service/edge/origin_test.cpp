@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/http/url.h"
 #include "protocol/rtmp/url.h"
 
 namespace service::edge {

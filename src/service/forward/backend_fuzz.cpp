@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "protocol/rtmp/url.h"
 #include "service/forward/backend.h"
 #include "service/forward/target.h"
 
@@ -16,7 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         auto target = make_target(url, {"a.com", "live", "s"}, "?k=v");
         if (!target) continue;
         CHECK(!target->shown.empty() && !target->text.empty());
-        if (target->rtmp) CHECK(!target->rtmp->host.empty() && !target->rtmp->app.empty());
+        if (!target->rtmp) continue;
+        const auto address = ::rtmp::parse_url(target->rtmp->url);
+        CHECK(address && !address->host.empty() && !address->app.empty());
     }
     return 0;
 }
