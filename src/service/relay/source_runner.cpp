@@ -95,7 +95,7 @@ SourceRunner::SourceRunner(SourceOwner& owner, Options options)
       wanted_ms_(options_.is_configured ? 0 : started_ms_) {}
 
 bool SourceRunner::start() {
-    coroutine_ = runtime::spawn(options_.log_name, [this] { run(); });
+    coroutine_ = runtime::spawn(std::string(net::session_type_name(options_.session_type)), [this] { run(); });
     return static_cast<bool>(coroutine_);
 }
 
