@@ -75,7 +75,7 @@ std::string describe_tracks(const service::StreamView& stream) { return describe
 std::string describe_codecs(const service::StreamView& stream) { return describe(stream, false); }
 
 std::string describe_figures(const service::StreamView& stream, uint64_t drops) {
-    const size_t players = stream.clients > 0 ? stream.clients - 1 : 0;
+    const size_t players = stream.players;
     return fmt::format("in {} kbit/s, {} {}, out {} kbit/s, {} {}", stream.rates.received, players,
                        players == 1 ? "player" : "players", stream.rates.sent, drops, drops == 1 ? "drop" : "drops");
 }

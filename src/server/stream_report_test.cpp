@@ -50,11 +50,11 @@ TEST(StreamReport, LeavesOutWhatIsNotKnown) {
 TEST(StreamReport, DescribesFigures) {
     service::StreamView stream = view();
     stream.rates = {.received = 2'512, .sent = 7'536};
-    stream.clients = 4;
+    stream.players = 3;
     EXPECT_EQ(describe_figures(stream, 2), "in 2512 kbit/s, 3 players, out 7536 kbit/s, 2 drops");
-    stream.clients = 2;
+    stream.players = 1;
     EXPECT_EQ(describe_figures(stream, 1), "in 2512 kbit/s, 1 player, out 7536 kbit/s, 1 drop");
-    stream.clients = 0;
+    stream.players = 0;
     EXPECT_EQ(describe_figures(stream, 0), "in 2512 kbit/s, 0 players, out 7536 kbit/s, 0 drops");
 }
 

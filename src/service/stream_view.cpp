@@ -102,7 +102,8 @@ void add_standbys(StreamView& view, const live::Stream& stream, int64_t now_ms) 
 
 void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     view.published = stream.published();
-    view.viewers = stream.viewer_count();
+    view.players = stream.demand();
+    view.clients = clients_of(stream);
     view.counters = stream.figures();
     view.memory = stream.memory();
     view.memory_limit = stream.options().memory_limit;
@@ -125,6 +126,8 @@ const net::Session* publisher_of(const net::StreamAccount& account, const live::
 
 }  // namespace
 
+size_t clients_of(const live::Stream& stream) { return stream.demand() + (stream.published() ? 1 : 0); }
+
 StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions) {
     const int64_t now_ms = runtime::now_ms();
     StreamView view{.key = key};
@@ -133,7 +136,6 @@ StreamView view_of(const live::StreamKey& key, const live::Registry& registry, c
     if (const net::StreamAccount* account = sessions.accounts().find(key)) {
         view.id = account->id();
         view.vhost_id = account->vhost().id();
-        view.clients = account->clients();
         view.traffic = account->traffic();
         view.rates = account->rates(now_ms);
         if (const net::Session* publisher = publisher_of(*account, stream.get(), sessions)) {
@@ -145,8 +147,6 @@ StreamView view_of(const live::StreamKey& key, const live::Registry& registry, c
         view.vhost_id = net::stable_id(key.vhost);
     }
     if (view.tc_url.empty()) view.tc_url = "rtmp://" + key.vhost + "/" + key.app;
-    // A client that multiplexes several streams on one connection is counted in only one account.
-    view.clients = std::max(view.clients, view.viewers + (view.published ? 1 : 0));
     return view;
 }
 

@@ -39,8 +39,8 @@ struct StreamView {
     std::string tc_url{};     // of the publisher, or made from vhost and app
     std::string publisher{};  // the id of the session that publishes; empty: none, or not known
     bool published = false;
+    size_t players = 0;  // live::Stream::demand()
     size_t clients = 0;  // publisher and players
-    size_t viewers = 0;  // of live logs and RTP; without HLS
     live::StreamCounters counters{};
     live::StreamMemory memory{};  // bytes
     size_t memory_limit = 0;      // bytes
@@ -59,6 +59,9 @@ struct StreamView {
     std::optional<int64_t> keyframe_age_ms{};
     std::optional<int64_t> audio_ahead_ms{};  // of the video that came with it
 };
+
+// Publisher and players.
+size_t clients_of(const live::Stream& stream);
 
 // Does not yield.
 StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions);

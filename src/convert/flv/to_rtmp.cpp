@@ -106,6 +106,4 @@ live::LogKey RtmpParameters::key() const {
     return {&kRtmp, {chunk_size, stream_id, flags}};
 }
 
-bool publishes_by_rtmp(const live::LogKey& key) { return key.format == &kRtmp && (key.parameters[2] & kPublishes); }
-
 }  // namespace convert

@@ -25,7 +25,4 @@ struct RtmpParameters {
     live::LogKey key() const;
 };
 
-// Whether viewers of that log are other servers, to which the stream is published.
-bool publishes_by_rtmp(const live::LogKey& key);
-
 }  // namespace convert

@@ -21,6 +21,7 @@ Audience::~Audience() { CHECK(viewers_.empty()); }
 void Audience::add(Viewer& viewer) {
     viewer.index_ = static_cast<uint32_t>(viewers_.size());
     viewers_.push_back(&viewer);
+    if (!viewer.is_forward()) log_.stream().add_player();
     if (viewers_.size() > 1) return;
     enter();
     interval_ms_ = configured_interval_ms();
@@ -32,6 +33,7 @@ void Audience::remove(Viewer& viewer) {
     viewers_[viewer.index_] = last;
     last->index_ = viewer.index_;
     viewers_.pop_back();
+    if (!viewer.is_forward()) log_.stream().remove_player();
     // The viewer that took its index may be skipped in this cycle.
     if (last != &viewer) note_position(last->cursor_.needed_from());
     if (viewers_.empty()) request_round(runtime::event_ms());

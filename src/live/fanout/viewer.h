@@ -65,6 +65,9 @@ class Viewer final : private runtime::ParkedHandler {
     void join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes);
     // Before it joins: the duration of the stream after which it is ended; 0: unlimited.
     void stop_after(uint32_t duration_ms);
+    // Before it joins: it is another server, to which the stream is passed on, and no player (Stream::demand()).
+    void set_forward() { is_forward_ = true; }
+    bool is_forward() const { return is_forward_; }
     bool joined() const { return log_ != nullptr; }
 
     // Bytes that go out at the next packet boundary: RTMP control messages and command responses, WebSocket pongs.
@@ -159,6 +162,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool await_peer_ : 1 = false;       // it is finished when the peer closes
     bool shut_ : 1 = false;             // the socket's write side is shut down
     bool begins_later_ : 1 = false;     // tracks are awaited, and then begin_at_newest() is called again
+    bool is_forward_ : 1 = false;
     uint32_t index_ = 0;                // index in its audience, then in Delivery's list of ends
     Cursor cursor_;
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary

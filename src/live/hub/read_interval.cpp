@@ -37,7 +37,7 @@ int64_t ReadInterval::ms(const Stream& stream, int64_t merge_ms) const {
     int64_t interval_ms = std::min(merge_ms / 2, kLongMs);
     if (stream.rtp_wanted()) {
         interval_ms = std::min(merge_ms / 8, kShortMs);
-    } else if (stream.idle_since_ms() == 0 && !stream.has_sinks()) {
+    } else if (stream.has_logs() && !stream.has_sinks()) {
         interval_ms = merge_ms;  // each pass over the viewers begins with a read
     }
     if (bytes_per_s_ == 0 || interval_ms <= kSoonestMs) return interval_ms;

@@ -55,6 +55,10 @@ class Registry {
     base::Ref<Stream> find(const StreamKey& key) const;  // may be null
     base::Ref<Stream> find_or_create(const StreamKey& key, const LiveOptions& options);
     size_t size() const { return streams_.size(); }
+    // Something that the waits for many streams depend on has changed (Stream::await()).
+    void wake_waiting() const {
+        for (const auto& [key, stream] : streams_) stream->wake_waiting();
+    }
     // A name of this process that no other process has. It identifies a stream that was forwarded back to its origin.
     const std::string& instance() const { return instance_; }
     void for_each(const std::function<void(Stream&)>& visit) const;

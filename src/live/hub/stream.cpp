@@ -132,7 +132,8 @@ void Stream::begin(PublicationOwner& owner) {
     overdrawn_.clear();
     unpublished_since_ms_ = 0;
     const int64_t now_ms = runtime::now_ms();
-    if (viewer_count() == 0) idle_since_ms_ = now_ms;
+    if (players_ == 0) idle_since_ms_ = now_ms;
+    frames_before_ = counters_.video_frames + counters_.audio_frames;
     if (standby_) standby_->begin_active(now_ms);
     timeline_.set_mode(options_.atc ? TimeJitter::kOff : options_.time_jitter);
     timeline_.restart();
@@ -143,6 +144,7 @@ void Stream::begin(PublicationOwner& owner) {
     codecs_ = {};
     if (rtp_) rtp_->restart();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_publish();  // a copy: it may unsubscribe
+    changed_.pulse();
     if (registry_) registry_->notify_published(*this);
 }
 
@@ -167,6 +169,7 @@ void Stream::unpublish() {
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
     if (rtp_) rtp_->notify_unpublished();
+    changed_.pulse();
     if (registry_) registry_->notify_unpublished(*this);
     if (standby_) standby_->end_active(now_ms);
 }
@@ -248,6 +251,7 @@ void Stream::change_tracks(const media::Frame& frame) {
 
 void Stream::notify_tracks() {
     for_each_sink([&](FrameSink& sink) { sink.on_tracks(tracks_); });
+    changed_.pulse();
 }
 
 // One may unsubscribe within its call.
@@ -343,7 +347,6 @@ void Stream::unsubscribe(FrameSink& sink) {
 }
 
 LiveLog& Stream::log(const LogKey& key) {
-    idle_since_ms_ = 0;
     const auto known = std::ranges::find_if(logs_, [&](const auto& log) { return log->key() == key; });
     if (known != logs_.end()) return **known;
     LiveLog& log = *logs_.emplace_back(std::make_unique<LiveLog>(*this, key, key.make_encoder()));
@@ -369,11 +372,6 @@ void Stream::watch_demand(DemandWatcher& watcher) { demand_watchers_.push_back(&
 void Stream::unwatch_demand(DemandWatcher& watcher) { std::erase(demand_watchers_, &watcher); }
 
 void Stream::notify_demand() {
-    if (!logs_.empty() || rtp_wanted()) {
-        idle_since_ms_ = 0;
-    } else if (idle_since_ms_ == 0) {
-        idle_since_ms_ = runtime::now_ms();
-    }
     for (DemandWatcher* watcher : std::vector(demand_watchers_)) watcher->demand_changed(*this);
 }
 
@@ -388,12 +386,12 @@ StreamCounters Stream::figures() const {
 }
 
 int64_t Stream::idle_since_ms() const {
-    if (idle_since_ms_ == 0 || file_viewers_until_ms_ == 0) return idle_since_ms_;
-    return has_file_viewers() ? 0 : std::max(idle_since_ms_, file_viewers_until_ms_);
+    if (idle_since_ms_ == 0 || file_players_until_ms_ == 0) return idle_since_ms_;
+    return has_unnamed_players() ? 0 : std::max(idle_since_ms_, file_players_until_ms_);
 }
 
-bool Stream::has_file_viewers() const {
-    return file_viewers_until_ms_ != 0 && file_viewers_until_ms_ > runtime::now_ms();
+bool Stream::has_unnamed_players() const {
+    return file_players_until_ms_ != 0 && file_players_until_ms_ > runtime::now_ms();
 }
 
 size_t Stream::viewer_count() const {

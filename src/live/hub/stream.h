@@ -25,6 +25,12 @@
 #include "media/per_track.h"
 #include "media/track_set.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/deadline.h"
+#include "runtime/loop/sync.h"
+
+namespace runtime {
+class ByteStream;
+}
 
 namespace live {
 
@@ -147,6 +153,19 @@ class DemandWatcher {
     ~DemandWatcher() = default;
 };
 
+// What a coroutine waits for.
+enum class Awaited : uint8_t {
+    kPublished,
+    kTracks,  // published, and audio and video are known with their headers; one of them where the other does not come
+};
+
+struct AwaitOptions {
+    runtime::ByteStream* client = nullptr;  // whose end ends the wait; null: it is not watched
+    // Checked whenever the stream has changed and after wake_waiting(): false ends the wait. Empty: it goes on. Must
+    // not yield.
+    std::function<bool()> may_wait{};
+};
+
 struct StreamCounters {
     uint64_t audio_frames = 0;
     uint64_t video_frames = 0;
@@ -198,12 +217,24 @@ class Stream : public base::RefCounted<Stream> {
     const base::FlatQueue<media::Frame>& gop() const { return gop_; }
     const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
     media::Time last_dts() const { return timeline_.last(); }
-    size_t viewer_count() const;
-    // By the loop's clock: when the last viewer left or publishing began; 0 while there are any.
+
+    // Who watches: players of every protocol, those of files (HLS) and those that wait (leases.h) among them. Servers
+    // to which the stream is passed on and recordings are no players.
+    size_t demand() const { return players_ + (file_players_ == 0 && has_unnamed_players() ? 1 : 0); }
+    // By the loop's clock: when demand() became 0 or publishing began; 0 while there is demand.
     int64_t idle_since_ms() const;
-    // Viewers that fetch files (HLS), whom viewer_count() does not have: they are expected to be there until then.
-    void note_file_viewers(int64_t until_ms) { file_viewers_until_ms_ = std::max(file_viewers_until_ms_, until_ms); }
-    bool has_file_viewers() const;
+    // Players of files that cannot be told apart, and together count as one: they are expected to be there until then.
+    void expect_file_players(int64_t until_ms) { file_players_until_ms_ = std::max(file_players_until_ms_, until_ms); }
+    // Viewers of its logs and players of its RTP lane: those that its end ends.
+    size_t viewer_count() const;
+
+    // Waits until that is so. kNotFound: not published by the deadline, or may_wait() is false; kTimeout: published
+    // without tracks until then; kCancelled: the client is gone, or this coroutine was cancelled. The caller holds the
+    // stream, has a PlayerLease if it waits for a player, and bounds how many wait. Yields.
+    base::Result<void> await(Awaited what, runtime::Deadline deadline, const AwaitOptions& options = {});
+    // Something that may_wait() depends on has changed.
+    void wake_waiting() { changed_.pulse(); }
+
     const StreamCounters& counters() const { return counters_; }
     StreamCounters& counters() { return counters_; }
     // For statistics: the counters, and for a stream that is published by RTP those of its RTP, whether it is converted
@@ -246,8 +277,9 @@ class Stream : public base::RefCounted<Stream> {
     // stream came, so that those of many streams differ.
     int64_t cycle_offset_ms() const { return cycle_offset_ms_; }
     bool has_sinks() const { return !sinks_.empty(); }
-    // Whether there are consumers of frames (viewers of a log, sinks), and whether there are players of RTP.
-    bool frames_wanted() const { return !sinks_.empty() || !logs_.empty(); }
+    bool has_logs() const { return !logs_.empty(); }
+    // Whether there are consumers of frames (viewers of a log, sinks, leases), and whether there are players of RTP.
+    bool frames_wanted() const { return !sinks_.empty() || !logs_.empty() || frame_leases_ > 0; }
     bool rtp_wanted() const;
     // The watcher must live until unwatch_demand(); it is called for changes only.
     void watch_demand(DemandWatcher& watcher);
@@ -263,7 +295,21 @@ class Stream : public base::RefCounted<Stream> {
     friend class Publication;
     friend class Registry;
     friend class RtpLane;
+    friend class Audience;
+    friend class PlayerLease;
+    friend class FramesLease;
     void notify_demand();
+    void add_player() {
+        if (players_++ == 0) idle_since_ms_ = 0;
+    }
+    void remove_player() {
+        if (--players_ == 0) idle_since_ms_ = runtime::now_ms();
+    }
+    bool has_unnamed_players() const;
+    // stream_await.cpp. settled: until when a track may come after the other one.
+    bool has_awaited(Awaited what, runtime::Deadline& settled) const;
+    void add_frames_lease();
+    void remove_frames_lease();
     void leave_registry() { registry_ = nullptr; }
     void ask_for_housekeeping();
     void publish(media::Frame&& frame);
@@ -312,7 +358,12 @@ class Stream : public base::RefCounted<Stream> {
     int64_t unpublished_since_ms_ = 0;
     bool asked_for_housekeeping_ = false;  // it is in the registry's list
     int64_t idle_since_ms_ = 0;
-    int64_t file_viewers_until_ms_ = 0;
+    int64_t file_players_until_ms_ = 0;
+    uint32_t players_ = 0;
+    uint32_t file_players_ = 0;  // of these: with a lease
+    uint32_t frame_leases_ = 0;
+    uint64_t frames_before_ = 0;  // counted before this publication
+    runtime::Event changed_{"a stream"};
     base::Ref<media::TrackSet> tracks_;
     media::PerTrack<media::Codec> codecs_;  // of tracks_
     Timeline timeline_;

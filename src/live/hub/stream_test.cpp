@@ -66,19 +66,40 @@ TEST(Stream, HasOnePublisher) {
 }
 
 // kickoff_for_idle, and pulls on demand.
-TEST(Stream, IsNotIdleWhileViewersFetchFiles) {
+TEST(Stream, CountsPlayersOfFiles) {
     auto stream = make_stream();
     Owner owner;
     auto publication = publish(*stream, owner);
     const int64_t began_ms = stream->idle_since_ms();
     ASSERT_GT(began_ms, 0);
-    stream->note_file_viewers(1);
-    EXPECT_FALSE(stream->has_file_viewers()) << "they have left";
+    stream->expect_file_players(1);
+    EXPECT_EQ(stream->demand(), 0u) << "they have left";
     EXPECT_EQ(stream->idle_since_ms(), began_ms);
-    stream->note_file_viewers(runtime::now_ms() + 60'000);
-    stream->note_file_viewers(runtime::now_ms() + 10'000);
-    EXPECT_TRUE(stream->has_file_viewers());
+    stream->expect_file_players(runtime::now_ms() + 60'000);
+    stream->expect_file_players(runtime::now_ms() + 10'000);
+    EXPECT_EQ(stream->demand(), 1u) << "nobody knows how many";
     EXPECT_EQ(stream->idle_since_ms(), 0);
+    {
+        const PlayerLease one(stream, PlayerLease::Kind::kFetchesFiles),
+            other(stream, PlayerLease::Kind::kFetchesFiles);
+        EXPECT_EQ(stream->demand(), 2u) << "those that have a session are these";
+        const PlayerLease waits(stream);
+        EXPECT_EQ(stream->demand(), 3u);
+    }
+    EXPECT_EQ(stream->demand(), 1u);
+}
+
+TEST(Stream, CountsALeaseOnce) {
+    auto stream = make_stream();
+    PlayerLease lease(stream), none;
+    PlayerLease moved = std::move(lease);
+    EXPECT_EQ(stream->demand(), 1u);
+    none = std::move(moved);
+    EXPECT_EQ(stream->demand(), 1u);
+    none.end();
+    none.end();
+    EXPECT_EQ(stream->demand(), 0u);
+    EXPECT_GT(stream->idle_since_ms(), 0);
 }
 
 TEST(Stream, IsRevokedWithAReason) {

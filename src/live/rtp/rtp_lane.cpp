@@ -241,7 +241,10 @@ void RtpLane::join(RtpSink& sink, Wants wants) {
     sink.index_ = static_cast<uint32_t>(sinks_.size());
     sinks_.push_back(&sink);
     enter();
-    if (wants == Wants::kPlay && ++players_ == 1) stream_.notify_demand();
+    if (wants == Wants::kPlay) {
+        stream_.add_player();
+        if (++players_ == 1) stream_.notify_demand();
+    }
     wake();
 }
 
@@ -252,7 +255,10 @@ void RtpLane::leave(RtpSink& sink, Wants wants) {
     last->index_ = sink.index_;
     sinks_.pop_back();
     sink.index_ = UINT32_MAX;
-    if (wants == Wants::kPlay && --players_ == 0) stream_.notify_demand();
+    if (wants == Wants::kPlay) {
+        stream_.remove_player();
+        if (--players_ == 0) stream_.notify_demand();
+    }
     if (sinks_.empty()) SendGroup::leave();
 }
 

@@ -40,8 +40,6 @@ struct Visitor {
     std::string forward_path{};
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;
-    // All guards admitted it to this play: it waits for it, or goes on with it.
-    bool is_admitted = false;
 
     base::StreamKey key() const { return {vhost, app, stream}; }
 };
@@ -111,8 +109,8 @@ class Gate {
     base::Result<Grant> admit(Visitor visitor, const config::Vhost& vhost, runtime::ByteStream* client = nullptr);
     bool may_yield(Action action, const config::Vhost& vhost) const;
 
-    // The same for a request that begins nothing: asks only the guards that never yield. For clients that wait since
-    // they were admitted, for HEAD, and for HLS without contexts.
+    // The same for a request that begins nothing: asks only the guards that never yield. For HEAD, and for HLS without
+    // contexts.
     base::Result<void> check(const Visitor& visitor, const config::Vhost& vhost);
     bool guards_parts(const config::Vhost& vhost) const;
 

@@ -62,7 +62,6 @@ class VhostAccount {
     const std::string& id() const { return id_; }
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
-    size_t clients() const { return clients_; }
     void add(const Traffic& more, SessionType type);
     // Traffic of sessions of that type; traffic outside any session counts as HLS players'.
     const Traffic& traffic_of(SessionType type) const { return by_type_[type.index()]; }
@@ -76,7 +75,6 @@ class VhostAccount {
     Traffic traffic_;
     std::array<Traffic, SessionType::kMax> by_type_{};
     RateWindow window_;
-    size_t clients_ = 0;
 };
 
 class StreamAccount : public base::RefCounted<StreamAccount> {
@@ -89,7 +87,6 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     const std::string& id() const { return id_; }
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
-    size_t clients() const { return clients_; }              // publisher and players
     const Session* publisher() const { return publisher_; }  // null: no session publishes
 
     void add(const Traffic& more, SessionType type);
@@ -104,7 +101,6 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     const Session* publisher_ = nullptr;
     Traffic traffic_;
     RateWindow window_;
-    size_t clients_ = 0;
 };
 
 class Accounts {

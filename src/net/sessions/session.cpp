@@ -93,8 +93,6 @@ void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
         leave_stream();
         account_ = std::move(account);
         ++table_.in_streams_[type_.index()];
-        ++account_->clients_;
-        ++account_->vhost_.clients_;
     }
     if (publishing) account_->publisher_ = this;
 }
@@ -107,8 +105,6 @@ void Session::leave_stream() {
 void Session::forget_stream() {
     if (!account_) return;
     --table_.in_streams_[type_.index()];
-    --account_->clients_;
-    --account_->vhost_.clients_;
     if (account_->publisher_ == this) account_->publisher_ = nullptr;
     account_.reset();
 }

@@ -35,7 +35,7 @@ constexpr Column<ClientRow> kClientColumns[] = {
     {"alive", [](const ClientRow& a, const ClientRow& b) { return a.started_ms > b.started_ms; }},
     {"send_kbps", [](const ClientRow& a, const ClientRow& b) { return a.sent_kbps < b.sent_kbps; }}};
 
-bool is_there(const live::Stream& stream) { return stream.published() || stream.viewer_count() > 0; }
+bool is_there(const live::Stream& stream) { return stream.published() || stream.demand() > 0; }
 
 Json kbps_json(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
 
@@ -280,6 +280,14 @@ std::optional<double> Statistics::hls_fragment(const config::Vhost& vhost) const
     return hls != offers_.segments.end() ? hls->fragment(vhost) : std::nullopt;
 }
 
+size_t Statistics::clients_of_vhost(std::string_view vhost) const {
+    size_t clients = 0;
+    registry_.for_each([&](live::Stream& stream) {
+        if (stream.key().vhost == vhost) clients += clients_of(stream);
+    });
+    return clients;
+}
+
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
     const net::VhostAccount* account = sessions_.accounts().find_vhost(vhost.name);
     const net::Traffic traffic = account ? account->traffic() : net::Traffic();
@@ -289,7 +297,7 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
     return {{"id", net::stable_id(vhost.name)},
             {"name", vhost.name},
             {"enabled", vhost.enabled},
-            {"clients", account ? account->clients() : 0},
+            {"clients", clients_of_vhost(vhost.name)},
             {"streams", std::ranges::count(keys, vhost.name, &live::StreamKey::vhost)},
             {"send_bytes", traffic.sent_bytes},
             {"recv_bytes", traffic.received_bytes},
@@ -305,10 +313,8 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
         const std::string url = net::stream_url(key);
         const net::StreamAccount* account = sessions_.accounts().find(key);
         StreamRow row{std::move(key)};
-        if (account) {
-            row.clients = account->clients();
-            row.received_kbps = account->rates(now_ms).received;
-        }
+        if (const auto live = registry_.find(row.key)) row.clients = clients_of(*live);
+        if (account) row.received_kbps = account->rates(now_ms).received;
         TRY(list.add(std::move(row), {url}));
     }
     return list.send(response, [&](const StreamRow& row) {

@@ -54,6 +54,7 @@ class Statistics {
     base::Result<void> clients(Request& request, Response& response);
     net::SessionView view_of_client(const net::Session& session) const;
     base::Result<void> client(Request& request, Response& response);
+    size_t clients_of_vhost(std::string_view vhost) const;
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
     std::vector<live::StreamKey> keys() const;
 

@@ -104,7 +104,7 @@ base::Result<void> Why::explain_stream(net::HttpRequest& request, net::HttpRespo
                                                .now_ms = runtime::now_ms(),
                                                .unpublished_since_ms = stream->unpublished_since_ms(),
                                                .jumped_at_ms = stream->jumped_at_ms(),
-                                               .viewers = stream->viewer_count(),
+                                               .viewers = stream->demand(),
                                                .faults = publisher ? publisher->input_faults() : nullptr,
                                                .outputs = output_problems(*stream)});
     Json body = envelope(identity_);

@@ -73,6 +73,7 @@ std::vector<std::string> Pull::servers_now(const config::Vhost& vhost) {
             all.push_back(std::move(origin));
     std::ranges::stable_partition(all, [&](const std::string& origin) { return origin != silent_; });
     nowhere_ = all.empty();
+    if (const auto stream = owner_.registry().find(key()); nowhere_ && stream) stream->wake_waiting();
     return all;
 }
 

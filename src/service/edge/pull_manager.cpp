@@ -8,7 +8,6 @@
 #include "protocol/http/via.h"
 #include "service/cluster_block.h"
 #include "service/edge/params.h"
-#include "service/relay/demand.h"
 
 namespace service::edge {
 
@@ -27,24 +26,19 @@ PullManager::PullManager(config::SnapshotPtr snapshot, net::SessionTable& sessio
       tls_(tls),
       identity_(identity),
       offers_(offers),
-      request_name_(new_request_name()),
-      track_wait_({[this](const config::Vhost& vhost) { return fetches(vhost); },
-                   [this](const live::StreamKey& key) { return is_fetched(key); }},
-                  registry) {}
+      request_name_(new_request_name()) {}
 
 PullManager::~PullManager() { stop(); }
 
 void PullManager::start() {
     started_ = true;
     gate_.add(*this);
-    gate_.add(track_wait_);
     registry_.watch(*this);
 }
 
 void PullManager::stop() {
     if (!std::exchange(started_, false)) return;
     registry_.unwatch(*this);
-    gate_.remove(track_wait_);
     gate_.remove(*this);
     for (auto& [key, pull] : pulls_) pull->stop("the server stops", CloseReason::kServerStop);
     all_.cancel_and_join();
@@ -66,6 +60,7 @@ void PullManager::reload(const config::SnapshotPtr& next) {
             pull.reconfigure();
         ++it;
     }
+    registry_.wake_waiting();
 }
 
 void PullManager::source_ended(relay::SourceRunner& runner) {
@@ -164,7 +159,7 @@ bool PullManager::is_fetched(const live::StreamKey& key) const {
 void PullManager::stream_unpublished(live::Stream& stream) {
     const config::Vhost* vhost = fetching(*snapshot_, stream.key().vhost);
     if (!vhost || vhost->get<VhostConfig>().is_edge() || pulls_.contains(stream.key())) return;
-    if (relay::players_of(stream) > 0) resume(stream.key());
+    if (stream.demand() > 0) resume(stream.key());
 }
 
 void PullManager::resume(const live::StreamKey& key) {
@@ -173,9 +168,8 @@ void PullManager::resume(const live::StreamKey& key) {
     (void)begin(key);
 }
 
-// A pull goes on for a client that waits; it is begun by those who were admitted by all guards.
+// A pull goes on for a client that watches; it is begun by those who were admitted by all guards.
 Result<void> PullManager::check(const net::Visitor& visitor, const config::Vhost& vhost) {
-    if (visitor.is_admitted) return admit(visitor, vhost);
     if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
     if (auto found = pulls_.find(visitor.key()); found != pulls_.end()) found->second->want(visitor);
     return {};

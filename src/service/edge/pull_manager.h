@@ -17,7 +17,6 @@
 #include "service/identity.h"
 #include "service/locator.h"
 #include "service/shared_parts.h"
-#include "service/track_wait.h"
 
 namespace service::edge {
 
@@ -87,7 +86,6 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
     std::map<live::StreamKey, Pull*> pulls_;
     runtime::TaskList<Pull> all_{"the last pull of an edge to end"};  // also those that end, beside others of the name
     std::map<live::StreamKey, int64_t> asked_;  // those that no origin had: when they may be asked for again
-    TrackWait track_wait_;
     bool started_ = false;
     size_t refused_ = 0, loops_ = 0;
 };

@@ -245,7 +245,7 @@ TEST_F(PullsTest, TheAddressWithMostGivesWay) {
         const std::string name = "a" + std::to_string(i);
         ASSERT_TRUE(ok(ask(name, "", net::Action::kPlay, "10.0.0.1")));
         streams.push_back(registry_.find_or_create(key(name), live::live_options(vhost())));
-        streams.back()->note_file_viewers(runtime::now_ms() + 60'000);
+        streams.back()->expect_file_players(runtime::now_ms() + 60'000);
     }
     EXPECT_FALSE(ask("refused", "", net::Action::kPlay, "10.0.0.1")) << "the one with most gets no more";
     ASSERT_TRUE(ok(ask("new", "", net::Action::kPlay, "10.0.0.3")));
@@ -302,8 +302,7 @@ TEST_F(PullsTest, BeginForAdmittedClientsAlone) {
     visitor.stream = "a";
     ASSERT_TRUE(ok(gate_.check(visitor, vhost())));
     EXPECT_EQ(find("a"), nullptr);
-    visitor.is_admitted = true;
-    ASSERT_TRUE(ok(gate_.check(visitor, vhost())));
+    ASSERT_TRUE(ok(gate_.admit(visitor, vhost())));
     EXPECT_NE(find("a"), nullptr);
 }
 

@@ -4,7 +4,6 @@
 
 #include "protocol/rtmp/messages.h"
 #include "runtime/loop/limited_log.h"
-#include "service/relay/demand.h"
 #include "service/relay/path.h"
 
 namespace service::edge {
@@ -77,7 +76,7 @@ void PushManager::leave(live::Stream& stream) {
         if (&push->stream() == &stream) push->finish();
     // Another publisher may have the stream at the origin.
     const bool is_over = !stream.published();
-    if (is_over && pulls_.is_fetched(stream.key()) && relay::players_of(stream) > 0) pulls_.resume(stream.key());
+    if (is_over && pulls_.is_fetched(stream.key()) && stream.demand() > 0) pulls_.resume(stream.key());
 }
 
 }  // namespace service::edge

@@ -106,6 +106,7 @@ void Output::on_unpublish() {
     segmenter_.end();
     stream_->unsubscribe(*this);
     stream_ = nullptr;
+    changed_.pulse();
     unpublished_ms_ = runtime::now_ms();
 }
 
@@ -297,6 +298,7 @@ void Output::write_master() {
 
 void Output::segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) {
     ++segments_;
+    changed_.pulse();
     master_file_.retry();
     live::SegmentDone event;
     event.stream = options_.key;

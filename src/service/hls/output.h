@@ -14,6 +14,7 @@
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
+#include "runtime/loop/sync.h"
 #include "service/hls/aac_clock.h"
 #include "service/hls/audio_group.h"
 #include "service/hls/config.h"
@@ -65,13 +66,17 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     uint64_t failures() const { return failures_; }
 
     // A client requested the playlist and is expected to request it again before that time.
-    void note_asked(int64_t until_ms) {
+    void expect_players(int64_t until_ms) {
         asked_until_ms_ = until_ms;
-        if (stream_) stream_->note_file_viewers(until_ms);
+        if (stream_) stream_->expect_file_players(until_ms);
     }
     int64_t asked_until_ms() const { return asked_until_ms_; }
     // It is published, or a player that was at the beginning of its playlist when it ended may still be playing.
     bool lasts(int64_t now_ms) const;
+
+    // Waits until a segment is complete, the publishing ends, or wake_waiting(). Yields.
+    base::Result<void> await_segment(runtime::Deadline deadline) { return changed_.wait_next(deadline); }
+    void wake_waiting() { changed_.pulse(); }
 
     void tick(int64_t now_ms);  // monotonic
     bool must_be_disposed(int64_t now_ms) const;
@@ -125,6 +130,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     Recover recover_;
 
     live::Stream* stream_ = nullptr;
+    runtime::Event changed_{"a segment of HLS"};
     std::string publisher_;       // the session that publishes it, or published it last
     int64_t unpublished_ms_ = 0;  // monotonic
     int64_t asked_until_ms_ = 0;

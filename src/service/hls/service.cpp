@@ -104,6 +104,12 @@ void Service::stop() {
     outputs_.clear();
 }
 
+void Service::stop_accepting() {
+    draining_ = true;
+    registry_.wake_waiting();
+    for (auto& [location, output] : outputs_) output->wake_waiting();
+}
+
 bool Service::idle() const {
     const int64_t now_ms = runtime::now_ms();
     return std::ranges::none_of(outputs_, [&](const auto& entry) {

@@ -39,7 +39,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
 
     base::Result<void> start();
     // Refuses new viewers. Known viewers continue, and all viewers where they are not distinguished (hls_ctx off).
-    void stop_accepting() { draining_ = true; }
+    void stop_accepting();
     // There are no viewers, or nothing is published any more and the last segment has expired.
     bool idle() const;
     // Waits for the last segments of streams whose publishing has ended, so it must be called after that.
@@ -90,7 +90,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> await_fetched(const config::Vhost& vhost, const std::string& path,
                                      const net::HttpRequest& request, net::HttpResponse& response);
     // It is there within the time. Yields.
-    base::Result<bool> await_playlist(const net::Visitor& visitor, const config::Vhost& vhost, const std::string& path,
+    base::Result<bool> await_playlist(const live::StreamKey& key, const config::Vhost& vhost, const std::string& path,
                                       runtime::ByteStream* client);
     // context: of a viewer that was admitted while it waited; empty: that of the request.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,

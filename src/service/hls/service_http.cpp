@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "live/hub/options.h"
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
 #include "runtime/loop/clock.h"
@@ -22,7 +23,7 @@ constexpr int64_t kIdleTargets = 3;
 constexpr int64_t kMinIdleMs = 10'000;
 // Requests for playlists of streams that are fetched: at most so many wait, for so long and two segments.
 constexpr size_t kMaxAwaiting = 1'000;
-constexpr int64_t kMinAwaitMs = 5'000, kAskAgainMs = 3'000, kAwaitPollMs = 50;
+constexpr int64_t kMinAwaitMs = 5'000;
 
 std::string_view without_slashes(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
@@ -160,7 +161,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
         if (admission.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admission.error()));
         return refuse_viewer(admission.error(), response);
     }
-    if (!TRY(await_playlist(admission->visitor, vhost, path, response.client()))) return {};
+    if (!TRY(await_playlist(*named, vhost, path, response.client()))) return {};
     const Playlist come = find_playlist(vhost.name, path);
     if (!come.output) return {};
     if (!hls.ctx) return serve_without_context(come, request, response);
@@ -169,23 +170,23 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     return playlist(come, vhost, request, response, context);
 }
 
-base::Result<bool> Service::await_playlist(const net::Visitor& visitor, const config::Vhost& vhost,
+base::Result<bool> Service::await_playlist(const live::StreamKey& key, const config::Vhost& vhost,
                                            const std::string& path, runtime::ByteStream* client) {
-    const live::StreamKey key = visitor.key();
-    net::Visitor waiting = visitor;
-    waiting.is_admitted = true;
+    const auto stream = registry_.find_or_create(key, live::live_options(vhost));
+    const live::PlayerLease waits(stream);
     const auto limit =
         runtime::Deadline::in_ms(kMinAwaitMs + static_cast<int64_t>(2'000 * vhost.get<VhostConfig>().fragment));
-    const runtime::EndWatch watch(client);
-    for (int64_t asked_ms = 0; !draining_ && !limit.passed() && offers_.is_fetched(key);) {
-        const auto found = find_output(vhost.name, path);
-        if (found && found->view()) return true;
-        // Who waits asks again from time to time, or the stream would be let go.
-        if (const int64_t now_ms = runtime::now_ms(); asked_ms == 0 || now_ms - asked_ms >= kAskAgainMs) {
-            asked_ms = now_ms;
-            if (!gate_.check(waiting, vhost)) return false;
+    const auto may_wait = [&] { return !draining_ && offers_.is_fetched(key); };
+    while (may_wait() && !limit.passed()) {
+        if (auto waited = stream->await(live::Awaited::kPublished, limit, {client, may_wait}); !waited) {
+            if (waited.error().code() == base::Code::kCancelled) return std::unexpected(std::move(waited.error()));
+            break;
         }
-        TRY(runtime::sleep_ms(kAwaitPollMs));
+        const auto output = find_output(vhost.name, path);
+        if (!output || output->view()) return output != nullptr;
+        const runtime::EndWatch watch(client);
+        if (auto waited = output->await_segment(limit); !waited && waited.error().code() != base::Code::kTimeout)
+            return std::unexpected(std::move(waited.error()));
     }
     return false;
 }
@@ -244,8 +245,12 @@ base::Result<Service::Admission> Service::admit(const ViewerName& name, const li
 base::Result<void> Service::add_viewer(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                        Admission admission, bool stays) {
     if (!stays && !admission.grant && !gate_.may_yield(net::Action::kPlay, vhost)) return {};
+    live::PlayerLease lease;
+    if (!viewers_.known(name))
+        lease = live::PlayerLease(registry_.find_or_create(output.key(), live::live_options(vhost)),
+                                  live::PlayerLease::Kind::kFetchesFiles);
     return viewers_.asked(name, admission.visitor, idle_ms(output), runtime::now_ms(), std::move(admission.share),
-                          std::move(admission.grant));
+                          std::move(admission.grant), std::move(lease));
 }
 
 // Returns the viewer's id.
@@ -279,7 +284,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
         return refuse_viewer(admitted.error(), response);
     }
     if (!output->view()) return response.send_error(404, "the stream has ended");
-    if (!request.is_head()) output->note_asked(runtime::now_ms() + idle_ms(*output));
+    if (!request.is_head()) output->expect_players(runtime::now_ms() + idle_ms(*output));
     std::string text = master_playlist(output->master(), request, context, output->hls().master_m3u8_path_relative);
     count({}, key_of(output), request, response);
     return serve_playlist(text, nullptr, request, response);
@@ -303,7 +308,7 @@ base::Result<void> Service::serve_without_context(const Playlist& asked, const n
     Rendition* rendition = output.rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (asked.master ? !output.view() : !view) return response.send_error(404, "the stream has ended");
-    output.note_asked(runtime::now_ms() + idle_ms(output));
+    output.expect_players(runtime::now_ms() + idle_ms(output));
     count({}, key_of(asked.output), request, response);
     if (!asked.master) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
     const std::string text = master_playlist(output.master(), request, {}, output.hls().master_m3u8_path_relative);
@@ -343,7 +348,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     Rendition* rendition = output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
-    output->note_asked(runtime::now_ms() + idle_ms(*output));
+    output->expect_players(runtime::now_ms() + idle_ms(*output));
     count(name, key_of(output), request, response);
     if (!hls.ts_ctx) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
     return serve_playlist(m3u8::with_query(view->written, "?hls_ctx=" + *id), nullptr, request, response);

@@ -19,11 +19,13 @@ constexpr size_t kViewerBytes = 2048;
 
 class Viewers::Viewer final : public net::Session, public std::enable_shared_from_this<Viewers::Viewer> {
   public:
-    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Grant stay)
+    Viewer(net::SessionTable& table, const net::Visitor& visitor, net::AddressQuota::Share share, net::Grant stay,
+           live::PlayerLease lease)
         : Session(table, visitor.id, visitor.ip),
           url_(visitor.key().text()),
           share_(std::move(share)),
           stay_(std::move(stay)),
+          lease_(std::move(lease)),
           details_{visitor.tc_url, visitor.page_url, {}, visitor.param} {
         set_type(net::SessionType::kHlsPlay);
         not_a_connection();
@@ -39,6 +41,7 @@ class Viewers::Viewer final : public net::Session, public std::enable_shared_fro
     std::string brought_;  // the context that it sent, if different from its id
     net::AddressQuota::Share share_;
     net::Grant stay_;
+    live::PlayerLease lease_;
     net::ClientDetails details_;
     net::Traffic traffic_;
     std::string kicked_;
@@ -95,11 +98,11 @@ base::Result<net::AddressQuota::Share> Viewers::reserve(const net::Visitor& visi
 }
 
 base::Result<void> Viewers::asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,
-                                  net::AddressQuota::Share share, net::Grant stay) {
+                                  net::AddressQuota::Share share, net::Grant stay, live::PlayerLease lease) {
     if (banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
     auto it = names_.find(name);
     if (it == names_.end()) {
-        auto made = std::make_shared<Viewer>(sessions_, visitor, std::move(share), std::move(stay));
+        auto made = std::make_shared<Viewer>(sessions_, visitor, std::move(share), std::move(stay), std::move(lease));
         Viewer& viewer = *made;
         viewers_[visitor.id] = std::move(made);
         names_[{name.stream, visitor.id}] = &viewer;
@@ -141,6 +144,7 @@ void Viewers::forget(Viewer& viewer, int64_t banned_until_ms) {
 
 void Viewers::end(Viewer& viewer, std::string_view why, base::CloseReason reason) {
     runtime::ContextScope scope(viewer.id());
+    viewer.lease_.end();  // guards count those who stay
     viewer.stay_.end(viewer.traffic_);
     viewer.log_end(why, reason);
 }

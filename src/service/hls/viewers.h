@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "live/hub/leases.h"
 #include "net/access/gate.h"
 #include "net/admission/address_quota.h"
 #include "net/sessions/session.h"
@@ -57,9 +58,10 @@ class Viewers {
 
     // A playlist was requested. An unknown viewer is created: after a restart, players continue with the context they
     // have. visitor: the client; its id becomes the session's. idle_ms: how long the viewer may be idle from now on.
-    // share (of reserve()), stay (the gate's grant): used if the viewer is created. kRefused: it was kicked.
+    // share (of reserve()), stay (the gate's grant), lease (of the stream): used if the viewer is created. kRefused: it
+    // was kicked.
     base::Result<void> asked(const ViewerName& name, const net::Visitor& visitor, int64_t idle_ms, int64_t now_ms,
-                             net::AddressQuota::Share share, net::Grant stay = {});
+                             net::AddressQuota::Share share, net::Grant stay = {}, live::PlayerLease lease = {});
     // Reserves a viewer's share of the limits per address and in total. kLimit.
     base::Result<net::AddressQuota::Share> reserve(const net::Visitor& visitor);
     net::AddressQuota& quota() { return quota_; }

@@ -8,8 +8,8 @@ namespace service::hook {
 namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
-    auto service = std::make_shared<Service>(snapshot, parts.gate, parts.events, parts.registry, parts.sessions,
-                                             parts.identity.service);
+    auto service =
+        std::make_shared<Service>(snapshot, parts.gate, parts.events, parts.registry, parts.identity.service);
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(service->stats(), text); });
     return module_of("hook", std::move(service));

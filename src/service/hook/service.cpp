@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "service/hook/config.h"
+#include "service/stream_view.h"
 
 namespace service::hook {
 
@@ -67,12 +68,11 @@ std::string working_directory() {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
-                 const net::SessionTable& sessions, std::string service_id)
+                 std::string service_id)
     : snapshot_(std::move(snapshot)),
       gate_(gate),
       events_(events),
       registry_(registry),
-      sessions_(sessions),
       identity_{snapshot_->global.server_id, std::move(service_id), working_directory()},
       caller_(stats_),
       reporter_(caller_, stats_) {}
@@ -115,10 +115,8 @@ bool Service::follows(Action action, const config::Vhost& vhost) const {
 }
 
 size_t Service::clients_with(const net::Visitor& visitor) const {
-    const net::StreamAccount* account = sessions_.accounts().find(visitor.key());
-    if (!account) return 1;
-    const net::Session* session = sessions_.find(visitor.id);
-    return account->clients() + (session && session->stream_account() == account ? 0 : 1);
+    const auto stream = registry_.find(visitor.key());
+    return 1 + (stream ? clients_of(*stream) : 0);
 }
 
 Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vhost) {

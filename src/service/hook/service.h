@@ -11,7 +11,6 @@
 #include "live/hub/events.h"
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
-#include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
@@ -25,9 +24,9 @@ namespace service::hook {
 
 class Service final : public net::Guard, private live::EventListener, private live::StreamWatcher {
   public:
-    // service_id: of this run. Gate, events, registry and sessions must outlive it.
+    // service_id: of this run. Gate, events and registry must outlive it.
     Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
-            const net::SessionTable& sessions, std::string service_id);
+            std::string service_id);
     ~Service();  // stops: yields
 
     base::Result<void> start();
@@ -63,7 +62,6 @@ class Service final : public net::Guard, private live::EventListener, private li
     net::Gate& gate_;
     live::Events& events_;
     live::Registry& registry_;
-    const net::SessionTable& sessions_;
     Identity identity_;
     HookStats stats_;
     Caller caller_;

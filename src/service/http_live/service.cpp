@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "convert/flv/all_tracks.h"
+#include "live/hub/leases.h"
 #include "live/hub/options.h"
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
@@ -21,8 +22,6 @@
 namespace service::http_live {
 
 namespace {
-
-constexpr int64_t kFetchPollMs = 100;  // whether a stream is fetched still
 
 convert::FlvOptions flv_options(const VhostConfig& remux) {
     return {remux.guess_has_av, remux.has_audio, remux.has_video, remux.drop_if_not_match};
@@ -75,13 +74,9 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     add(When::kPublished, false,
         "A live stream as FLV (over HTTP or WebSocket), MPEG-TS, AAC or MP3, at the vhost's http_remux.mount");
     add(When::kLater, true, "The same, once it is published");
-    registry_.watch(*this);
 }
 
-Service::~Service() {
-    stop();
-    registry_.unwatch(*this);
-}
+Service::~Service() { stop(); }
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
@@ -132,34 +127,16 @@ base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::Htt
     }
     const live::StreamKey key{vhost.name, match.app, match.stream};
     base::log::trace("flv-play waits: {} for {}", key.text(), request.peer_ip);
-    const auto room = rooms_.try_emplace(key).first;
-    struct Leave {
-        ~Leave() {
-            if (--room->second.players == 0) rooms.erase(room);
-        }
-        std::map<live::StreamKey, WaitingRoom>& rooms;
-        std::map<live::StreamKey, WaitingRoom>::iterator room;
-    } const leave{rooms_, room};
-    ++room->second.players;
-    const runtime::EndWatch watch(response.client());
-    const auto deadline = runtime::Deadline::in_ms(vhost.get<VhostConfig>().wait_publisher_timeout);
-    // Only for what is fetched: a look-up may find that the stream is nowhere.
-    const bool while_fetched = !vhost.get<VhostConfig>().wait_publisher;
-    while (!stopping_ && !deadline.passed()) {
-        if (auto stream = find_stream(vhost, match)) return stream;
-        if (while_fetched && !offers_.is_fetched(key)) break;
-        const auto next = while_fetched ? runtime::Deadline::in_ms(kFetchPollMs) : deadline;
-        auto woken = room->second.published.wait_next(earlier(next, deadline));
-        if (woken || woken.error().code() == base::Code::kTimeout) continue;
-        if (!response.peer_gone()) return std::unexpected(std::move(woken.error()));
-        return std::unexpected(base::Error(base::Code::kCancelled, "closed by the peer, which waited for a publisher")
-                                   .because(base::CloseReason::kPeerClosed));
-    }
+    const auto& remux = vhost.get<VhostConfig>();
+    auto stream = registry_.find_or_create(key, live::live_options(vhost));
+    const live::PlayerLease waits(stream);
+    // A look-up may find that what is fetched is nowhere.
+    const auto may_wait = [&] { return !stopping_ && (remux.wait_publisher || offers_.is_fetched(key)); };
+    auto waited = stream->await(live::Awaited::kPublished, runtime::Deadline::in_ms(remux.wait_publisher_timeout),
+                                {response.client(), may_wait});
+    if (waited) return stream;
+    if (waited.error().code() == base::Code::kCancelled) return std::unexpected(std::move(waited.error()));
     return base::Ref<live::Stream>();
-}
-
-void Service::stream_published(live::Stream& stream) {
-    if (auto room = rooms_.find(stream.key()); room != rooms_.end()) room->second.published.pulse();
 }
 
 // To the server that has the stream, if the vhost says so. Its hooks are asked about the player, those of this one not.
@@ -228,7 +205,7 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
 
 void Service::stop_accepting() {
     stopping_ = true;
-    for (auto& [key, room] : rooms_) room.published.pulse();
+    registry_.wake_waiting();
 }
 
 void Service::viewer_ended(LiveViewer& viewer) { viewers_.remove(viewer); }

@@ -4,7 +4,6 @@
 // parked in its log. If the stream is not published, that coroutine waits (http_remux.wait_publisher), provided that no
 // file has that name. A quota limits how many may wait.
 
-#include <map>
 #include <memory>
 
 #include "base/indexed_list.h"
@@ -14,14 +13,13 @@
 #include "net/admission/address_quota.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
-#include "runtime/loop/sync.h"
 #include "service/http_live/mount.h"
 #include "service/http_live/viewer.h"
 #include "service/shared_parts.h"
 
 namespace service::http_live {
 
-class Service final : private LiveViewerOwner, private live::StreamWatcher {
+class Service final : private LiveViewerOwner {
   public:
     // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -40,11 +38,6 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
 
   private:
     enum class When : uint8_t { kPublished, kLater };
-    // Players waiting for one stream to be published; exists while there are any.
-    struct WaitingRoom {
-        runtime::Event published{"a publisher"};
-        size_t players = 0;
-    };
 
     base::Result<void> handle(When when, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> play(When when, net::HttpRequest& request, net::HttpResponse& response,
@@ -54,7 +47,6 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     base::Result<base::Ref<live::Stream>> wait_for_publisher(const net::HttpRequest& request,
                                                              net::HttpResponse& response, const config::Vhost& vhost,
                                                              const MountMatch& match);
-    void stream_published(live::Stream& stream) override;
     base::Ref<live::Stream> find_stream(const config::Vhost& vhost, const MountMatch& match);
     void viewer_ended(LiveViewer& viewer) override;
 
@@ -66,7 +58,6 @@ class Service final : private LiveViewerOwner, private live::StreamWatcher {
     net::AddressQuota waiting_{"HTTP players that wait for a publisher", "address_limits.waiting_players",
                                "max_waiting_players"};
     base::IndexedList<LiveViewer> viewers_;
-    std::map<live::StreamKey, WaitingRoom> rooms_;
     bool stopping_ = false;
 };
 

@@ -351,8 +351,8 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
         return family(name, type, help, [&](const LabelledStream& one) { text.sample(one.labels, figure(one.view)); });
     };
     using F = StreamView;
-    TRY(plain("srs_stream_viewers", Type::kGauge, "Viewers of live protocols (not HLS).",
-              [](const F& f) { return number(f.viewers); }));
+    TRY(plain("srs_stream_viewers", Type::kGauge, "Players of every protocol.",
+              [](const F& f) { return number(f.players); }));
     TRY(plain("srs_stream_bitrate", Type::kGauge, "Bitrate of the last GOPs, bit/s.",
               [](const F& f) { return f.bitrate; }));
     TRY(plain("srs_stream_frame_rate", Type::kGauge, "Video frames per second.",

@@ -112,6 +112,7 @@ Result<void> SinkRunner::publish(PushLink::Ready ready) {
     over_ = false;
     std::string ip = ready.socket->peer_ip();
     viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
+    viewer_->set_forward();
     session_.emplace(
         owner_.sessions(),
         OutgoingSession::Facts{

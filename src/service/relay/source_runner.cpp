@@ -10,7 +10,6 @@
 #include "live/hub/options.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/limited_log.h"
-#include "service/relay/demand.h"
 #include "service/relay/target.h"
 
 namespace service::relay {
@@ -121,7 +120,10 @@ void SourceRunner::close_connection(std::string_view why, CloseReason reason) {
     if (fetch_) fetch_->close(why, reason);
 }
 
-bool SourceRunner::has_players() const { return players_of(key(), owner_.registry(), owner_.sessions()) > 0; }
+bool SourceRunner::has_players() const {
+    const auto stream = owner_.registry().find(key());
+    return stream && stream->demand() > 0;
+}
 
 bool SourceRunner::is_unwanted() {
     if (!options_.on_demand) return false;

@@ -102,7 +102,7 @@ class SourceRunnerTest : public runtime::testing::RuntimeTest, private SourceOwn
     // A player is there, as far as can be seen, for so long.
     void play(int64_t ms) {
         stream_ = registry_.find_or_create(kKey, live::live_options(snapshot_->vhosts.front()));
-        stream_->note_file_viewers(runtime::now_ms() + ms);
+        stream_->expect_file_players(runtime::now_ms() + ms);
     }
     // Attempts in that time.
     uint64_t attempts_in(runtime::testing::SimulatedTime& time, int64_t ms) {

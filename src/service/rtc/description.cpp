@@ -9,7 +9,7 @@ namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, parts.router,
-                                             parts.api_rows, parts.identity);
+                                             parts.api_rows, parts.offers, parts.identity);
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(service->offer_quota(), text); });
     return module_of("rtc", std::move(service));

@@ -42,11 +42,11 @@ std::string random_text(size_t bytes) {
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-                 net::HttpRouter& router, net::ApiTable& api, const Identity& identity)
+                 net::HttpRouter& router, net::ApiTable& api, const Offers& offers, const Identity& identity)
     : snapshot_(std::move(snapshot)),
       table_(sessions),
       registry_(registry),
-      signaling_(std::make_unique<Signaling>(snapshot_, *this, sessions, gate, identity)) {
+      signaling_(std::make_unique<Signaling>(snapshot_, *this, sessions, registry, gate, offers, identity)) {
     signaling_->add_routes(router);
     signaling_->add_rows(api);
 }

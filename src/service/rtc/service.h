@@ -102,7 +102,7 @@ class Service final : public Sessions, private SessionHost, private WireUser {
 
     // Adds its endpoints to the HTTP server's router and the API's table. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-            net::HttpRouter& router, net::ApiTable& api, const Identity& identity);
+            net::HttpRouter& router, net::ApiTable& api, const Offers& offers, const Identity& identity);
     ~Service();  // stops: yields
 
     base::Result<void> start();

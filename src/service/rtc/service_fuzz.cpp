@@ -72,8 +72,9 @@ struct World {
     net::Gate gate;
     net::HttpRouter router;
     net::ApiTable api;
+    service::Offers offers;
     const service::Identity identity;
-    Service rtc{snapshot, table, registry, gate, router, api, identity};
+    Service rtc{snapshot, table, registry, gate, router, api, offers, identity};
     net::HttpServer http{table, router, net::HttpServerOptions{}};
 
     World() {

@@ -9,25 +9,18 @@ using base::CloseReason;
 using base::Result;
 
 CameraManager::CameraManager(net::SessionTable& sessions, live::Registry& registry, net::Gate& gate)
-    : sessions_(sessions),
-      registry_(registry),
-      gate_(gate),
-      track_wait_({[this](const config::Vhost& vhost) { return has_on_demand(vhost); },
-                   [this](const live::StreamKey& stream) { return pulls_on_demand(stream); }},
-                  registry) {}
+    : sessions_(sessions), registry_(registry), gate_(gate) {}
 
 CameraManager::~CameraManager() { stop(); }
 
 void CameraManager::start(const config::SnapshotPtr& snapshot) {
     started_ = true;
     gate_.add(*this);
-    gate_.add(track_wait_);
     reload(snapshot);
 }
 
 void CameraManager::stop() {
     if (!std::exchange(started_, false)) return;
-    gate_.remove(track_wait_);
     gate_.remove(*this);
     for (auto& camera : cameras_) camera->stop("the server stops", CloseReason::kServerStop);
     cameras_.cancel_and_join();
@@ -60,6 +53,7 @@ const config::Vhost* CameraManager::fetching(const config::Snapshot& snapshot, s
 void CameraManager::source_ended(relay::SourceRunner& runner) {
     const std::unique_ptr<Camera> ended = cameras_.take(static_cast<Camera&>(runner));
     if (started_) begin_wanted();
+    if (const auto stream = registry_.find(ended->key())) stream->wake_waiting();
 }
 
 // It refuses nobody.
@@ -69,11 +63,11 @@ Result<void> CameraManager::admit(const net::Visitor& visitor, const config::Vho
     return {};
 }
 
-// A pull goes on for a client that waits; it is begun by those who were admitted by all guards.
+// A pull goes on for a client that watches; it is begun by those who were admitted by all guards.
 Result<void> CameraManager::check(const net::Visitor& visitor, const config::Vhost&) {
     if (visitor.action != net::Action::kPlay) return {};
     Camera* camera = find(visitor.key());
-    if (camera && (visitor.is_admitted || camera->state() != Camera::State::kIdle)) camera->want();
+    if (camera && camera->state() != Camera::State::kIdle) camera->want();
     return {};
 }
 
@@ -86,12 +80,6 @@ Camera* CameraManager::find(const live::StreamKey& stream) const {
 bool CameraManager::pulls_on_demand(const live::StreamKey& stream) const {
     const Camera* camera = find(stream);
     return camera && camera->task().on_demand;
-}
-
-bool CameraManager::has_on_demand(const config::Vhost& vhost) const {
-    return std::ranges::any_of(cameras_, [&](const auto& camera) {
-        return camera->task().on_demand && camera->task().stream.vhost == vhost.name;
-    });
 }
 
 }  // namespace service::rtsp

@@ -12,7 +12,6 @@
 #include "net/sessions/session.h"
 #include "runtime/loop/task_list.h"
 #include "service/rtsp/camera.h"
-#include "service/track_wait.h"
 
 namespace service::rtsp {
 
@@ -43,7 +42,6 @@ class CameraManager final : private relay::SourceOwner, private net::Guard {
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
     Camera* find(const live::StreamKey& stream) const;
-    bool has_on_demand(const config::Vhost& vhost) const;
     void begin_wanted();
 
     config::SnapshotPtr snapshot_;
@@ -52,7 +50,6 @@ class CameraManager final : private relay::SourceOwner, private net::Guard {
     net::Gate& gate_;
     ClientTls tls_;
     runtime::TaskList<Camera> cameras_{"the last camera to be left"};
-    TrackWait track_wait_;
     bool started_ = false;
 };
 

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "live/fanout/viewer.h"
+#include "live/hub/leases.h"
 #include "live/hub/stream.h"
 #include "net/access/gate.h"
 #include "net/sessions/session.h"
@@ -28,7 +29,6 @@
 #include "runtime/socket/tls.h"
 #include "service/rtsp/publisher.h"
 #include "service/rtsp/stats.h"
-#include "service/rtsp/track_watch.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
 
@@ -91,8 +91,8 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         bool authenticated = false;
         bool tunnelled = false;
         unsigned wrong_passwords = 0;
-        // Of the stream that was described.
-        std::unique_ptr<TrackWatch> watch;
+        // The stream that was described.
+        std::unique_ptr<live::FramesLease> frames;
         std::vector<sdp::SessionTrack> tracks;
         // Of the stream that was announced; vhost belongs to the snapshot.
         sdp::ReadSession announced;
@@ -131,7 +131,8 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     Message play(const Message& request);
     Message refusal(const Message& request, std::string_view what, const base::Error& why);
     base::Result<void> open_stream(const std::string& url);
-    base::Result<void> await_pull(const live::StreamKey& key);
+    base::Result<base::Ref<live::Stream>> await_published(const Place& place);
+    base::Result<void> await_tracks(live::Stream& stream);
     base::Result<Place> find_place(const std::string& url, const config::Snapshot& snapshot) const;
     static std::string tc_url_of(const std::string& url);
     net::Visitor visitor(net::Action action, const Place& place, const std::string& url) const;

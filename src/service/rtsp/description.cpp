@@ -16,8 +16,8 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.pushes.push_back(push_offer());
-    auto service =
-        std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, parts.identity.signature);
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, parts.offers,
+                                             parts.identity.signature);
     // Users of the offer may outlive the service.
     parts.offers.fetches.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
         const auto rtsp = weak.lock();

@@ -32,8 +32,8 @@ namespace {
 // Logs of players of a stream that chose channels of their own, whose bytes nobody shares.
 constexpr size_t kMaxUncommonLogs = 4;
 
-// How long DESCRIBE waits for a stream that is pulled, and how often it looks.
-constexpr int64_t kPullMs = 10'000, kPullPollMs = 100;
+// How long DESCRIBE waits for a stream that is fetched, and for its tracks.
+constexpr int64_t kPublishedMs = 10'000, kTracksMs = 5'000;
 
 size_t uncommon_logs(const live::Stream& stream) {
     size_t count = 0;
@@ -54,7 +54,7 @@ bool has_log(const live::Stream& stream, const live::LogKey& key) {
 }  // namespace
 
 bool Connection::has_description_of(std::string_view url) const {
-    return stream_ && work_->watch && sdp::same_url(url_, url);
+    return stream_ && work_->frames && sdp::same_url(url_, url);
 }
 
 Result<Connection::Place> Connection::find_place(const std::string& url, const config::Snapshot& snapshot) const {
@@ -87,16 +87,22 @@ net::Visitor Connection::visitor(net::Action action, const Place& place, const s
     return visitor;
 }
 
-// Waits until a stream that is pulled from a camera is published, if it is one: on demand it begins now. Yields.
-Result<void> Connection::await_pull(const live::StreamKey& key) {
-    const auto is_published = [&] {
-        const auto stream = service_.registry().find(key);
-        return stream && stream->published();
-    };
-    const auto limit = runtime::Deadline::in_ms(kPullMs);
-    const runtime::EndWatch end(work_->socket.get());
-    while (!is_published() && service_.cameras().pulls(key) && !limit.passed()) TRY(runtime::sleep_ms(kPullPollMs));
-    return {};
+// One that is fetched is waited for. Yields.
+Result<base::Ref<live::Stream>> Connection::await_published(const Place& place) {
+    if (auto stream = service_.registry().find(place.key); stream && stream->published()) return stream;
+    if (!service_.is_fetched(place.key)) return base::fail(CloseReason::kNotFound, "the stream is not published");
+    auto stream = service_.registry().find_or_create(place.key, live::live_options(*place.vhost));
+    const live::PlayerLease waits(stream);
+    TRY(stream->await(live::Awaited::kPublished, runtime::Deadline::in_ms(kPublishedMs),
+                      {work_->socket.get(), [&] { return service_.is_fetched(place.key); }}));
+    return stream;
+}
+
+// Yields.
+Result<void> Connection::await_tracks(live::Stream& stream) {
+    const live::PlayerLease waits{base::Ref<live::Stream>(&stream)};
+    const auto may_wait = [&] { return stream.published() || service_.is_fetched(stream.key()); };
+    return stream.await(live::Awaited::kTracks, runtime::Deadline::in_ms(kTracksMs), {work_->socket.get(), may_wait});
 }
 
 // Asks the gate and waits for the stream's tracks. url: of the whole stream. Yields.
@@ -107,19 +113,14 @@ Result<void> Connection::open_stream(const std::string& url) {
     const config::SnapshotPtr snapshot = service_.snapshot();
     const Place place = TRY(find_place(url, *snapshot));
     auto grant = TRY(service_.gate().admit(visitor(net::Action::kPlay, place, url), *place.vhost, work_->socket.get()));
-    TRY(await_pull(place.key));
-    auto stream = service_.registry().find(place.key);
-    if (!stream || !stream->published()) return base::fail(CloseReason::kNotFound, "the stream is not published");
+    auto stream = TRY(await_published(place));
     const net::StreamAccount* account = service_.sessions().accounts().find(place.key);
     const bool by_rtsp = account && account->publisher() && is_rtsp(account->publisher()->type());
     if (!by_rtsp && !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
         return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
-    auto watch = std::make_unique<TrackWatch>(stream);
-    const base::Ref<media::TrackSet> tracks = TRY([&] {
-        const runtime::EndWatch end(work_->socket.get());
-        return watch->wait();
-    }());
-    std::vector<sdp::SessionTrack> described = sdp::session_tracks(*tracks);
+    auto frames = std::make_unique<live::FramesLease>(stream);
+    TRY(await_tracks(*stream));
+    std::vector<sdp::SessionTrack> described = sdp::session_tracks(*stream->tracks());
     if (described.size() > kMaxPlayTracks) described.resize(kMaxPlayTracks);
     if (described.empty()) return base::fail(CloseReason::kNotFound, "the stream has no track that RTP carries");
     TRY([&]() -> Result<void> {
@@ -131,7 +132,7 @@ Result<void> Connection::open_stream(const std::string& url) {
     url_ = url;
     stream_ = std::move(stream);
     work_->vhost = nullptr;  // of a description that it announced before
-    work_->watch = std::move(watch);
+    work_->frames = std::move(frames);
     work_->tracks = std::move(described);
     return {};
 }

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "live/hub/leases.h"
 #include "protocol/http/via.h"
 #include "protocol/sdp/session/control.h"
 #include "runtime/loop/clock.h"
 #include "service/relay/dial.h"
 #include "service/relay/target.h"
 #include "service/rtsp/random.h"
-#include "service/rtsp/track_watch.h"
 
 namespace service::rtsp {
 
@@ -22,6 +22,7 @@ using runtime::Deadline;
 
 namespace {
 
+constexpr int64_t kRecordTracksMs = 5'000;
 constexpr ::rtsp::Limits kAnswerLimits{};
 // To what arrived at once: several such wait for a server that does not read.
 constexpr size_t kMaxAnswerBytes = 16 * 1024;
@@ -51,8 +52,10 @@ RecordLink::RecordLink(PushRequest request, ::rtsp::Url url) : request_(std::mov
 RecordLink::~RecordLink() = default;
 
 Result<PushLink::Ready> RecordLink::begin(Deadline limit) {
-    auto watch = std::make_shared<TrackWatch>(request_.stream);
-    tracks_ = TRY(watch->wait());
+    auto frames = std::make_shared<live::FramesLease>(request_.stream);
+    TRY(request_.stream->await(live::Awaited::kTracks, Deadline::in_ms(kRecordTracksMs),
+                               {.may_wait = [this] { return request_.stream->published(); }}));
+    tracks_ = request_.stream->tracks();
     described_ = tracks_to_send(*tracks_);
     if (described_.empty()) return fail(Code::kNotFound, "the stream has no track that RTP carries");
     for (int redirects = 0;; ++redirects) {
@@ -65,7 +68,7 @@ Result<PushLink::Ready> RecordLink::begin(Deadline limit) {
         url_ = TRY(::rtsp::redirected(url_, std::exchange(location_, {})), "redirect");
     }
     Ready made = TRY(ready());
-    made.held = std::move(watch);
+    made.held = std::move(frames);
     return made;
 }
 

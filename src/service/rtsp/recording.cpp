@@ -58,7 +58,7 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
         runtime::warn_some(service_.description_log(), "RTSP publish: {}", warning);
     for (const auto& skipped : announced->skipped)
         runtime::warn_some(service_.description_log(), "RTSP publish: left out: {}", skipped.reason);
-    work_->watch.reset();  // of a stream that it asked for before
+    work_->frames.reset();  // of a stream that it asked for before
     work_->tracks.clear();
     work_->announced = *std::move(announced);
     work_->snapshot = snapshot;

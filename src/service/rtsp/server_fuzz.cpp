@@ -259,7 +259,7 @@ class World {
         registry_.start();
         // A pair of free ports may be taken meanwhile.
         while (!service_) {
-            service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_, "fuzz");
+            service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_, offers_, "fuzz");
             if (!service_->start()) service_.reset();
         }
         for (size_t i = 0; i < kClients; ++i) clients_[i].emplace(i).connect(*service_);
@@ -432,6 +432,7 @@ class World {
     live::Registry registry_;
     SlowGuard guard_;
     net::Gate gate_;
+    Offers offers_;
     std::unique_ptr<Service> service_;
     std::array<std::optional<Client>, kClients> clients_;
 };

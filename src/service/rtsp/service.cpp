@@ -11,11 +11,12 @@ namespace service::rtsp {
 using base::Result;
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-                 std::string signature)
+                 const Offers& offers, std::string signature)
     : snapshot_(std::move(snapshot)),
       sessions_(sessions),
       registry_(registry),
       gate_(gate),
+      offers_(offers),
       signature_(std::move(signature)),
       listeners_(sessions, "RTSP connection", "rtsp-accept",
                  [this](auto socket, auto tls) { accept(std::move(socket), std::move(tls)); }),

@@ -19,14 +19,15 @@
 #include "service/rtsp/connection.h"
 #include "service/rtsp/tunnel.h"
 #include "service/rtsp/udp_ports.h"
+#include "service/shared_parts.h"
 
 namespace service::rtsp {
 
 class Service {
   public:
-    // signature: of this server, for the header field Server. Sessions, registry and gate must outlive it.
+    // signature: of this server, for the header field Server. The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
-            std::string signature);
+            const Offers& offers, std::string signature);
     ~Service();  // stops: yields
     Service(const Service&) = delete;
 
@@ -55,6 +56,8 @@ class Service {
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     runtime::LogLimit& description_log() { return description_log_; }  // what is odd in what clients announce
     const CameraManager& cameras() const { return cameras_; }
+    // Whether a stream that is not published is fetched from a camera or another server, so that a player may wait.
+    bool is_fetched(const live::StreamKey& key) const { return cameras_.pulls(key) || offers_.is_fetched(key); }
     void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
   private:
@@ -66,6 +69,7 @@ class Service {
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
+    const Offers& offers_;
     const std::string signature_;
     net::TlsPair tls_pair_{"rtsps"};
     net::Listeners listeners_;

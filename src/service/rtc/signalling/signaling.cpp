@@ -7,6 +7,8 @@
 #include <cstdlib>
 
 #include "base/json.h"
+#include "live/hub/leases.h"
+#include "live/hub/options.h"
 #include "net/http/http_visitor.h"
 #include "protocol/sdp/description.h"
 #include "runtime/loop/clock.h"
@@ -33,6 +35,7 @@ constexpr size_t kMaxJson = 160 * 1024;  // an escaped description of 64 kB
 constexpr size_t kOfferBytes = 48 * 1024;
 constexpr int kMaxIterations = 20;  // iterations of the loop for which an offer yields to others
 constexpr int64_t kResolveMs = 2'000;
+constexpr int64_t kFetchMs = 5'000;
 constexpr int64_t kKeepResolvedMs = 60'000;
 constexpr uint32_t kMaxLost = 1000;
 
@@ -99,15 +102,26 @@ std::vector<net::ApiParameter> session_parameters() {
 
 }  // namespace
 
-Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate,
-                     const Identity& identity)
-    : snapshot_(std::move(snapshot)), sessions_(sessions), table_(table), gate_(gate), identity_(identity) {
+Signaling::Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table,
+                     live::Registry& registry, net::Gate& gate, const Offers& offers, const Identity& identity)
+    : snapshot_(std::move(snapshot)),
+      sessions_(sessions),
+      table_(table),
+      registry_(registry),
+      gate_(gate),
+      offers_(offers),
+      identity_(identity) {
     offer_quota_.set_limits(offer_limits(*snapshot_));
 }
 
 void Signaling::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     offer_quota_.set_limits(offer_limits(*next));
+}
+
+void Signaling::stop_accepting() {
+    stopping_ = true;
+    registry_.wake_waiting();
 }
 
 const std::vector<Signaling::Endpoint>& Signaling::endpoints() {
@@ -310,6 +324,20 @@ Result<net::AddressQuota::Share> Signaling::admit_offer(const OfferRequest& offe
     return share;
 }
 
+// Waits for a stream that is fetched and for its tracks, whose codecs the answer names. Yields.
+Result<void> Signaling::await_fetched(const live::StreamKey& key, const config::Vhost& vhost,
+                                      runtime::ByteStream* client) {
+    const auto may_wait = [&] { return !stopping_ && offers_.is_fetched(key); };
+    if (!may_wait()) return {};
+    const auto stream = registry_.find_or_create(key, live::live_options(vhost));
+    // The tracks of a publisher by RTP are known from the beginning.
+    if (stream->publisher() && stream->publisher()->publishes_rtp()) return {};
+    const live::PlayerLease waits(stream);
+    auto waited = stream->await(live::Awaited::kTracks, runtime::Deadline::in_ms(kFetchMs), {client, may_wait});
+    if (!waited && waited.error().code() == Code::kCancelled) return waited;
+    return {};  // the negotiation says what is missing
+}
+
 Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
                                 const net::HttpResponse& response) {
     const config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
@@ -338,6 +366,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
         if (grant.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, grant.error());
         return std::unexpected(std::move(grant.error()));
     }
+    if (!publishes) TRY(await_fetched(visitor.key(), *vhost, response.client()));
     SessionRequest wanted;
     wanted.candidates = TRY(candidates(offer, request, *snapshot));
     // The answer would not be read.

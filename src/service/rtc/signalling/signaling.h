@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "config/snapshot.h"
+#include "live/hub/registry.h"
 #include "net/access/gate.h"
 #include "net/admission/address_quota.h"
 #include "net/http/api_endpoint.h"
@@ -25,20 +26,21 @@
 #include "service/identity.h"
 #include "service/rtc/service.h"
 #include "service/rtc/signalling/offer_request.h"
+#include "service/shared_parts.h"
 
 namespace service::rtc {
 
 class Signaling {
   public:
     // The references must outlive it, and it must outlive the routers' use of it.
-    Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, net::Gate& gate,
-              const Identity& identity);
+    Signaling(config::SnapshotPtr snapshot, Sessions& sessions, net::SessionTable& table, live::Registry& registry,
+              net::Gate& gate, const Offers& offers, const Identity& identity);
 
     void add_routes(net::HttpRouter& router);  // of the HTTP server
     void add_rows(net::ApiTable& table);       // of the API
     void reload(const config::SnapshotPtr& next);
     // No new sessions; existing sessions can still be patched and ended.
-    void stop_accepting() { stopping_ = true; }
+    void stop_accepting();
     // The offers that are not connected.
     const net::AddressQuota& offer_quota() const { return offer_quota_; }
 
@@ -63,6 +65,8 @@ class Signaling {
     base::Result<net::AddressQuota::Share> admit_offer(const OfferRequest& offer, const std::string& ip);
     base::Result<Answer> begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
                                const net::HttpResponse& response);
+    base::Result<void> await_fetched(const live::StreamKey& key, const config::Vhost& vhost,
+                                     runtime::ByteStream* client);
     base::Result<std::vector<CandidateAddress>> candidates(const OfferRequest& offer, const net::HttpRequest& request,
                                                            const config::Snapshot& snapshot);
     std::vector<std::string> resolve(const std::string& name);
@@ -79,7 +83,9 @@ class Signaling {
                                    "rtc_server.max_offers"};
     Sessions& sessions_;
     net::SessionTable& table_;
+    live::Registry& registry_;
     net::Gate& gate_;
+    const Offers& offers_;
     const Identity& identity_;
     bool stopping_ = false;
     runtime::LogLimit refusal_log_;

@@ -77,7 +77,7 @@ class SignalingTest : public runtime::testing::RuntimeTest {
         snapshot_->get<ServerConfig>().candidate = {"192.0.2.1"};
         snapshot_->vhosts.front().get<VhostConfig>().enabled = true;
         gate_.add(guard_);
-        signaling_ = std::make_unique<Signaling>(snapshot_, sessions_, table_, gate_, identity_);
+        signaling_ = std::make_unique<Signaling>(snapshot_, sessions_, table_, registry_, gate_, offers_, identity_);
         signaling_->add_routes(router_);
         server_ = std::make_unique<net::HttpServer>(table_, router_, net::HttpServerOptions{});
         ASSERT_TRUE(ok(server_->listen({"127.0.0.1", 0})));
@@ -104,7 +104,9 @@ class SignalingTest : public runtime::testing::RuntimeTest {
     net::SessionTable table_;
     FakeSessions sessions_;
     RefusingGuard guard_;
+    live::Registry registry_;
     net::Gate gate_;
+    Offers offers_;
     net::HttpRouter router_;
     const Identity identity_;
     std::unique_ptr<Signaling> signaling_;
