@@ -160,8 +160,7 @@ Result<void> Connection::read_once() {
     for (const auto& publisher : publishers_) {
         publisher->after_read(now, bytes.size());
         interval_ms = std::min(interval_ms, publisher->read_interval_ms());
-        if (std::string why = publisher->idle_text(now); !why.empty()) will_end(why, CloseReason::kNoViewers);
-        if (publisher->deadline().at_us() <= now) will_end(publisher->timeout_text(), CloseReason::kPeerTimeout);
+        if (const auto passed = publisher->passed_limit(now)) will_end(passed->text, passed->reason);
     }
     work_->socket->pace_reads(interval_ms);
     // A sender without TCP_NODELAY delays its next message until the last one is acknowledged.

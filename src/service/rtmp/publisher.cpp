@@ -14,7 +14,7 @@ Publisher::Publisher(Connection& connection, uint32_t stream_id, config::Snapsho
       stream_id_(stream_id),
       snapshot_(std::move(snapshot)),
       vhost_(&vhost),
-      last_media_us_(now_us) {}
+      limits_(vhost.publish, now_us) {}
 
 Publisher::~Publisher() { watch_.cancel(); }
 
@@ -28,7 +28,7 @@ void Publisher::on_media(::rtmp::Message& message) {
     auto parsed = bodies_.parse(message.type, message.payload, message.timestamp);
     if (!parsed) return;
     // Bodies without a frame count as a sign of life, but not as the first one.
-    new_media_ |= any_media_ || parsed->frame;
+    new_media_ |= limits_.has_media() || parsed->frame;
     convert::BodyPublisher::publish(publication_, *std::move(parsed));
 }
 
@@ -36,8 +36,7 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
     read_interval_.note_read(now_us, bytes);
     if (!new_media_) return;
     new_media_ = false;
-    any_media_ = true;
-    last_media_us_ = now_us;
+    limits_.on_media(now_us);
     read_interval_.note_media(now_us);
     live::Stream* stream = publication_.stream();
     if (!stream || publication_.waits()) return;
@@ -48,25 +47,6 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
         "RTMP publish: the timestamps of {} jumped {} times; its timeline continues without the jumps",
         stream->key().text(), jumps - noted_jumps_);
     noted_jumps_ = jumps;
-}
-
-std::string Publisher::timeout_text() const {
-    const live::InputFaults& faults = bodies_.faults();
-    const std::string dropped = faults.total() == 0 ? std::string()
-                                                    : fmt::format("; {} messages were dropped, the last one: {}",
-                                                                  faults.total(), faults.last_text());
-    if (!any_media_)
-        return fmt::format("no usable audio or video within {} ms of publish (firstpkt_timeout){}", timeout_ms(),
-                           dropped);
-    return fmt::format("no usable audio or video for {} ms (normal_timeout){}", timeout_ms(), dropped);
-}
-
-std::string Publisher::idle_text(int64_t now_us) const {
-    int seconds = vhost_->publish.kickoff_for_idle;
-    if (seconds <= 0 || !publication_.stream()) return {};
-    int64_t since_ms = publication_.stream()->idle_since_ms();
-    if (since_ms == 0 || now_us / 1000 - since_ms < seconds * 1000LL) return {};
-    return fmt::format("no viewer for {} s (kickoff_for_idle)", seconds);
 }
 
 bool Publisher::read_now() { return !vhost_->publish.mr && connection_.read_now(); }

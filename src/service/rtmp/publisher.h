@@ -1,6 +1,6 @@
 #pragma once
 // Publisher: one publishing message stream of a connection: converts messages to frames for the live stream and
-// enforces the time limits. The owner checks deadline() and idle_text(). It never yields.
+// enforces the time limits. The owner checks deadline() and passed_limit(). It never yields.
 
 #include <cstdint>
 #include <memory>
@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "convert/flv/body_publisher.h"
+#include "live/hub/publisher_limits.h"
 #include "live/hub/read_interval.h"
 #include "live/hub/stream.h"
 #include "net/access/gate.h"
@@ -42,14 +43,16 @@ class Publisher final : public live::PublicationOwner {
     // Its connection's unfinished input has grown: its stream counts that.
     void check_memory();
     // The time at which it counts as silent for too long.
-    runtime::Deadline deadline() const { return runtime::Deadline::at_us(last_media_us_ + timeout_ms() * 1000); }
-    std::string timeout_text() const;
+    runtime::Deadline deadline() const { return limits_.silent_at(); }
+    std::string timeout_text() const { return limits_.silence_text(&bodies_.faults()); }
+    // Why it is to be closed; nothing: it goes on.
+    std::optional<live::PublisherLimits::Passed> passed_limit(int64_t now_us) const {
+        return limits_.passed(now_us, publication_.stream(), &bodies_.faults());
+    }
     // Checks deadline() by itself: for a connection that has no coroutine because it plays too.
     void watch();
     // Extends the deadline by a time in which its input could not be read, through no fault of its own.
-    void postpone(int64_t us) { last_media_us_ += us; }
-    // Not empty: there are no viewers, and it is to be closed (kickoff_for_idle).
-    std::string idle_text(int64_t now_us) const;
+    void postpone(int64_t us) { limits_.postpone(us); }
     // How often its connection should be read, so that one read gets several messages; ms, 0: as they arrive.
     int64_t read_interval_ms() const;
 
@@ -65,17 +68,13 @@ class Publisher final : public live::PublicationOwner {
 
   private:
     void note_jumps() { noted_jumps_ = publication_.stream()->counters().timeline_jumps; }
-    int64_t timeout_ms() const {
-        return any_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
-    }
 
     Connection& connection_;
     uint32_t stream_id_;
-    bool any_media_ = false;  // that could be used
     bool new_media_ = false;
     config::SnapshotPtr snapshot_;
     const config::Vhost* vhost_;
-    int64_t last_media_us_;
+    live::PublisherLimits limits_;
     int64_t last_note_us_ = 0;
     uint64_t noted_jumps_ = 0;
     live::ReadInterval read_interval_;

@@ -269,7 +269,7 @@ Result<void> CameraSource::tick() {
     if (!playing_) return {};
     const int64_t now_us = runtime::now_us();
     publisher_->on_tick(now_us);
-    if (std::string why = publisher_->timeout_text(now_us); !why.empty()) fetch_->close(why, CloseReason::kPeerTimeout);
+    if (const auto passed = publisher_->passed_limit(now_us, nullptr)) fetch_->close(passed->text, passed->reason);
     if (now_us < report_us_) return {};
     report_us_ = now_us + kReportIntervalUs;
     add_reports(now_us);

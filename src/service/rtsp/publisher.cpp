@@ -1,7 +1,5 @@
 #include "service/rtsp/publisher.h"
 
-#include <fmt/core.h>
-
 #include <utility>
 
 #include "protocol/rtcp/writer.h"
@@ -34,7 +32,7 @@ Publisher::Publisher(PublisherOwner& owner, config::SnapshotPtr snapshot, const 
       dropped_(dropped),
       reorders_(reorders),
       ssrc_(random_u32()),
-      last_media_us_(now_us),
+      limits_(vhost.publish, now_us),
       reader_(tracks) {
     for (const sdp::SessionTrack& track : tracks) {
         Input& input = inputs_.emplace_back();
@@ -70,15 +68,14 @@ void Publisher::on_rtp(size_t track, std::span<const uint8_t> datagram, int64_t 
     }
     Input& input = inputs_[track];
     if (!input.has_received || packet->ssrc() != input.ssrc) begin(input, *packet);
-    has_received_media_ = true;
-    last_media_us_ = now_us;
+    limits_.on_input(now_us);
     input.payload_type = packet->payload_type();
     input.stats->on_packet(packet->sequence(), packet->timestamp(), now_us);
     if (!reorders_) {
         const bool hole = input.last && static_cast<uint16_t>(packet->sequence() - *input.last) != 1;
         input.last = packet->sequence();
         read(track, packet->header(), packet->payload(), hole, now_us);
-        return publish_frames();
+        return publish_frames(now_us);
     }
     if (const auto newest = input.sequence.newest();
         newest && std::abs(input.sequence.peek(packet->sequence()) - *newest) > kMaxSequenceStep) {
@@ -103,7 +100,7 @@ void Publisher::drain(size_t track, int64_t now_us) {
         header.ssrc = input.ssrc;
         read(track, header, next->packet.payload, next->after_hole, next->packet.arrival_us);
     }
-    publish_frames();
+    publish_frames(now_us);
 }
 
 void Publisher::read(size_t track, const rtp::Header& header, std::span<const uint8_t> payload, bool after_hole,
@@ -120,7 +117,8 @@ void Publisher::set_channels(media::Frame& frame) const {
             frame.publisher_format = static_cast<uint8_t>((alaw ? 0x70 : 0x80) | 2 | (input.channels == 2 ? 1 : 0));
 }
 
-void Publisher::publish_frames() {
+void Publisher::publish_frames(int64_t now_us) {
+    if (!frames_.empty()) limits_.on_media(now_us);
     // One may end the publication.
     for (media::Frame& frame : frames_) {
         set_channels(frame);
@@ -189,22 +187,6 @@ size_t Publisher::unfinished_input() const {
 
 void Publisher::check_memory() {
     if (live::Stream* stream = publication_.stream()) stream->check_memory();
-}
-
-std::string Publisher::timeout_text(int64_t now_us) const {
-    const int64_t limit_ms = has_received_media_ ? vhost_->publish.normal_timeout : vhost_->publish.firstpkt_timeout;
-    if (now_us - last_media_us_ < limit_ms * 1000) return {};
-    return has_received_media_
-               ? fmt::format("no audio or video for {} ms (normal_timeout)", limit_ms)
-               : fmt::format("no audio or video within {} ms of RECORD or SETUP (firstpkt_timeout)", limit_ms);
-}
-
-std::string Publisher::idle_text(int64_t now_us) const {
-    const int seconds = vhost_->publish.kickoff_for_idle;
-    if (seconds <= 0 || !publication_.stream()) return {};
-    const int64_t since_ms = publication_.stream()->idle_since_ms();
-    if (since_ms == 0 || now_us / 1000 - since_ms < seconds * 1000LL) return {};
-    return fmt::format("no viewer for {} s (kickoff_for_idle)", seconds);
 }
 
 }  // namespace service::rtsp

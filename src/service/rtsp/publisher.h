@@ -14,6 +14,7 @@
 #include "config/snapshot.h"
 #include "convert/rtp/rtp_reader.h"
 #include "live/hub/input_faults.h"
+#include "live/hub/publisher_limits.h"
 #include "live/hub/stream.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtp/jitter_buffer.h"
@@ -55,10 +56,10 @@ class Publisher final : public live::PublicationOwner {
     std::vector<uint8_t> report(size_t track, int64_t now_us);
 
     size_t tracks() const { return inputs_.size(); }
-    // Not empty: it is to be closed, because nothing came for too long (firstpkt_timeout, normal_timeout).
-    std::string timeout_text(int64_t now_us) const;
-    // Not empty: it is to be closed, because it has no viewers (kickoff_for_idle).
-    std::string idle_text(int64_t now_us) const;
+    // Why it is to be closed; nothing: it goes on. stream: of a client, which kickoff_for_idle is for.
+    std::optional<live::PublisherLimits::Passed> passed_limit(int64_t now_us, const live::Stream* stream) const {
+        return limits_.passed(now_us, stream, &faults_);
+    }
 
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
@@ -98,7 +99,7 @@ class Publisher final : public live::PublicationOwner {
               int64_t now_us);
     void record_faults();
     void set_channels(media::Frame& frame) const;
-    void publish_frames();
+    void publish_frames(int64_t now_us);
 
     PublisherOwner& owner_;
     config::SnapshotPtr snapshot_;
@@ -106,8 +107,7 @@ class Publisher final : public live::PublicationOwner {
     const size_t dropped_;
     const bool reorders_;
     const uint32_t ssrc_;  // ours, in reports
-    bool has_received_media_ = false;
-    int64_t last_media_us_;
+    live::PublisherLimits limits_;
     uint64_t bad_packets_ = 0, recorded_bad_packets_ = 0;
     live::InputFaults faults_{"RTSP publisher"};
     bool wants_keyframe_ = false;  // to take over

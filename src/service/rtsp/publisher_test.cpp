@@ -189,12 +189,18 @@ TEST_F(RtspPublisher, AStandbyIsAskedForAKeyframeWhenItIsNext) {
 TEST_F(RtspPublisher, TimeLimits) {
     make(false);
     const auto& limits = snapshot_->vhosts.front().publish;
-    EXPECT_EQ(publisher_->timeout_text(0), "");
-    EXPECT_NE(publisher_->timeout_text(limits.firstpkt_timeout * 1000LL).find("firstpkt_timeout"), std::string::npos);
+    const auto text = [&](int64_t now_us) {
+        const auto passed = publisher_->passed_limit(now_us, nullptr);
+        return passed ? passed->text : "";
+    };
+    EXPECT_EQ(text(0), "");
+    EXPECT_NE(text(limits.firstpkt_timeout * 1000LL).find("(firstpkt_timeout)"), std::string::npos);
+    push(1, "", 1'000'000);
+    EXPECT_NE(text(limits.firstpkt_timeout * 1000LL).find("(firstpkt_timeout)"), std::string::npos)
+        << "a packet of which no frame is made";
     push(1, "a", 1'000'000);
-    EXPECT_EQ(publisher_->timeout_text(1'000'000), "");
-    EXPECT_NE(publisher_->timeout_text(1'000'000 + limits.normal_timeout * 1000LL).find("normal_timeout"),
-              std::string::npos);
+    EXPECT_EQ(text(1'000'000), "");
+    EXPECT_NE(text(1'000'000 + limits.normal_timeout * 1000LL).find("(normal_timeout)"), std::string::npos);
 }
 
 }  // namespace

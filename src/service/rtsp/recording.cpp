@@ -162,8 +162,7 @@ Result<void> Connection::count_memory() {
 Result<void> Connection::tick_publisher() {
     const int64_t now_us = runtime::now_us();
     publisher_->on_tick(now_us);
-    if (std::string why = publisher_->timeout_text(now_us); !why.empty()) will_end(why, CloseReason::kPeerTimeout);
-    if (std::string why = publisher_->idle_text(now_us); !why.empty()) will_end(why, CloseReason::kNoViewers);
+    if (const auto passed = publisher_->passed_limit(now_us, stream_.get())) will_end(passed->text, passed->reason);
     if (now_us < work_->report_us) return {};
     work_->report_us = now_us + kReportIntervalUs;
     std::string frames;

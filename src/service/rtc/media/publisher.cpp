@@ -19,6 +19,7 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
       lane_(stream->rtp_lane()),
       mid_id_(format.mid_id),
       twcc_id_(format.twcc_id),
+      limits_(parts.vhost.publish, 0),
       snapshot_(std::move(parts.snapshot)),
       vhost_(parts.vhost),
       facts_(std::move(parts.facts)),
@@ -95,7 +96,7 @@ void Publisher::on_connected(int64_t now_ms) {
     const live::StreamKey& key = stream_->key();
     session_.as_session().enter_stream(key, true);
     if (waits_) base::log::trace("rtc-publish: {} as a standby", key.text());
-    last_media_ms_ = now_ms;
+    limits_ = live::PublisherLimits(vhost_.publish, now_ms * 1000);
     for (ReceiveTrack& track : tracks_) track.begin(now_ms);
     next_report_ms_ = now_ms + kReportEveryMs;
     next_twcc_ms_ = now_ms + kTwccEveryMs;
@@ -187,8 +188,7 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const auto payload = view.payload();
     track.on_packet(view, by_rtx, now_us);
     if (!track.nacks().idle() && !std::exchange(misses_packets_, true)) session_.tick_sooner(now_us / 1000);
-    has_received_media_ = true;
-    last_media_ms_ = now_us / 1000;
+    limits_.on_media(now_us);
     const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
     if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
     if (keyframe) {
@@ -203,23 +203,10 @@ void Publisher::make_keyframe() {
         if (track.kind() == media::Kind::kVideo) send_pli(track);
 }
 
-void Publisher::check_time(int64_t now_ms) {
-    const int64_t timeout = has_received_media_ ? vhost_.publish.normal_timeout : vhost_.publish.firstpkt_timeout;
-    if (now_ms - last_media_ms_ > timeout) {
-        session_.end(has_received_media_ ? fmt::format("no audio or video for {} ms (normal_timeout)", timeout)
-                                         : fmt::format("no audio or video within {} ms (firstpkt_timeout)", timeout),
-                     base::CloseReason::kPeerTimeout);
-        return;
-    }
-    const int64_t idle_s = vhost_.publish.kickoff_for_idle;
-    const int64_t since_ms = stream_->idle_since_ms();
-    if (idle_s > 0 && since_ms != 0 && now_ms - since_ms >= idle_s * 1000)
-        session_.end(fmt::format("no viewer for {} s (kickoff_for_idle)", idle_s), base::CloseReason::kNoViewers);
-}
-
 void Publisher::on_tick(int64_t now_ms) {
     if (!joined()) return;
-    check_time(now_ms);
+    if (const auto passed = limits_.passed(now_ms * 1000, stream_.get(), nullptr))
+        session_.end(passed->text, passed->reason);
     ask_for_missing(now_ms);
     misses_packets_ = false;
     for (ReceiveTrack& track : tracks_) {

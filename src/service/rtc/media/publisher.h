@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "convert/rtp/from_rtp.h"
+#include "live/hub/publisher_limits.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "protocol/rtcp/twcc_collector.h"
@@ -103,7 +104,6 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool record_ssrc(uint32_t ssrc);
     std::vector<live::RtpTrack> lane_tracks() const;
     void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
-    void check_time(int64_t now_ms);
     void end_publication();
     void ask_for_missing(int64_t now_ms);
     void send_reports(int64_t now_ms);
@@ -121,9 +121,8 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint8_t mid_id_, twcc_id_;
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
-    bool has_received_media_ = false;
     bool misses_packets_ = false;
-    int64_t last_media_ms_ = 0;
+    live::PublisherLimits limits_;  // from on_connected() on
     PublisherCounters counters_;
     config::SnapshotPtr snapshot_;
     const config::Vhost& vhost_;
