@@ -35,11 +35,11 @@ void Audience::remove(Viewer& viewer) {
     viewers_.pop_back();
     if (!viewer.is_forward()) log_.stream().remove_player();
     // The viewer that took its index may be skipped in this cycle.
-    if (last != &viewer) note_position(last->cursor_.needed_from());
+    if (last != &viewer) record_position(last->cursor_.needed_from());
     if (viewers_.empty()) request_round(runtime::event_ms());
 }
 
-void Audience::note_position(uint64_t offset) { lowest_position_ = std::min(lowest_position_, offset); }
+void Audience::record_position(uint64_t offset) { lowest_position_ = std::min(lowest_position_, offset); }
 
 void Audience::on_append(bool urgent, int64_t now_us) {
     if (until_sample_ != 0 && --until_sample_ == 0) [[unlikely]]
@@ -143,7 +143,7 @@ bool Audience::send_batch(int64_t now_us) {
         // A viewer that left was replaced by another.
         if (next_ < viewers_.size() && viewers_[next_] == viewer) ++next_;
     }
-    if (sampled_rounds_ > 0) note_latency(visited, runtime::now_us());
+    if (sampled_rounds_ > 0) record_latency(visited, runtime::now_us());
     return next_ < round_end();
 }
 
@@ -155,7 +155,7 @@ void Audience::visit(Viewer& viewer, uint64_t lag_limit, int64_t now_ms) {
     } else {
         viewer.flush(now_ms);
     }
-    note_position(viewer.cursor_.needed_from());
+    record_position(viewer.cursor_.needed_from());
 }
 
 void Audience::begin_sample(int64_t now_us) {
@@ -163,7 +163,7 @@ void Audience::begin_sample(int64_t now_us) {
     sampled_rounds_ = rounds_;
 }
 
-void Audience::note_latency(size_t viewers, int64_t now_us) {
+void Audience::record_latency(size_t viewers, int64_t now_us) {
     latency_.add(now_us - sample_arrival_us_, viewers - std::min<size_t>(viewers, behind_));
 }
 

@@ -37,7 +37,7 @@ class Audience final : private SendGroup {
     // Releases what no viewer needs before the next cycle does: few viewers have mostly sent all when they join.
     void release_sent();
     // The log must keep the bytes from this offset on: a viewer has still to get them.
-    void note_position(uint64_t offset);
+    void record_position(uint64_t offset);
     // The slowest viewer's next offset when all were visited the last time; UINT64_MAX: none is playing.
     uint64_t slowest_position() const { return slowest_position_; }
 
@@ -67,7 +67,7 @@ class Audience final : private SendGroup {
     // The packet appended at that time is followed from here on.
     void begin_sample(int64_t now_us);
     // The followed packet was sent to this many viewers.
-    void note_latency(size_t viewers, int64_t now_us);
+    void record_latency(size_t viewers, int64_t now_us);
     void end_sampled_round();
 
     LiveLog& log_;

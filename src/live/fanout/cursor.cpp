@@ -2,13 +2,6 @@
 
 namespace live {
 
-uint64_t Cursor::limit(const PacketIndex& log) const {
-    if (!plays()) return position_;
-    uint64_t limit = std::min(log.head(), end_);
-    if (end_dts_ != media::Time::max()) limit = std::min(limit, log.offset_at(end_dts_));
-    return std::max(position_, limit);
-}
-
 bool Cursor::end_here(const PacketIndex& log) {
     if (ends()) return false;
     end_ = plays() ? log.head() : position_;

@@ -35,7 +35,12 @@ class Cursor {
     // The end of the packet under way, whose rest comes before anything else.
     uint64_t packet_end(const PacketIndex& log) const { return plays() ? log.packet_end(position_) : position_; }
     // The end of the bytes that it may be sent now.
-    uint64_t limit(const PacketIndex& log) const;
+    uint64_t limit(const PacketIndex& log) const {
+        if (!plays()) return position_;
+        uint64_t end = std::min(log.head(), end_);
+        if (end_dts_ != media::Time::max()) end = std::min(end, log.offset_at(end_dts_));
+        return std::max(position_, end);
+    }
     void advance(uint64_t bytes) { position_ += bytes; }
 
     // ---- When it has all

@@ -63,7 +63,7 @@ void Viewer::begin_at_newest() {
     const LiveOptions& options = stream_->options();
     LiveLog::Start* start = options.gop_cache ? log_->start_for_new_viewer(options.audio_cache_ms) : nullptr;
     cursor_.wait_from(start ? start->offset : log_->head());
-    log_->audience().note_position(cursor_.position());
+    log_->audience().record_position(cursor_.position());
     state_ = State::kViewing;
     begins_later_ = !start && options.gop_cache && !has_file_header_ && log_->can_copy_gop() && log_->awaits_tracks();
     if (begins_later_) return;
@@ -97,7 +97,7 @@ void Viewer::start_if_possible(bool now) {
     if (begins_later_ && !awaits) return begin_at_newest();
     LiveLog::Start* start = log_->next_start(cursor_.position());
     if (!start || begins_later_) return;
-    log_->audience().note_position(start->offset);
+    log_->audience().record_position(start->offset);
     if (awaits) return cursor_.hold(start->offset);
     const base::Slice& prefix = log_->prefix(*start, !has_file_header_);
     if (!prefix.empty()) pending_.push_back(prefix);
@@ -154,25 +154,31 @@ void Viewer::flush() { flush(runtime::now_ms()); }
 
 void Viewer::flush(int64_t now_ms) {
     if (cursor_.waits()) start_if_possible();
-    while (!blocked_ && log_) {
+    if (blocked_ || !log_) return;
+    for (size_t count = kMaxParts; count == kMaxParts;) {  // fewer: there are no more
         iovec parts[kMaxParts];
         size_t bytes = 0;
-        size_t count = gather(parts, bytes);
-        if (count == 0) {
-            if (!shut_) cursor_.record_progress(now_ms);
-            if (state_ == State::kFinishing && await_peer_) {
-                if (!shut_) socket_->shutdown_write();
-                shut_ = true;
-                return;
-            }
-            if (state_ == State::kFinishing) return close_when_sent(now_ms);
-            return conclude_if_over();
-        }
+        count = gather(parts, bytes);
+        if (count == 0) break;
         auto sent = socket_->try_writev({parts, count});
         if (!sent) return die(sent.error().text(), sent.error().close_reason());
         if (*sent > 0) cursor_.record_progress(now_ms);
         advance(*sent);
         blocked_ = *sent < bytes;
+        if (blocked_) return;
+    }
+    on_all_sent(now_ms);
+}
+
+void Viewer::on_all_sent(int64_t now_ms) {
+    if (!shut_) cursor_.record_progress(now_ms);
+    if (state_ == State::kFinishing && await_peer_) {
+        if (!shut_) socket_->shutdown_write();
+        shut_ = true;
+    } else if (state_ == State::kFinishing) {
+        close_when_sent(now_ms);
+    } else {
+        conclude_if_over();
     }
 }
 

@@ -116,6 +116,7 @@ class Viewer final : private runtime::ParkedHandler {
     // Sends what is available, without yielding.
     void flush(int64_t now_ms);
     void flush();
+    void on_all_sent(int64_t now_ms);
     void advance(size_t bytes);
     // now: whatever tracks are awaited.
     void start_if_possible(bool now = false);
