@@ -7,7 +7,7 @@
 
 namespace live {
 
-void ReadInterval::note_read(int64_t now_us, size_t bytes) {
+void ReadInterval::record_read(int64_t now_us, size_t bytes) {
     constexpr int64_t kShortestUs = 4000;  // what comes in two reads at once says nothing
     uncounted_bytes_ += bytes;
     const int64_t elapsed_us = now_us - last_read_us_;
@@ -17,7 +17,7 @@ void ReadInterval::note_read(int64_t now_us, size_t bytes) {
     bytes_per_s_ += (rate - bytes_per_s_) / 4;
 }
 
-void ReadInterval::note_media(int64_t now_us) {
+void ReadInterval::record_media(int64_t now_us) {
     if (first_media_us_ == 0) first_media_us_ = now_us;
     last_media_us_ = now_us;
 }
@@ -38,7 +38,7 @@ int64_t ReadInterval::ms(const Stream& stream, int64_t merge_ms) const {
     if (stream.rtp_wanted()) {
         interval_ms = std::min(merge_ms / 8, kShortMs);
     } else if (stream.has_logs() && !stream.has_sinks()) {
-        interval_ms = merge_ms;  // each pass over the viewers begins with a read
+        interval_ms = merge_ms;  // each round over the viewers begins with a read
     }
     if (bytes_per_s_ == 0 || interval_ms <= kSoonestMs) return interval_ms;
     return std::clamp(kBytesPerRead * 1000 / bytes_per_s_, kSoonestMs, interval_ms);

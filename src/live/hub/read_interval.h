@@ -1,6 +1,6 @@
 #pragma once
 // ReadInterval: how often the connection of a publisher is to be read, so that one read gets several messages, and each
-// pass over the viewers begins with a read. One for each connection. Times are the loop's.
+// round over the viewers begins with a read. One for each connection. Times are the loop's.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@ class Stream;
 
 class ReadInterval {
   public:
-    void note_read(int64_t now_us, size_t bytes);
+    void record_read(int64_t now_us, size_t bytes);
     // Audio or video came.
-    void note_media(int64_t now_us);
+    void record_media(int64_t now_us);
     // Its first seconds: each message is to be read as it arrives.
     bool starts() const;
     // Afterwards: ms between reads, 0: as messages arrive. merge_ms: play { mw_latency }.

@@ -16,8 +16,8 @@ constexpr int64_t kBeginUs = 1'000'000, kSecondUs = 1'000'000;
 ReadInterval after_three_seconds(size_t bytes) {
     ReadInterval interval;
     for (int64_t us = kBeginUs; us <= kBeginUs + 3 * kSecondUs; us += 160'000) {
-        interval.note_read(us, bytes);
-        interval.note_media(us);
+        interval.record_read(us, bytes);
+        interval.record_media(us);
     }
     return interval;
 }
@@ -29,12 +29,12 @@ struct ReadIntervalTest : ::testing::Test {
 TEST_F(ReadIntervalTest, StartsForTwoSecondsOfMedia) {
     ReadInterval interval;
     EXPECT_TRUE(interval.starts()) << "nothing came";
-    interval.note_read(kBeginUs, 100);
+    interval.record_read(kBeginUs, 100);
     EXPECT_TRUE(interval.starts()) << "no media came";
-    interval.note_media(kBeginUs);
-    interval.note_media(kBeginUs + 2 * kSecondUs - 1);
+    interval.record_media(kBeginUs);
+    interval.record_media(kBeginUs + 2 * kSecondUs - 1);
     EXPECT_TRUE(interval.starts());
-    interval.note_media(kBeginUs + 2 * kSecondUs);
+    interval.record_media(kBeginUs + 2 * kSecondUs);
     EXPECT_FALSE(interval.starts());
 }
 

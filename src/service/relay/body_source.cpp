@@ -58,7 +58,7 @@ Result<void> BodySource::read_once(int64_t& ticked_ms) {
         if (read->empty()) return fail(Code::kClosed, "closed by the origin");
         fetch_->traffic.received_bytes += read->size();
         TRY(take(*read));
-        read_interval_.note_read(runtime::now_us(), read->size());
+        read_interval_.record_read(runtime::now_us(), read->size());
     }
     if (now_ms - ticked_ms < kTickMs) return {};
     ticked_ms = now_ms;
@@ -88,7 +88,7 @@ Result<void> BodySource::on_body(uint8_t type, const base::Slice& body, uint32_t
     }
     if (is_media) {
         media_ms_ = runtime::now_ms();
-        read_interval_.note_media(runtime::now_us());
+        read_interval_.record_media(runtime::now_us());
     }
     convert::BodyPublisher::publish(publication_, std::move(parsed));
     return {};

@@ -33,11 +33,11 @@ void Publisher::on_media(::rtmp::Message& message) {
 }
 
 void Publisher::after_read(int64_t now_us, size_t bytes) {
-    read_interval_.note_read(now_us, bytes);
+    read_interval_.record_read(now_us, bytes);
     if (!new_media_) return;
     new_media_ = false;
     limits_.on_media(now_us);
-    read_interval_.note_media(now_us);
+    read_interval_.record_media(now_us);
     live::Stream* stream = publication_.stream();
     if (!stream || publication_.waits()) return;
     uint64_t jumps = stream->counters().timeline_jumps;
