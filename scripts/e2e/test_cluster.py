@@ -13,7 +13,7 @@ from lib import api, http, media, publishing, rtc, rtc_aiortc, rtmp, rtsp
 from lib.redis import Line, Redis
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
-from test_edge import API, PLAY, at, clients, ended_with, frames_of, kill, steady, wait_clients
+from lib.edges import API, PLAY, at, clients, ended_with, frames_of, kill, steady, wait_clients
 
 LEASE = 2  # s
 TIMEOUT = 400  # ms

@@ -1,11 +1,14 @@
-"""The bytes that a fixed publishing gives, in every format that is carried or kept, against those of golden.json. A change
-of the server that changes one of them says so here; GOLDEN_WRITE=1 notes the new ones, and the commit's message says why."""
+"""The bytes that a fixed publishing gives, in every format that is carried or kept, against those of golden.json, which has
+a checksum for each 64 of them: so a test says where they differ first. GOLDEN_WRITE=1 writes the new ones, and the commit's
+message says why."""
 
+import base64
 import hashlib
 import json
 import os
 import pathlib
 import re
+import zlib
 
 import pytest
 
@@ -43,12 +46,39 @@ def published():
     return tags + sorted(frames, key=lambda tag: (tag.timestamp, tag.type))
 
 
-def digest(data):
-    return hashlib.sha256(data).hexdigest()[:16]
+BLOCK = 64
 
 
 def of_tags(tags):
-    return digest(b"".join(flv.encode(tag) for tag in tags))
+    return b"".join(flv.encode(tag) for tag in tags)
+
+
+def summary(data):
+    """What golden.json has of it: a byte for each block tells where it differs, the digest whether."""
+    blocks = bytes(zlib.crc32(data[at : at + BLOCK]) & 255 for at in range(0, len(data), BLOCK))
+    return {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()[:16], "blocks": base64.b64encode(blocks).decode()}
+
+
+def difference(data, kept):
+    """The first bytes that are others than the kept ones; empty: there are none."""
+    got = summary(data)
+    if got["digest"] == kept["digest"]:
+        return ""
+    new, old = base64.b64decode(got["blocks"]), base64.b64decode(kept["blocks"])
+    same = next((number for number, pair in enumerate(zip(new, old, strict=False)) if pair[0] != pair[1]), min(len(new), len(old)))
+    at = min(same * BLOCK, len(data))
+    found = data[at : at + BLOCK]
+    return f"{len(data)} bytes instead of {kept['bytes']}, others from {at} to {at + BLOCK - 1} on: {found.hex(' ')} {found!r}"
+
+
+def test_the_first_difference_is_found():
+    data = bytes(range(256)) * 8
+    for at in (0, 63, 64, 1000, 2047):
+        changed = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        assert f"from {at // BLOCK * BLOCK} to" in difference(changed, summary(data))
+    assert difference(data, summary(data)) == ""
+    assert "2047 bytes instead of 2048" in difference(data[:-1], summary(data))
+    assert "from 2048 to" in difference(data + b"x", summary(data))
 
 
 class Bytes(publishing.Collector):
@@ -60,7 +90,7 @@ class Bytes(publishing.Collector):
 
 
 def made(server, extension):
-    """Digests of what the server makes of it, by what it is."""
+    """What the server makes of it, by what it is."""
     live = {"wait": False, "timeout": scaled(30)}
     by_rtmp = publishing.Collector(rtmp.player(server, "live", "g"))
     by_flv = publishing.Collector(http.Live(server.http_port, "/live/g.flv", **live))
@@ -71,17 +101,17 @@ def made(server, extension):
     out = {
         "rtmp": of_tags(by_rtmp.finish(scaled(20), "RTMP")),
         "http-flv": of_tags(by_flv.finish(scaled(20), "HTTP-FLV")),
-        "http-ts": digest(b"".join(by_ts.finish(scaled(20), "HTTP-TS"))),
+        "http-ts": b"".join(by_ts.finish(scaled(20), "HTTP-TS")),
     }
     playlist = hls.wait_end(server, "/live/g.m3u8", 20)
-    out["playlist"] = digest(re.sub(r"g-\d+", "g", playlist.text).encode())
+    out["playlist"] = re.sub(r"g-\d+", "g", playlist.text).encode()
     maps = {segment.map for segment in playlist.segments if segment.map}
     for number, uri in enumerate(sorted(maps)):
-        out[f"init {number}"] = digest(hls.fetch(server, "/live/g.m3u8", uri))
+        out[f"init {number}"] = hls.fetch(server, "/live/g.m3u8", uri)
     for number, segment in enumerate(playlist.segments):
-        out[f"segment {number}"] = digest(hls.segment_bytes(server, "/live/g.m3u8", segment))
+        out[f"segment {number}"] = hls.segment_bytes(server, "/live/g.m3u8", segment)
     [recording] = dvr.wait_files(server, 1, seconds=20)
-    out[f"recording.{extension}"] = digest(recording.read_bytes())
+    out[f"recording.{extension}"] = recording.read_bytes()
     return out
 
 
@@ -96,9 +126,10 @@ def test_bytes_are_those_that_are_kept(servers, form, extension):
     got = made(servers(vhosts=hls.vhost(storage="memory", **more)), extension)
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if os.environ.get("GOLDEN_WRITE"):
-        KEPT.write_text(json.dumps({**kept, form: got}, indent=1, sort_keys=True) + "\n")
+        summaries = {what: summary(data) for what, data in got.items()}
+        KEPT.write_text(json.dumps({**kept, form: summaries}, indent=1, sort_keys=True) + "\n")
         return
     want = kept[form]
     assert sorted(got) == sorted(want), f"what there is: {sorted(got)}, and was: {sorted(want)}"
-    other = [what for what in want if got[what] != want[what]]
-    assert not other, f"other bytes than before: {other} (GOLDEN_WRITE=1 notes them)"
+    other = {what: text for what in want if (text := difference(got[what], want[what]))}
+    assert not other, "other bytes than before (GOLDEN_WRITE=1 writes them):\n" + "\n".join(f"{what}: {text}" for what, text in other.items())

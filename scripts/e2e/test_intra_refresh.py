@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from lib import api, ffmpeg, flv, media, publishing, rtmp, rtsp
-from test_rtsp import API, make
+from lib.rtsp_server import API, make
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Many connections and viewers, by the project's load tool: memory and descriptors come back, frames come soon."""
 
-import json
 import socket
 import subprocess
 import time
@@ -9,20 +8,11 @@ import pytest
 
 from lib import http, media, publishing, rtmp
 from lib.server import BENCH, default_vhost
+from lib.load import bench
 from lib.timing import SLOW, VALGRIND, scaled, wait_until
 
 CYCLES = 10000 if SLOW == 1 else 1000
 GROWTH_KB = 2048 if SLOW == 1 else 40000  # a sanitizer keeps what was freed
-
-
-def bench(server, kind, url, *arguments, seconds=60):
-    """One run of the load tool to its end; its figures."""
-    assert BENCH.exists(), f"the load tool should be at {BENCH}"
-    out = server.dir / "bench.json"
-    words = [BENCH, kind, url, "-q", "--settle-ms", "0", "--json", out, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, check=False, timeout=scaled(seconds))
-    assert done.returncode == 0, f"{words}: {done.stderr.decode()}{done.stdout.decode()}\n{server.evidence(2000)}"
-    return json.loads(out.read_text())
 
 
 def fall_silent(server, count):

@@ -11,7 +11,7 @@ import pytest
 from lib import dvr, ffmpeg, flv, hls, http, media, pion, ports, rtc
 from lib.server import ROOT
 from lib.timing import scaled
-from test_rtsp import port_pair
+from lib.rtsp_server import port_pair
 
 pytestmark = pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
 

@@ -9,15 +9,13 @@ import sys
 import time
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from lib import http, media, publishing, rtc, rtmp
+from lib.metrics import EXPORTER, Metrics, scrape
 from lib.server import BENCH, OBJS, ROOT, default_vhost
 from lib.timing import VALGRIND, scaled, wait_until
 from lib.web import Web
 
-# The ports of RTMPS and HTTPS are free in these tests.
-EXPORTER = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; %s }\n"
 API = "http_api { enabled on; listen 127.0.0.1:API_PORT; %s }\n"
 
 SRS_NAMES = {
@@ -40,34 +38,6 @@ def exporting(servers):
         return servers(top=EXPORTER % exporter + API % api, **options)
 
     return start
-
-
-def scrape(server, **headers):
-    response = http.get(server.rtmps_port, "/metrics", **headers)
-    assert response.status == 200, f"/metrics should be answered with 200: {response.describe()}"
-    return response
-
-
-class Metrics:
-    def __init__(self, server):
-        self.text = scrape(server).body.decode()
-        self.families = {}
-        for family in text_string_to_metric_families(self.text):
-            # The parser takes the ending off a counter's name.
-            name = family.name + ("_total" if family.type == "counter" else "")
-            assert name not in self.families, f"{name} should be there once\n{self.text}"
-            self.families[name] = family
-
-    def value(self, name, **labels):
-        """The sample's value that has these labels; None: there is none."""
-        found = [
-            sample.value
-            for family in self.families.values()
-            for sample in family.samples
-            if sample.name == name and all(sample.labels.get(key) == value for key, value in labels.items())
-        ]
-        assert len(found) <= 1, f"one sample {name}{labels}; there are {found}\n{self.text}"
-        return found[0] if found else None
 
 
 def test_names_and_types(exporting):

@@ -9,7 +9,7 @@ import pytest
 
 from lib import api, media, publishing, rtc, rtmp
 from lib.timing import SLOW, scaled
-from test_load import bench
+from lib.load import bench
 
 CYCLES = int(os.environ.get("RTC_CYCLES", 600 if SLOW == 1 else 60))
 GROWTH_KB = 2048 if SLOW == 1 else 40000  # a sanitizer keeps what was freed

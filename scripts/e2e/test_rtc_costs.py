@@ -8,7 +8,7 @@ import pytest
 from lib import media, mediamtx, publishing, rtc, rtmp
 from lib.server import BENCH
 from lib.timing import scaled
-from test_load import bench
+from lib.load import bench
 
 pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our own server")
 

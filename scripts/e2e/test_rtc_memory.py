@@ -7,7 +7,7 @@ import pytest
 from lib import media, publishing, rtc, rtmp
 from lib.server import BENCH
 from lib.timing import scaled
-from test_load import bench
+from lib.load import bench
 
 LONG = ["--seconds", 3, "--timeout-ms", int(scaled(20_000))]
 

@@ -1,13 +1,12 @@
 """RTSP connections that do what no player and no camera does: the server answers or closes, serves the next client, and its
 log stays short."""
 
-import socket
 import time
 
 import pytest
 
 from lib import api, flv, media, publishing, rtmp, rtsp
-from test_rtsp import API, UDP, make, port_pair
+from lib.rtsp_server import API, UDP, make, port_pair
 
 
 @pytest.fixture

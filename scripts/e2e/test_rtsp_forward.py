@@ -13,7 +13,7 @@ from lib import api, flv, media, publishing, rtmp, rtsp
 from lib.recorder import Recorder
 from lib.server import default_vhost, run_once
 from lib.timing import wait_until
-from test_rtsp import API, UDP, make, port_pair
+from lib.rtsp_server import API, UDP, make, port_pair
 
 
 def forwarding(servers, *destinations, vhost="", play="mw_latency 0;", top=API, **options):

@@ -10,8 +10,8 @@ from lib import media, ports, publishing, rtsp
 from lib.camera import Camera
 from lib.recorder import Recorder
 from lib.timing import wait_until
-from test_metrics import EXPORTER, Metrics
-from test_rtsp import API, UDP, Tunnel, make, port_pair
+from lib.metrics import EXPORTER, Metrics
+from lib.rtsp_server import API, UDP, Tunnel, make, port_pair
 from test_rtsp_pull import ingest, tags_of
 
 KINDS, TRANSPORTS = ("play", "publish", "pull", "forward"), ("tcp", "udp", "http-tunnel")

@@ -8,7 +8,7 @@ import pytest
 
 from lib import api, flv, media, publishing, rtmp, rtsp
 from lib.timing import scaled
-from test_rtsp import API, UDP, make, port_pair
+from lib.rtsp_server import API, UDP, make, port_pair
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from lib import api, flv, golang, gortsplib, http, media, publishing, rtmp, rtsp, ts
-from test_rtsp import API, UDP, make, port_pair
+from lib.rtsp_server import API, UDP, make, port_pair
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, hooks, http, media, publishing, rtmp, rtsp
+from lib import api, ffmpeg, flv, hooks, http, media, publishing, rtsp
 from lib.server import default_vhost
 from lib.timing import SLOW, wait_until
-from test_rtsp import API, UDP, make, port_pair
+from lib.rtsp_server import API, UDP, make, port_pair
 
 
 @pytest.fixture

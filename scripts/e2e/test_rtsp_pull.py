@@ -13,7 +13,7 @@ from lib import api, http, media, publishing, rtmp, rtsp
 from lib.camera import Camera
 from lib.server import default_vhost
 from lib.timing import SLOW, wait_until
-from test_rtsp import API, UDP, make, port_pair
+from lib.rtsp_server import API, UDP, make, port_pair
 
 INGEST = "ingest {name} {{ enabled on; {more} input {{ type rtsp; url {url}; {input} }} }}"
 

@@ -15,7 +15,7 @@ import pytest
 from lib import api, flv, http, media, publishing, rtmp
 from lib.server import default_vhost, run_once
 from lib.timing import scaled, wait_until
-from test_metrics import Metrics
+from lib.metrics import Metrics
 
 API = api.CONF % ""
 EXPORTER = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"

@@ -9,7 +9,7 @@ from aiortc.mediastreams import MediaStreamError
 
 from lib import api, ffmpeg, media, rtc, rtc_aiortc
 from lib.timing import scaled
-from test_rtsp import port_pair
+from lib.rtsp_server import port_pair
 
 SIZES = {"hd": (384, 160), "sd": (192, 80)}
 TOP = "rtsp_server { enabled on; listen 127.0.0.1:RTMPS_PORT; udp { enabled on; listen 127.0.0.1:%d; } }\nff_log_dir logs;\n"
