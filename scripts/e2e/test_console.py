@@ -167,11 +167,11 @@ def test_preview_and_health_of_a_stream(servers, tool, chromium):
             return new Set(data.filter((_, i) => i % 4 < 3).map((v) => v >> 5)).size;
         }"""
         assert tab.page.evaluate(bright) >= 4, "the preview should show the test pattern, not one colour"
-        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^2 in all")
+        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^total: 2")
         tab.screenshot("console-stream")
         tab.check_accessible()
         tab.page.click(".preview-stop")
-        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^1 in all")
+        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^total: 1")
 
 
 def test_kick_ends_a_player(servers, tool, chromium):
@@ -435,7 +435,7 @@ WHERE = """(() => {
 )
 def test_long_lists(many, chromium, name, total, column, end):
     with page.opened(chromium, many.url + f"#/{name}") as tab:
-        wait_text(tab, ".bar-count", f"^{total:,} in all")
+        wait_text(tab, ".bar-count", f"^total: {total:,}")
         paint = tab.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         rows = tab.page.locator(".vt-rows [role=row]").count()
         assert rows < 60, f"{rows} rows are in the document, those that are visible were expected"
@@ -459,12 +459,12 @@ def test_long_lists(many, chromium, name, total, column, end):
 
 def test_search_and_order_of_a_long_list(many, chromium):
     with page.opened(chromium, many.url + "#/streams") as tab:
-        wait_text(tab, ".bar-count", "^2,000 in all")
+        wait_text(tab, ".bar-count", "^total: 2,000")
         tab.page.click("[role=columnheader] button:has-text('In')")
         wait_text(tab, ".vt-rows [aria-rowindex='2']", "cam01999")
         assert tab.page.get_attribute("[role=columnheader]:has-text('In')", "aria-sort") == "descending"
         tab.page.fill("input[type=search]", "CAM0012")
-        wait_text(tab, ".bar-count", "^10 in all")
+        wait_text(tab, ".bar-count", "^total: 10")
         wait_text(tab, ".vt-rows [aria-rowindex='2']", "cam00129")
         tab.page.fill("input[type=search]", "nothing")
         wait_text(tab, ".vt-empty", "Nothing matches")
@@ -476,6 +476,6 @@ def test_below_another_path(chromium):
     with contextlib.closing(ConsoleApi(20, 20, prefix="/media/server")) as made, page.opened(chromium, made.url) as tab:
         wait_text(tab, "[data-tile=players] .tile-value", "^10,000$")
         tab.page.click(".side a[href='#/streams']")
-        wait_text(tab, ".bar-count", "^20 in all")
+        wait_text(tab, ".bar-count", "^total: 20")
         loaded = tab.page.evaluate("performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)")
         assert loaded and all(path.startswith("/media/server/") for path in loaded), loaded

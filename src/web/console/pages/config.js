@@ -42,7 +42,7 @@ export function Config() {
             <label class="choice">
                 <input type="checkbox" checked=${onlySet.value} onChange=${(e) => (onlySet.value = e.currentTarget.checked)} />${t("Only what is set")}
             </label>
-            <button onClick=${load}>${t("Read again")}</button>
+            <button onClick=${load}>${t("Refresh")}</button>
             <span class="quiet bar-count" data-total=${rows.length}>${t("{n} of {all}", { n: rows.length, all: all.value?.length ?? 0 })}</span>
         </div>
         ${failure.value && html`<p class="problem" role="alert">${explain(failure.value)}</p>`}

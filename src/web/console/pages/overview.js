@@ -30,8 +30,8 @@ function Tiles({ now }) {
     const rates = samples.value.at(-1);
     const rate = (kbps) => (kbps === null ? "–" : bitrate(kbps));
     return html`<div class="tiles">
-        <${Tile} name="in" label=${t("Received")} value=${rate(rates.in)} note=${t("{bytes} in all", { bytes: bytes(now.traffic.recv_bytes) })} />
-        <${Tile} name="out" label=${t("Sent")} value=${rate(rates.out)} note=${t("{bytes} in all", { bytes: bytes(now.traffic.send_bytes) })} />
+        <${Tile} name="in" label=${t("Received")} value=${rate(rates.in)} note=${t("total: {bytes}", { bytes: bytes(now.traffic.recv_bytes) })} />
+        <${Tile} name="out" label=${t("Sent")} value=${rate(rates.out)} note=${t("total: {bytes}", { bytes: bytes(now.traffic.send_bytes) })} />
         <${Tile}
             name="streams"
             label=${t("Streams")}

@@ -27,7 +27,7 @@ const NAMES = {
 const figure = ({ figure: value, unit }) => (value === null ? "" : `${Number(value.toFixed(Math.abs(value) < 10 ? 2 : 0))} ${unit}`);
 
 export function Verdict({ verdict }) {
-    const words = { ok: t("healthy"), unknown: t("not known yet"), warn: t("look at it"), bad: t("broken") };
+    const words = { ok: t("healthy"), unknown: t("not known yet"), warn: t("needs attention"), bad: t("broken") };
     return html`<span class=${`verdict ${TONES[verdict]}`} data-verdict=${verdict}><span aria-hidden="true">${MARKS[verdict]}</span> ${words[verdict]}</span>`;
 }
 

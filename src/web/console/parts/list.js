@@ -62,7 +62,7 @@ export function List({ label, kind, path, field, fixed, search = true, order = "
             ${search && html`<${Search} value=${text} label=${t("Search")} />`}
             ${narrow.value && order && html`<${Order} columns=${columns} sort=${sort} />`}
             ${children}
-            <span class="quiet bar-count" data-total=${total}>${total === null ? "" : t("{n} in all", { n: total.toLocaleString("en") })}</span>
+            <span class="quiet bar-count" data-total=${total}>${total === null ? "" : t("total: {n}", { n: total.toLocaleString("en") })}</span>
         </div>
         ${failure && html`<p class="problem" role="alert">${t(failure.message)}</p>`}
         <${VirtualTable}
