@@ -164,7 +164,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool shut_ : 1 = false;             // the socket's write side is shut down
     bool begins_later_ : 1 = false;     // tracks are awaited, and then begin_at_newest() is called again
     bool is_forward_ : 1 = false;
-    uint32_t index_ = 0;                // index in its audience, then in Delivery's list of ends
+    uint32_t index_ = 0;  // index in its audience, then in Delivery's list of ends
     Cursor cursor_;
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<Rare> rare_;
