@@ -127,15 +127,12 @@ bool SourceRunner::has_players() const {
 
 bool SourceRunner::is_unwanted() {
     if (!options_.on_demand) return false;
-    const int64_t now_ms = runtime::now_ms();
-    if (has_players()) watched_ms_ = now_ms;
-    if (watched_ms_ > 0 && now_ms - watched_ms_ < kUnwatchedMs) return false;
-    if (wanted_ms_ == 0) return true;
-    return now_ms - wanted_ms_ >= (streaming_ms_ > 0 || watched_ms_ > 0 ? kUnwatchedMs : kAskedMs);
+    if (has_players()) wanted_ms_ = runtime::now_ms();
+    return wanted_ms_ == 0 || runtime::now_ms() - wanted_ms_ >= kUnwatchedMs;
 }
 
 bool SourceRunner::is_awaited() const {
-    return (wanted_ms_ > 0 && runtime::now_ms() - wanted_ms_ < kAskedMs) || has_players();
+    return (wanted_ms_ > 0 && runtime::now_ms() - wanted_ms_ < kUnwatchedMs) || has_players();
 }
 
 void SourceRunner::run() {
@@ -151,7 +148,7 @@ void SourceRunner::run() {
         if (outcome == Outcome::kFailed) pause();
         if (outcome == Outcome::kOver && !again_) {
             if (!options_.is_configured) break;
-            wanted_ms_ = watched_ms_ = 0;
+            wanted_ms_ = 0;
         }
     }
     owner_.source_ended(*this);  // destroys this

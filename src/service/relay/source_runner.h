@@ -53,7 +53,6 @@ class SourceRunner {
     // While players wait, a quarter more or less: 0.8 s, and more where so many wait for a round that each had 10 ms.
     static constexpr int64_t kAwaitedPauseMs = 800, kPauseOfEachMs = 10;
     static constexpr int64_t kUnwatchedMs = 10'000;  // the stream is let go so long after its last player
-    static constexpr int64_t kAskedMs = 35'000;      // players by HTTP wait for up to 30 s by default
 
     struct Options {
         std::string log_name{};  // "edge pull"
@@ -137,8 +136,7 @@ class SourceRunner {
     bool reconfigured_ = false;  // since the round began
     bool had_media_ = false;
     const int64_t started_ms_;
-    int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked last; 0: none did
-    int64_t watched_ms_ = 0;    // when it was last seen with players
+    int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked or was there last; 0: none was
     int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not
     int64_t least_pause_ms_ = 0;
     uint64_t attempts_ = 0;

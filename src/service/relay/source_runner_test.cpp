@@ -196,7 +196,7 @@ TEST_F(SourceRunnerTest, IsGivenUpWhenNobodyCame) {
     servers_ = {{"a", refuses}};
     runtime::testing::SimulatedTime time;
     begin({"a"});
-    time.pass_ms(SourceRunner::kAskedMs - 1'000);
+    time.pass_ms(SourceRunner::kUnwatchedMs - 1'000);
     EXPECT_TRUE(runner_);
     time.pass_ms(2'000);
     EXPECT_FALSE(runner_);
@@ -264,7 +264,7 @@ TEST_F(SourceRunnerTest, OneOnDemandWaitsForPlayers) {
     // A player that does not come.
     servers_["a"] = refuses;
     runner_->want();
-    time.pass_ms(SourceRunner::kAskedMs - 1'000);
+    time.pass_ms(SourceRunner::kUnwatchedMs - 1'000);
     EXPECT_EQ(runner_->state(), State::kPausing);
     time.pass_ms(2'000);
     EXPECT_EQ(runner_->state(), State::kIdle);
