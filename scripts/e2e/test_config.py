@@ -242,7 +242,7 @@ def test_the_environment_alone_counts_before_a_file(tmp_path):
     bad.write_text("nothing of this is right")
     for arguments, environment in ((["-e"], {}), ([], {"SRS_ENV_ONLY": "on"}), ([], {"SRS_ENV_ONLY": "on", "SRS_CONFIG_FILE": str(bad)})):
         code, output = run_once("-t", "-c", str(bad), *arguments, directory=tmp_path, SRS_LISTEN="1935", **environment)
-        assert code == 0 and "the environment: good" in output, f"{arguments} {environment} should not read the file:\n{output}"
+        assert code == 0 and "the environment: valid" in output, f"{arguments} {environment} should not read the file:\n{output}"
 
 
 def test_bad_environment_is_an_error(tmp_path):

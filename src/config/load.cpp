@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "config/environment.h"
-#include "config/older_forms.h"
 #include "config/snapshot_builder.h"
+#include "config/syntax/legacy_syntax.h"
 
 namespace config {
 
@@ -14,7 +14,7 @@ Loaded load(const LoadInput& input) {
     if (!input.path.empty()) {
         std::vector<Node> nodes = parse_file(input.path, input.read, loaded.problems);
         if (nodes.empty() && loaded.problems.errors() > 0) return loaded;  // no readable file: report only that
-        rewrite_older_forms(nodes, loaded.problems);
+        rewrite_legacy_syntax(nodes, loaded.problems);
         builder.add_nodes(nodes);
     } else {
         builder.stay_in_foreground();

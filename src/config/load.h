@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/parser.h"
 #include "config/snapshot.h"
+#include "config/syntax/parser.h"
 
 namespace config {
 

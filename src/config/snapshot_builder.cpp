@@ -114,7 +114,7 @@ void SnapshotBuilder::unknown(const Node& node, const Context& context, std::str
                                                hint(nearest(node.name, names))));
 }
 
-std::optional<Location> SnapshotBuilder::note_seen(const std::string& key, const Location& location) {
+std::optional<Location> SnapshotBuilder::record_seen(const std::string& key, const Location& location) {
     auto [entry, is_new] = seen_.emplace(key, location);
     if (is_new) return std::nullopt;
     return std::exchange(entry->second, location);
@@ -157,7 +157,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     if (block.repeatable && name.empty()) {
         inside.instance += fmt::format("@{}", ++unnamed_);
     } else if (good) {
-        const std::optional<Location> before = note_seen(inside.instance, node.location);
+        const std::optional<Location> before = record_seen(inside.instance, node.location);
         // If two blocks have the same name, the intended one is unknown. Two without a name are merged.
         if (before && !name.empty())
             problems_.error(node.location, fmt::format("{} '{}' is already given at {}: two of one name are ambiguous",
@@ -176,7 +176,7 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     }
     if (block.free_form) {
         if (block.missing->state == features::kNotBuiltIn)
-            note_not_built_in(node, block);
+            report_not_built_in(node, block);
         else if (!inside.quiet)
             miss(*block.missing, node.location, block.path);
         return;
@@ -206,7 +206,7 @@ void SnapshotBuilder::reset_draft(const NamedBlock& block, int vhost) {
 
 // The rows of the block are not known, so all that is in it is taken for directives of the service. All of these blocks
 // are off by default.
-void SnapshotBuilder::note_not_built_in(const Node& node, const Block& block) {
+void SnapshotBuilder::report_not_built_in(const Node& node, const Block& block) {
     // The switch of cluster is its mode.
     const bool is_on = std::ranges::any_of(node.children, [](const Node& child) {
         return (child.name == "enabled" && child.words == std::vector<std::string>{"on"}) ||
@@ -218,7 +218,7 @@ void SnapshotBuilder::note_not_built_in(const Node& node, const Block& block) {
 
 void SnapshotBuilder::add_value(const Node& node, const Context& context, const Row& row) {
     if (!row.repeatable) {
-        if (auto before = note_seen(join(context.instance, row.name), node.location))
+        if (auto before = record_seen(join(context.instance, row.name), node.location))
             problems_.warning(node.location,
                               fmt::format("'{}' is already given at {}: this one counts", node.name, before->text()));
     }
@@ -264,7 +264,7 @@ void SnapshotBuilder::miss(const Feature& feature, const Location& location, std
     if (std::ranges::find(known->names, name) == known->names.end()) known->names.push_back(std::move(name));
 }
 
-void SnapshotBuilder::tell_of_missing_features() {
+void SnapshotBuilder::report_missing_features() {
     constexpr size_t kNamed = 4;
     for (const Missing& missing : missing_) {
         std::string names;
@@ -424,7 +424,7 @@ void SnapshotBuilder::finish() {
                           "no vhost: every publish and play will be refused; "
                           "`vhost __defaultVhost__ { }` serves every host");
     for (Vhost& vhost : snapshot_.vhosts) check_vhost(vhost);
-    tell_of_missing_features();
+    report_missing_features();
 }
 
 }  // namespace config

@@ -10,9 +10,9 @@
 
 #include "config/directive.h"
 #include "config/environment.h"
-#include "config/parser.h"
 #include "config/section.h"
 #include "config/snapshot.h"
+#include "config/syntax/parser.h"
 
 namespace config {
 
@@ -44,7 +44,7 @@ class SnapshotBuilder {
     void add_value(const Node& node, const Context& context, const Row& row);
     void unknown(const Node& node, const Context& context, std::string_view path);
     // Returns the position of an earlier definition of the same directive, if any.
-    std::optional<Location> note_seen(const std::string& key, const Location& location);
+    std::optional<Location> record_seen(const std::string& key, const Location& location);
     void add_value_without_effect(const Node& node, const Context& context, const Row& row);
     void miss(const Feature& feature, const Location& location, std::string name);
     bool set_stray_switch(const Row& row, Words words, const Location& location, const Root& to);
@@ -64,8 +64,8 @@ class SnapshotBuilder {
     void check_api();
     void check_api_auth(const HttpApiAuth& auth);
     void check_process();
-    void note_not_built_in(const Node& node, const Block& block);
-    void tell_of_missing_features();
+    void report_not_built_in(const Node& node, const Block& block);
+    void report_missing_features();
 
     // The directives of a missing feature that a configuration uses.
     struct Missing {

@@ -336,7 +336,7 @@ TEST(Load, SaysWhatIsWrongInTheEnvironment) {
               "SRS_VHOST_DASH_ENABLED: warning: DASH is not built yet: no effect of vhost/dash/enabled\n");
 }
 
-TEST(Load, OlderFormsCountAsTodaysDo) {
+TEST(Load, LegacySyntaxCountsAsTodays) {
     Loaded loaded = load_text(
         "listen 1;\nvhost a {\n forward 10.0.0.1 10.0.0.2;\n refer a.com b.com; refer_publish c.com;\n mr { enabled "
         "on; "

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "server/directories.h"
+#include "server/process/directories.h"
 
 namespace server {
 

@@ -13,13 +13,13 @@
 #include "runtime/loop/coroutine.h"
 #include "server/builds/diagnostics.h"
 #include "server/disk_engine.h"
-#include "server/machine_memory.h"
 #include "server/overload.h"
-#include "server/parent_watch.h"
-#include "server/privileges.h"
+#include "server/process/machine_memory.h"
+#include "server/process/parent_watch.h"
+#include "server/process/privileges.h"
+#include "server/reports/stream_report.h"
+#include "server/reports/udp_report.h"
 #include "server/services.h"
-#include "server/stream_report.h"
-#include "server/udp_report.h"
 #include "server/version.h"
 
 namespace server {

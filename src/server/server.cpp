@@ -17,26 +17,26 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/signals.h"
 #include "runtime/socket/tcp.h"
-#include "server/auto_reload.h"
 #include "server/builds/diagnostics.h"
 #include "server/command_line.h"
-#include "server/config_source.h"
-#include "server/daemon.h"
-#include "server/doctor/judge.h"
+#include "server/doctor/evaluate.h"
 #include "server/doctor/read.h"
-#include "server/heap.h"
 #include "server/lifecycle.h"
 #include "server/log_setup.h"
 #include "server/modules.h"
-#include "server/open_files.h"
-#include "server/pid_file.h"
-#include "server/privileges.h"
-#include "server/reload.h"
-#include "server/resources.h"
+#include "server/process/daemon.h"
+#include "server/process/heap.h"
+#include "server/process/open_files.h"
+#include "server/process/pid_file.h"
+#include "server/process/privileges.h"
+#include "server/process/resources.h"
+#include "server/process/service_manager.h"
+#include "server/process/signal_loop.h"
+#include "server/reload/auto_reload.h"
+#include "server/reload/config_source.h"
+#include "server/reload/reload.h"
 #include "server/server_id.h"
-#include "server/service_manager.h"
 #include "server/services.h"
-#include "server/signal_loop.h"
 #include "server/version.h"
 
 namespace server {
@@ -270,7 +270,7 @@ int run_doctor(const ConfigSource& source) {
         print(stderr, fmt::format("srs: work_dir {}: {}\n", directory, std::strerror(errno)));
         return 1;
     }
-    const auto findings = doctor::judge(doctor::read_facts(*snapshot));
+    const auto findings = doctor::evaluate(doctor::read_facts(*snapshot));
     print(stdout, doctor::report(findings));
     return doctor::has_bad(findings) ? 1 : 0;
 }

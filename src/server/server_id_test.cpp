@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "server/directories.h"
+#include "server/process/directories.h"
 
 namespace server {
 namespace {

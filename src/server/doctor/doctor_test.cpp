@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "server/doctor/judge.h"
+#include "server/doctor/evaluate.h"
 #include "server/doctor/read.h"
 
 namespace server::doctor {
@@ -38,7 +38,7 @@ struct Case {
     const char* name;
     void (*change)(Facts&);
     const char* check;
-    Verdict verdict;
+    Grade grade;
     const char* text;  // a part of it
     const char* fix;   // a part of it
 };
@@ -48,21 +48,21 @@ class JudgeTest : public ::testing::TestWithParam<Case> {};
 TEST_P(JudgeTest, FindsIt) {
     Facts facts = healthy();
     GetParam().change(facts);
-    const auto findings = judge(facts);
+    const auto findings = evaluate(facts);
     const auto found = std::ranges::find_if(findings, [](const Finding& f) { return f.check == GetParam().check; });
     ASSERT_NE(found, findings.end());
-    EXPECT_EQ(found->verdict, GetParam().verdict) << found->text;
+    EXPECT_EQ(found->grade, GetParam().grade) << found->text;
     EXPECT_NE(found->text.find(GetParam().text), std::string::npos) << found->text;
     EXPECT_NE(found->fix.find(GetParam().fix), std::string::npos) << found->fix;
-    EXPECT_EQ(has_bad(findings), GetParam().verdict == Verdict::kBad);
+    EXPECT_EQ(has_bad(findings), GetParam().grade == Grade::kBad);
     // No other finding is bad.
     for (const Finding& other : findings) {
         if (other.check == GetParam().check) continue;
-        EXPECT_EQ(other.verdict, Verdict::kGood) << other.check << ": " << other.text;
+        EXPECT_EQ(other.grade, Grade::kGood) << other.check << ": " << other.text;
     }
 }
 
-using enum Verdict;
+using enum Grade;
 INSTANTIATE_TEST_SUITE_P(
     Doctor, JudgeTest,
     ::testing::Values(
@@ -134,9 +134,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Doctor, HealthyIsGood) {
-    const auto findings = judge(healthy());
+    const auto findings = evaluate(healthy());
     for (const Finding& finding : findings) {
-        EXPECT_EQ(finding.verdict, kGood) << finding.check << ": " << finding.text;
+        EXPECT_EQ(finding.grade, kGood) << finding.check << ": " << finding.text;
         EXPECT_EQ(finding.fix, "") << finding.check;
     }
     EXPECT_EQ(findings.size(), 15u);
@@ -192,7 +192,7 @@ TEST(Doctor, ReadsThisMachine) {
     EXPECT_GE(facts.cpus_allowed, 1);
     ASSERT_FALSE(facts.disks.empty());
     EXPECT_GT(facts.disks.back().total_bytes, 0u);
-    EXPECT_EQ(judge(facts).size(), 12u + facts.ports.size() + facts.certificates.size() + facts.disks.size() - 1);
+    EXPECT_EQ(evaluate(facts).size(), 12u + facts.ports.size() + facts.certificates.size() + facts.disks.size() - 1);
 }
 
 }  // namespace

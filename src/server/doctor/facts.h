@@ -1,6 +1,6 @@
 #pragma once
-// The doctor's facts about the machine and the configuration: read by read.h, judged by judge.h. A fact that could not
-// be read is empty.
+// The doctor's facts about the machine and the configuration: read by read.h, evaluated by evaluate.h. A fact that
+// could not be read is empty.
 
 #include <cstdint>
 #include <optional>

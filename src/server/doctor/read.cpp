@@ -24,7 +24,7 @@
 #include "config/listeners.h"
 #include "runtime/socket/tcp.h"
 #include "runtime/threads/process.h"
-#include "server/directories.h"
+#include "server/process/directories.h"
 #include "server/services.h"
 
 namespace server::doctor {

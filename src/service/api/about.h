@@ -7,8 +7,8 @@
 
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
-#include "service/api/endpoint.h"
-#include "service/api/envelope.h"
+#include "service/api/table/endpoint.h"
+#include "service/api/table/envelope.h"
 
 namespace service::api {
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/redaction.h"
 #include "config/listing.h"
-#include "service/api/listing.h"
+#include "service/api/lists/listing.h"
 
 namespace service::api {
 

@@ -8,8 +8,8 @@
 #include "config/snapshot.h"
 #include "live/hub/registry.h"
 #include "net/sessions/session.h"
-#include "service/api/endpoint.h"
-#include "service/api/envelope.h"
+#include "service/api/table/endpoint.h"
+#include "service/api/table/envelope.h"
 #include "service/shared_parts.h"
 
 namespace service::api {

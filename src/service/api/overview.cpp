@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "net/access/auth.h"
 #include "runtime/diagnose/watchdog.h"
-#include "service/api/statistics.h"
+#include "service/api/lists/statistics.h"
 #include "service/api/system.h"
 
 namespace service::api {

@@ -12,8 +12,8 @@
 #include "config/snapshot.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/sync.h"
-#include "service/api/endpoint.h"
-#include "service/api/envelope.h"
+#include "service/api/table/endpoint.h"
+#include "service/api/table/envelope.h"
 
 namespace service::api {
 

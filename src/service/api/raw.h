@@ -8,8 +8,8 @@
 
 #include "config/snapshot.h"
 #include "net/operations.h"
-#include "service/api/endpoint.h"
-#include "service/api/envelope.h"
+#include "service/api/table/endpoint.h"
+#include "service/api/table/envelope.h"
 
 namespace service::api {
 

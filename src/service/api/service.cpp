@@ -8,8 +8,8 @@
 #include "config/listeners.h"
 #include "net/http/http_options.h"
 #include "runtime/loop/cpu_slice.h"
-#include "service/api/jsonp.h"
-#include "service/api/openapi.h"
+#include "service/api/table/jsonp.h"
+#include "service/api/table/openapi.h"
 
 namespace service::api {
 
@@ -29,9 +29,9 @@ Service::Service(config::SnapshotPtr snapshot, Parts parts)
           identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, parts_.offers),
       overview_(
           identity_, [this] { return snapshot_; }, parts_.sessions, statistics_, system_),
-      why_(
-          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, statistics_, parts_.events,
-          parts_.offers),
+      end_reasons_(identity_, parts_.sessions),
+      diagnosis_(
+          identity_, [this] { return snapshot_; }, parts_.registry, statistics_, parts_.events, parts_.offers),
       control_(
           identity_, [this] { return snapshot_; }, parts_.sessions,
           [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
@@ -128,11 +128,11 @@ void Service::add_routes() {
     add(about_.endpoints());
     add(system_.endpoints());
     auto closed = [this](net::HttpRequest& request, net::HttpResponse& response) {
-        return why_.closed_clients(request, response);
+        return end_reasons_.closed_clients(request, response);
     };
     add(statistics_.endpoints(closed));
     add(overview_.endpoints());
-    add(why_.endpoints());
+    add(diagnosis_.endpoints());
     add(control_.endpoints());
     add(recordings_.endpoints());
     add(log_lines_.endpoints());

@@ -19,15 +19,16 @@
 #include "runtime/loop/log_limit.h"
 #include "service/api/about.h"
 #include "service/api/control.h"
-#include "service/api/debug.h"
-#include "service/api/envelope.h"
-#include "service/api/log_lines.h"
+#include "service/api/diagnosis/debug.h"
+#include "service/api/diagnosis/diagnosis_endpoint.h"
+#include "service/api/diagnosis/end_reasons.h"
+#include "service/api/lists/log_lines.h"
+#include "service/api/lists/recordings.h"
+#include "service/api/lists/statistics.h"
 #include "service/api/overview.h"
 #include "service/api/raw.h"
-#include "service/api/recordings.h"
-#include "service/api/statistics.h"
 #include "service/api/system.h"
-#include "service/api/why.h"
+#include "service/api/table/envelope.h"
 #include "service/identity.h"
 #include "service/shared_parts.h"
 
@@ -90,7 +91,8 @@ class Service {
     System system_;
     Statistics statistics_;
     Overview overview_;
-    Why why_;
+    EndReasons end_reasons_;
+    DiagnosisEndpoint diagnosis_;
     Control control_;
     Recordings recordings_;
     LogLines log_lines_;

@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-#include "service/api/envelope.h"
+#include "service/api/table/envelope.h"
 
 namespace service::api {
 

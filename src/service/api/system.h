@@ -9,8 +9,8 @@
 #include "net/sessions/session.h"
 #include "runtime/diagnose/machine.h"
 #include "runtime/loop/coroutine.h"
-#include "service/api/endpoint.h"
-#include "service/api/envelope.h"
+#include "service/api/table/endpoint.h"
+#include "service/api/table/envelope.h"
 
 namespace service::api {
 

@@ -6,7 +6,7 @@ namespace service::hls {
 
 namespace {
 
-// The track alone, as the first of its kind: packers know one.
+// The track alone, as the first of its kind: muxers know one.
 media::TrackSet alone(const media::Track& track) {
     media::TrackSet tracks;
     tracks.revision = track.revision;
@@ -20,62 +20,62 @@ media::TrackSet alone(const media::Track& track) {
 
 void AudioGroup::open(const Opening& opening, const SegmentInfo& info) {
     any_segment_ = true;
-    for (Part part = 0; part < kParts; ++part) open_part(opening, info, part);
+    for (RenditionId id = 0; id < kRenditions; ++id) open_rendition(opening, info, id);
 }
 
 // The track that it has at present; null: it is no part of the group.
-const media::Track* AudioGroup::track_of(const media::TrackSet& tracks, Part part) const {
-    if (part > 0 && part < kVideoPart) return tracks.find(media::Kind::kAudio, part);
+const media::Track* AudioGroup::track_of(const media::TrackSet& tracks, RenditionId id) const {
+    if (id > 0 && id < kVideoRendition) return tracks.find(media::Kind::kAudio, id);
     if (!apart_ || !tracks.video() || tracks.count(media::Kind::kAudio) < 2) return nullptr;
-    return part == kVideoPart ? tracks.video() : tracks.audio();
+    return id == kVideoRendition ? tracks.video() : tracks.audio();
 }
 
-void AudioGroup::open_part(const Opening& opening, const SegmentInfo& info, Part part) {
-    Member& member = members_[part];
+void AudioGroup::open_rendition(const Opening& opening, const SegmentInfo& info, RenditionId id) {
+    Member& member = members_[id];
     member.active = false;
-    const media::Track* track = track_of(opening.tracks, part);
+    const media::Track* track = track_of(opening.tracks, id);
     if (!track || member.refused == track->revision) return;
     member.revision = track->revision;
     member.refused.reset();
-    if (!member.rendition) member.rendition = make_(part);
+    if (!member.rendition) member.rendition = make_(id);
     media::Frame first = opening.first;
-    if (part != kVideoPart) {
+    if (id != kVideoRendition) {
         first = {};
         first.kind = media::Kind::kAudio;
         first.codec = track->codec;
     }
     auto opened = member.rendition->open(alone(*track), first, info, opening.tracks_changed);
-    if (!opened) return leave_out(part, opened.error());
+    if (!opened) return leave_out(id, opened.error());
     member.active = true;
 }
 
 void AudioGroup::add(const media::Frame& frame) {
     const bool is_video = frame.kind == media::Kind::kVideo;
     if (is_video && frame.track != 0) return;
-    const Part part = is_video ? kVideoPart : frame.track;
-    Member& member = members_[part];
+    const RenditionId id = is_video ? kVideoRendition : frame.track;
+    Member& member = members_[id];
     if (!member.active) return;
     media::Frame alone = frame;
     alone.track = 0;
     auto added = member.rendition->add(alone);
-    if (!added) leave_out(part, added.error());
+    if (!added) leave_out(id, added.error());
 }
 
 // What it has had so far stays, as that of a track that has ended.
-void AudioGroup::leave_out(Part part, const base::Error& why) {
-    Member& member = members_[part];
+void AudioGroup::leave_out(RenditionId id, const base::Error& why) {
+    Member& member = members_[id];
     member.active = false;
     member.refused = member.revision;
     member.rendition->lose();
-    left_out_(part, why);
+    left_out_(id, why);
 }
 
 void AudioGroup::close(const Closing& closing) {
-    for (Part part = 0; part < kParts; ++part) {
-        Member& member = members_[part];
+    for (RenditionId id = 0; id < kRenditions; ++id) {
+        Member& member = members_[id];
         if (!member.active) continue;
         auto closed = member.rendition->close(closing);
-        if (!closed) leave_out(part, closed.error());
+        if (!closed) leave_out(id, closed.error());
     }
 }
 
@@ -85,8 +85,8 @@ void AudioGroup::lose() {
 
 // ---- The stream
 
-void AudioGroup::found(Part part) {
-    if (!members_[part].rendition) members_[part].rendition = make_(part);
+void AudioGroup::found(RenditionId id) {
+    if (!members_[id].rendition) members_[id].rendition = make_(id);
 }
 
 void AudioGroup::begin_publishing() {
@@ -126,24 +126,24 @@ size_t AudioGroup::memory() const {
 
 // ---- What there is
 
-Rendition* AudioGroup::find(Part part) const { return members_[part].rendition.get(); }
+Rendition* AudioGroup::find(RenditionId id) const { return members_[id].rendition.get(); }
 
-bool AudioGroup::is_playable(Part part) const {
-    const Member& member = members_[part];
+bool AudioGroup::is_playable(RenditionId id) const {
+    const Member& member = members_[id];
     // Before the first segment of this run those that the last one left are as good as the main one.
     return member.rendition && member.rendition->view() && (member.active || !any_segment_);
 }
 
-std::vector<Part> AudioGroup::playable() const {
-    std::vector<Part> tracks;
-    for (Part track = 1; track < kVideoPart; ++track)
+std::vector<RenditionId> AudioGroup::playable() const {
+    std::vector<RenditionId> tracks;
+    for (RenditionId track = 1; track < kVideoRendition; ++track)
         if (is_playable(track)) tracks.push_back(track);
     if (!tracks.empty()) tracks.insert(tracks.begin(), 0);
     return tracks;
 }
 
 const Rendition* AudioGroup::video_apart() const {
-    return is_playable(0) && is_playable(kVideoPart) ? find(kVideoPart) : nullptr;
+    return is_playable(0) && is_playable(kVideoRendition) ? find(kVideoRendition) : nullptr;
 }
 
 void AudioGroup::for_each(const std::function<void(Rendition&)>& visit) const {

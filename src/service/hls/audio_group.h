@@ -19,14 +19,14 @@
 
 #include "media/track_set.h"
 #include "service/hls/rendition.h"
-#include "service/hls/segmenter.h"
+#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
 
 class AudioGroup {
   public:
-    using Make = std::function<std::unique_ptr<Rendition>(Part part)>;
-    using LeftOut = std::function<void(Part part, const base::Error& why)>;
+    using Make = std::function<std::unique_ptr<Rendition>(RenditionId id)>;
+    using LeftOut = std::function<void(RenditionId id, const base::Error& why)>;
 
     // apart: the video and the first audio track too. left_out: is told of a track that is left out, once for each of
     // its configurations.
@@ -40,8 +40,8 @@ class AudioGroup {
     void close(const Closing& closing);
     void lose();
 
-    // An earlier run has left files of that part.
-    void found(Part part);
+    // An earlier run has left files of that rendition.
+    void found(RenditionId id);
     void begin_publishing();
     // published: what is no track any more ends. now_ms: monotonic.
     void tick(int64_t now_ms, bool published);
@@ -51,10 +51,10 @@ class AudioGroup {
     size_t memory() const;  // bytes
 
     // Null: there is none.
-    Rendition* find(Part part) const;
+    Rendition* find(RenditionId id) const;
     // The audio tracks that a new player may choose, by index: they go on with the stream, and have a segment. Empty:
     // there is no other than the first.
-    std::vector<Part> playable() const;
+    std::vector<RenditionId> playable() const;
     // The video for players of a track among them, the first one included. Null: they play the main rendition.
     const Rendition* video_apart() const;
     void for_each(const std::function<void(Rendition&)>& visit) const;
@@ -66,16 +66,16 @@ class AudioGroup {
         uint32_t revision = 0;              // media::Track::revision, in the newest segment
         std::optional<uint32_t> refused{};  // the revision that is left out
     };
-    const media::Track* track_of(const media::TrackSet& tracks, Part part) const;
-    void open_part(const Opening& opening, const SegmentInfo& info, Part part);
-    bool is_playable(Part part) const;
-    void leave_out(Part part, const base::Error& why);
+    const media::Track* track_of(const media::TrackSet& tracks, RenditionId id) const;
+    void open_rendition(const Opening& opening, const SegmentInfo& info, RenditionId id);
+    bool is_playable(RenditionId id) const;
+    void leave_out(RenditionId id, const base::Error& why);
 
     const bool apart_;
     Make make_;
     LeftOut left_out_;
     bool any_segment_ = false;
-    std::array<Member, kParts> members_{};  // by part
+    std::array<Member, kRenditions> members_{};  // by id
 };
 
 }  // namespace service::hls

@@ -35,7 +35,7 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     void use(const std::string& storage, bool mp4 = false) {
         hls_.storage = storage;
         hls_.use_fmp4 = mp4;
-        const Names names = *Names::make(hls_, {"v", "live", "s"}, true);
+        const SegmentPaths names = *SegmentPaths::make(hls_, {"v", "live", "s"}, true);
         SegmentStoreOptions options;
         options.vhost = "v";
         options.window = {60'000, 1'000};
@@ -44,11 +44,11 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         main_ = std::make_unique<Rendition>(host, hls_, names, options, index_);
         group_ = std::make_unique<AudioGroup>(
             mp4,
-            [this, &host, names, options](Part part) {
-                return std::make_unique<Rendition>(host, hls_, names.of_part(part), options, index_, main_.get());
+            [this, &host, names, options](RenditionId id) {
+                return std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, index_, main_.get());
             },
-            [this](Part part, const base::Error& why) {
-                left_out_.push_back(std::to_string(part) + ": " + why.text());
+            [this](RenditionId id, const base::Error& why) {
+                left_out_.push_back(std::to_string(id) + ": " + why.text());
             });
     }
     void note(const Frame& header) {
@@ -85,10 +85,10 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     }
 
     void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string&) override {
-        done_.push_back(std::to_string(sequence) + " " + entry.path + " of " + rendition.names().playlist());
+        done_.push_back(std::to_string(sequence) + " " + entry.path + " of " + rendition.paths().playlist());
     }
     void store_failed(Rendition&, const std::string&, const base::Error&) override { ++failures_; }
-    void found_parts(const std::vector<Part>&, bool) override {}
+    void found_renditions(const std::vector<RenditionId>&, bool) override {}
 
     VhostConfig hls_;
     Index index_;
@@ -112,13 +112,13 @@ TEST_F(AudioGroupTest, ATrackBeginsWithTheSegmentThatItIsPartOf) {
         use("memory", mp4);
         aac(0);
         segment({});
-        EXPECT_EQ(group_->playable(), std::vector<Part>{});
+        EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
         aac(1);
         segment({1});
         segment({1, 5});
         const std::string extension = mp4 ? ".m4s" : ".ts";
         EXPECT_EQ(uris(1), (Strings{"s-1~audio2" + extension, "s-2~audio2" + extension}));
-        EXPECT_EQ(group_->playable(), (std::vector<Part>{0, 1}));
+        EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
         EXPECT_EQ(done_.back(), "2 live/s-2~audio2" + extension + " of live/s~audio2.m3u8");
         const auto& playlist = group_->find(1)->view()->playlist;
         EXPECT_EQ(playlist.media_sequence, 1u);
@@ -137,7 +137,7 @@ TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylistAndLeavesWithTheMainOne) {
     changed_ = true;
     segment({});
     group_->tick(runtime::now_ms(), true);
-    EXPECT_EQ(group_->playable(), std::vector<Part>{});
+    EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
     EXPECT_TRUE(group_->find(1)->view()->playlist.ended);
     EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "s-1~audio2.ts"}));
     // It comes back.
@@ -173,11 +173,11 @@ TEST_F(AudioGroupTest, ACodecThatTheFormatDoesNotCarryIsLeftOutOnce) {
     segment({1, 2});
     ASSERT_EQ(left_out_.size(), 1u);
     EXPECT_TRUE(left_out_[0].starts_with("2: TS carries neither")) << left_out_[0];
-    EXPECT_EQ(group_->playable(), (std::vector<Part>{0, 1}));
+    EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
     // As another codec it is not.
     aac(2);
     segment({1, 2});
-    EXPECT_EQ(group_->playable(), (std::vector<Part>{0, 1, 2}));
+    EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1, 2}));
     EXPECT_EQ(uris(2), Strings{"s-2~audio3.ts"});
 }
 
@@ -206,20 +206,20 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
             group_->close({1'000, true, std::nullopt});
         };
         one();
-        EXPECT_EQ(group_->find(kVideoPart), nullptr) << "one audio track";
+        EXPECT_EQ(group_->find(kVideoRendition), nullptr) << "one audio track";
         aac(1);
         one();
         EXPECT_EQ(group_->video_apart() != nullptr, mp4);
-        EXPECT_EQ(uris(kVideoPart), mp4 ? Strings{"s-1~video.m4s"} : Strings{});
+        EXPECT_EQ(uris(kVideoRendition), mp4 ? Strings{"s-1~video.m4s"} : Strings{});
         EXPECT_EQ(uris(0), mp4 ? Strings{"s-1~audio1.m4s"} : Strings{});
         EXPECT_EQ(uris(1), mp4 ? Strings{"s-1~audio2.m4s"} : Strings{"s-1~audio2.ts"});
-        EXPECT_EQ(group_->playable(), (std::vector<Part>{0, 1}));
+        EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
         std::erase_if(tracks_.tracks,
                       [](const media::Track& track) { return track.kind == Kind::kAudio && track.index == 1; });
         one();
         group_->tick(runtime::now_ms(), true);
-        EXPECT_EQ(group_->playable(), std::vector<Part>{});
-        EXPECT_EQ(mp4 && group_->find(kVideoPart)->view()->playlist.ended, mp4);
+        EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
+        EXPECT_EQ(mp4 && group_->find(kVideoRendition)->view()->playlist.ended, mp4);
     }
 }
 

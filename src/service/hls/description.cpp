@@ -4,7 +4,7 @@
 
 #include "config/path_match.h"
 #include "service/hls/config.h"
-#include "service/hls/names.h"
+#include "service/hls/playlists/segment_paths.h"
 #include "service/hls/service.h"
 
 namespace service::hls {

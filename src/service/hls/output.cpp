@@ -25,7 +25,7 @@ media::TrackSet first_of_each_kind(const media::TrackSet& tracks) {
 
 }  // namespace
 
-Output::Output(OutputOptions options, Names names, Index& index, const live::Events& events,
+Output::Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
                runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover)
     : options_(std::move(options)),
       index_(index),
@@ -33,15 +33,15 @@ Output::Output(OutputOptions options, Names names, Index& index, const live::Eve
       failure_log_(failure_log),
       disconnect_(std::move(disconnect)),
       recover_(std::move(recover)),
-      lead_(options_.hls.use_fmp4 ? mp4_carries : ts_carries),
+      default_audio_(options_.hls.use_fmp4 ? mp4_carries : ts_carries),
       segmenter_(cut_options(options_), *this),
       main_(*this, options_.hls, std::move(names), store_options(options_), index),
-      master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.names().master()), options_.key.text()),
+      master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.paths().master()), options_.key.text()),
       audio_(
-          options_.hls.use_fmp4, [this](Part part) { return make_rendition(part); },
-          [this](Part part, const base::Error& why) {
+          options_.hls.use_fmp4, [this](RenditionId id) { return make_rendition(id); },
+          [this](RenditionId id, const base::Error& why) {
               runtime::warn_some(failure_log_, "HLS of {}: {} is left out: {}", options_.key.text(),
-                                 part == kVideoPart ? "the video alone" : fmt::format("audio track {}", part + 1),
+                                 id == kVideoRendition ? "the video alone" : fmt::format("audio track {}", id + 1),
                                  why.text());
           }) {
     if (main_.disk()) recover_(main_.disk());
@@ -53,23 +53,23 @@ Output::~Output() {
 
 uint64_t Output::next_sequence() const { return std::max(options_.first_sequence, main_.next_sequence()); }
 
-std::unique_ptr<Rendition> Output::make_rendition(Part part) {
+std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
-    auto rendition =
-        std::make_unique<Rendition>(host, options_.hls, names().of_part(part), store_options(options_), index_, &main_);
+    auto rendition = std::make_unique<Rendition>(host, options_.hls, paths().of_rendition(id), store_options(options_),
+                                                 index_, &main_);
     if (rendition->disk()) recover_(rendition->disk());
     return rendition;
 }
 
-void Output::found_parts(const std::vector<Part>& parts, bool master) {
-    for (const Part part : parts) audio_.found(part);
+void Output::found_renditions(const std::vector<RenditionId>& renditions, bool master) {
+    for (const RenditionId id : renditions) audio_.found(id);
     if (master) master_file_.found();
 }
 
 Rendition* Output::rendition(std::string_view playlist) {
-    Rendition* found = playlist == names().playlist() ? &main_ : nullptr;
+    Rendition* found = playlist == paths().playlist() ? &main_ : nullptr;
     audio_.for_each([&](Rendition& rendition) {
-        if (rendition.names().playlist() == playlist) found = &rendition;
+        if (rendition.paths().playlist() == playlist) found = &rendition;
     });
     return found;
 }
@@ -113,7 +113,7 @@ void Output::on_unpublish() {
 void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
     if (off_) return;
     feed_waiting();
-    const auto tracks = lead_.choose(
+    const auto tracks = default_audio_.choose(
         published, [this](const media::Track& track, const base::Error& why) { report_left_out(track, why); });
     for (const media::Track& track : tracks->tracks) {
         if (track.kind != media::Kind::kAudio) continue;
@@ -129,11 +129,11 @@ void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
 }
 
 void Output::on_frame(const media::Frame& frame) {
-    if (off_ || !lead_.has(frame)) return;
+    if (off_ || !default_audio_.has(frame)) return;
     if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
         waiting_bytes_ += frame.payload.memory();
     waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}});
-    waiting_.back().frame.track = lead_.index_of(frame);
+    waiting_.back().frame.track = default_audio_.index_of(frame);
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
     if (frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce) feed_waiting();
 }
@@ -184,7 +184,7 @@ void Output::report_missing(const media::TrackSet& tracks) {
     for (const media::Kind kind : {media::Kind::kVideo, media::Kind::kAudio}) {
         const media::Track* track = tracks.find(kind);
         if (!track || main_.has(kind)) continue;
-        if (auto carried = lead_.carries(*track); !carried) report_left_out(*track, carried.error());
+        if (auto carried = default_audio_.carries(*track); !carried) report_left_out(*track, carried.error());
     }
 }
 
@@ -210,7 +210,7 @@ void Output::open_segment(const Opening& opening) {
         return audio_.open(opening, info);
     }
     lose_segment();
-    failed(names().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
+    failed(paths().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
 }
 
 // A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
@@ -220,7 +220,7 @@ void Output::write_frame(const media::Frame& frame) {
     if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
     if (!added) {
         lose_segment();
-        return failed(names().playlist(), added.error().text(), false);
+        return failed(paths().playlist(), added.error().text(), false);
     }
     audio_.add(frame);
     if (!main_.is_open()) lose_segment();
@@ -239,18 +239,18 @@ void Output::close_segment(const Closing& closing) {
         frame_rate_ = std::max(frame_rate_, 1e3 * video_frames_ / static_cast<double>(closing.duration_ms));
     auto closed = main_.close(closing);
     audio_.close(closing);
-    if (!closed) failed(names().playlist(), closed.error().text(), false);
+    if (!closed) failed(paths().playlist(), closed.error().text(), false);
 }
 
 // ---- The multivariant playlist
 
 Master Output::master() const {
-    const std::vector<Part> tracks = audio_.playable();
+    const std::vector<RenditionId> tracks = audio_.playable();
     const Rendition* video = tracks.empty() ? nullptr : audio_.video_apart();
     const Rendition& variant = video ? *video : main_;
     const auto view = variant.view();
     Master out;
-    out.variant = {variant.names().playlist(), view->bandwidth, view->average_bandwidth, width_, height_, {}, 0};
+    out.variant = {variant.paths().playlist(), view->bandwidth, view->average_bandwidth, width_, height_, {}, 0};
     std::vector<const media::Track*> carried;
     if (main_.has(media::Kind::kVideo)) {
         carried.push_back(tracks_->video());
@@ -263,12 +263,12 @@ Master Output::master() const {
     if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
         members.push_back({0, tracks_->audio(), {}});
     uint64_t bandwidth = 0, average = 0;
-    for (const Part track : tracks) {
+    for (const RenditionId track : tracks) {
         if (track == 0 && !video) continue;
         const Rendition& rendition = *audio_.find(track);
         bandwidth = std::max(bandwidth, rendition.view()->bandwidth);
         average = std::max(average, rendition.view()->average_bandwidth);
-        members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.names().playlist()});
+        members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.paths().playlist()});
         carried.push_back(members.back().track);
     }
     out.variant.codecs = codecs_of(carried);
@@ -287,7 +287,7 @@ void Output::write_master() {
     highest_bandwidth_ = std::max(highest_bandwidth_, master.variant.bandwidth);
     master.variant.bandwidth = highest_bandwidth_;
     master.variant.average_bandwidth = 0;
-    const auto relative = [&](const std::string& path) { return relative_uri(names().master(), path); };
+    const auto relative = [&](const std::string& path) { return relative_uri(paths().master(), path); };
     master.variant.uri = relative(master.variant.uri);
     for (m3u8::AudioRendition& audio : master.audio)
         if (!audio.uri.empty()) audio.uri = relative(audio.uri);
@@ -305,7 +305,7 @@ void Output::segment_done(Rendition& rendition, const Entry& entry, uint64_t seq
     event.path = path;
     event.url = entry.item.uri;
     event.playlist_path = rendition.playlist_path();
-    event.playlist_url = rendition.names().playlist();
+    event.playlist_url = rendition.paths().playlist();
     event.duration_ms = entry.item.duration_ms;
     event.sequence = sequence;
     event.publisher = publisher_;

@@ -15,15 +15,15 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
-#include "service/hls/aac_clock.h"
 #include "service/hls/audio_group.h"
 #include "service/hls/config.h"
-#include "service/hls/lead_audio.h"
-#include "service/hls/master.h"
-#include "service/hls/master_file.h"
 #include "service/hls/output_options.h"
+#include "service/hls/playlists/master.h"
+#include "service/hls/playlists/master_file.h"
 #include "service/hls/rendition.h"
-#include "service/hls/segmenter.h"
+#include "service/hls/segments/aac_clock.h"
+#include "service/hls/segments/default_audio.h"
+#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
 
@@ -36,8 +36,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     using Recover = std::function<void(const std::shared_ptr<DiskSegmentStore>&)>;
 
     // The references must outlive it.
-    Output(OutputOptions options, Names names, Index& index, const live::Events& events, runtime::LogLimit& failure_log,
-           Disconnect disconnect, Recover recover);
+    Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
+           runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover);
     ~Output();
     Output(const Output&) = delete;
 
@@ -49,7 +49,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
 
     const live::StreamKey& key() const { return options_.key; }
     const VhostConfig& hls() const { return options_.hls; }
-    const Names& names() const { return main_.names(); }
+    const SegmentPaths& paths() const { return main_.paths(); }
     // Of the main rendition. Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return main_.view(); }
     // The one with that playlist. Null: there is none. To be found again after a yield.
@@ -110,9 +110,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void close_segment(const Closing& closing) override;
     void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) override;
     void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) override;
-    void found_parts(const std::vector<Part>& parts, bool master) override;
+    void found_renditions(const std::vector<RenditionId>& renditions, bool master) override;
 
-    std::unique_ptr<Rendition> make_rendition(Part part);
+    std::unique_ptr<Rendition> make_rendition(RenditionId id);
     void note_size(const Opening& opening);
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
@@ -138,7 +138,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     std::vector<Waiting> waiting_;
     size_t waiting_bytes_ = 0;
 
-    LeadAudio lead_;
+    DefaultAudio default_audio_;
     media::PerTrack<uint32_t> left_out_;  // media::Track::revision of a track that was reported as left out
     Segmenter segmenter_;
     struct AacTrack {
@@ -151,7 +151,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;
     AudioGroup audio_;                                                       // the others
-    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as LeadAudio gives them
+    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as DefaultAudio gives them
     int width_ = 0;                                                          // pixels, 0: not known
     int height_ = 0;
     int video_frames_ = 0;   // of the first track, in the open segment

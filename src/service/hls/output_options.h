@@ -7,8 +7,8 @@
 
 #include "live/hub/stream.h"
 #include "service/hls/config.h"
-#include "service/hls/segment_store.h"
-#include "service/hls/segmenter.h"
+#include "service/hls/segments/segment_store.h"
+#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
 

@@ -20,9 +20,9 @@
 #include "protocol/flv/tag.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/ts/frame_reader.h"
-#include "service/hls/lead_audio.h"
-#include "service/hls/packer.h"
-#include "service/hls/segmenter.h"
+#include "service/hls/segments/default_audio.h"
+#include "service/hls/segments/segment_muxer.h"
+#include "service/hls/segments/segmenter.h"
 
 namespace {
 
@@ -120,16 +120,16 @@ class Rtp {
 class Hls final : private service::hls::SegmentSink, private service::hls::ByteSink {
   public:
     explicit Hls(bool mp4)
-        : lead_(mp4 ? service::hls::mp4_carries : service::hls::ts_carries),
-          packer_(mp4 ? make_mp4_packer(*this) : make_ts_packer(*this)) {
+        : default_audio_(mp4 ? service::hls::mp4_carries : service::hls::ts_carries),
+          muxer_(mp4 ? make_mp4_muxer(*this) : make_ts_muxer(*this)) {
         segmenter_.begin();
     }
     void set_tracks(const base::Ref<media::TrackSet>& tracks) {
-        segmenter_.set_tracks(lead_.choose(tracks, [](const media::Track&, const base::Error&) {}));
+        segmenter_.set_tracks(default_audio_.choose(tracks, [](const media::Track&, const base::Error&) {}));
     }
     void take(Frame frame) {
-        if (!lead_.has(frame)) return;
-        frame.track = lead_.index_of(frame);
+        if (!default_audio_.has(frame)) return;
+        frame.track = default_audio_.index_of(frame);
         clock_ms_ += 20;
         segmenter_.feed(frame, {clock_ms_, clock_ms_});
     }
@@ -143,17 +143,17 @@ class Hls final : private service::hls::SegmentSink, private service::hls::ByteS
         CHECK(!open_);
         open_ = true;
         const bool fresh = fresh_ || opening.tracks_changed || opening.discontinuity;
-        if (!packer_->open(opening.tracks, opening.first, fresh)) return lose();
+        if (!muxer_->open(opening.tracks, opening.first, fresh)) return lose();
         fresh_ = false;
     }
     void write_frame(const Frame& frame) override {
         CHECK(open_);
-        if (frame.track == 0 && !packer_->add(frame)) lose();
+        if (frame.track == 0 && !muxer_->add(frame)) lose();
     }
     void close_segment(const service::hls::Closing& closing) override {
         CHECK(open_ && closing.duration_ms >= 1);
         open_ = false;
-        if (!packer_->close(closing.next_video_dts)) fresh_ = true;
+        if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
     }
     void put(std::span<const uint8_t> bytes) override { CHECK(!bytes.empty()); }
     void lose() {
@@ -162,8 +162,8 @@ class Hls final : private service::hls::SegmentSink, private service::hls::ByteS
         segmenter_.lost();
     }
 
-    service::hls::LeadAudio lead_;
-    std::unique_ptr<service::hls::Packer> packer_;
+    service::hls::DefaultAudio default_audio_;
+    std::unique_ptr<service::hls::SegmentMuxer> muxer_;
     service::hls::Segmenter segmenter_{{.fragment_ms = 500}, *this};
     bool open_ = false, fresh_ = true;
     int64_t clock_ms_ = 1'000'000;

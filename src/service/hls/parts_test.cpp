@@ -5,10 +5,10 @@
 #include <zlib.h>
 
 #include "runtime/loop/testing.h"
-#include "service/hls/aac_clock.h"
-#include "service/hls/cipher.h"
-#include "service/hls/gzip.h"
-#include "service/hls/viewers.h"
+#include "service/hls/segments/aac_clock.h"
+#include "service/hls/segments/cipher.h"
+#include "service/hls/serving/gzip.h"
+#include "service/hls/serving/viewers.h"
 
 namespace service::hls {
 namespace {

@@ -7,23 +7,23 @@
 
 namespace service::hls {
 
-Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, Names names, SegmentStoreOptions options,
+Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths names, SegmentStoreOptions options,
                      Index& index, Rendition* main)
     : host_(host),
       main_(main),
-      names_(std::move(names)),
+      paths_(std::move(names)),
       root_(options.root),
       fragments_per_key_(hls.fragments_per_key) {
     SegmentStoreHost& store_host = *this;
-    if (hls.storage != "disk") stores_.push_back({make_memory_segment_store(store_host, names_, options, index)});
+    if (hls.storage != "disk") stores_.push_back({make_memory_segment_store(store_host, paths_, options, index)});
     if (hls.storage != "memory") {
-        disk_ = std::make_shared<DiskSegmentStore>(store_host, names_, std::move(options), index);
+        disk_ = std::make_shared<DiskSegmentStore>(store_host, paths_, std::move(options), index);
         stores_.push_back({disk_});
     }
     for (size_t i = 0; main_ && i < stores_.size(); ++i) main_->stores_[i].store->add_follower(stores_[i].store);
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
     ByteSink& sink = *this;
-    packer_ = hls.use_fmp4 ? make_mp4_packer(sink) : make_ts_packer(sink);
+    muxer_ = hls.use_fmp4 ? make_mp4_muxer(sink) : make_ts_muxer(sink);
 }
 
 Rendition::~Rendition() {
@@ -31,7 +31,7 @@ Rendition::~Rendition() {
 }
 
 std::string Rendition::playlist_path() const {
-    return disk_ ? fmt::format("{}/{}", root_, names_.playlist()) : std::string();
+    return disk_ ? fmt::format("{}/{}", root_, paths_.playlist()) : std::string();
 }
 
 uint64_t Rendition::next_sequence() const {
@@ -59,14 +59,14 @@ base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::F
     base::Result<void> good;
     if (cipher_) good = cipher_->begin(fragments_per_key_);
     bool fresh = fresh_ || changed || segment_info_.discontinuity;
-    if (good) good = packer_->open(tracks, first, fresh);
+    if (good) good = muxer_->open(tracks, first, fresh);
     fresh_ = !good;
     return good;
 }
 
 base::Result<void> Rendition::add(const media::Frame& frame) {
     any_frame_ = true;
-    return packer_->add(frame);
+    return muxer_->add(frame);
 }
 
 void Rendition::put(std::span<const uint8_t> bytes) { write_to_stores(cipher_ ? cipher_->encrypt(bytes) : bytes); }
@@ -78,7 +78,7 @@ void Rendition::write_to_stores(std::span<const uint8_t> bytes) {
         if (written) continue;
         state.open = false;
         state.store->lose();
-        host_.store_failed(*this, names_.playlist(), written.error());
+        host_.store_failed(*this, paths_.playlist(), written.error());
     }
 }
 
@@ -96,11 +96,11 @@ base::Result<void> Rendition::close(const Closing& closing) {
         lose();
         return {};
     }
-    auto closed = packer_->close(closing.next_video_dts);
+    auto closed = muxer_->close(closing.next_video_dts);
     if (cipher_) write_to_stores(cipher_->finish());
     segment_info_.duration_ms = closing.duration_ms;
     segment_info_.independent = closing.independent;
-    segment_info_.init = packer_->init();
+    segment_info_.init = muxer_->init();
     if (cipher_) {
         segment_info_.key = cipher_->key();
         segment_info_.iv = cipher_->iv();
@@ -186,7 +186,7 @@ bool Rendition::idle() const {
 }
 
 size_t Rendition::memory() const {
-    size_t bytes = packer_->memory();
+    size_t bytes = muxer_->memory();
     for (const StoreState& state : stores_) bytes += state.store->memory();
     return bytes;
 }

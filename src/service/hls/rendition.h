@@ -1,7 +1,7 @@
 #pragma once
-// Rendition: the segments of one playlist: their packer, their encryption, the stores that keep them, and what HTTP
+// Rendition: the segments of one playlist: their muxer, their encryption, the stores that keep them, and what HTTP
 // shows of them. It does not decide where a segment ends (segmenter.h). A stream has a main rendition, of its first
-// video track and the audio track that leads (lead_audio.h), and others of one track each, which follow the main one
+// video track and the audio track that leads (default_audio.h), and others of one track each, which follow the main one
 // (audio_group.h).
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "protocol/m3u8/playlist.h"
-#include "service/hls/cipher.h"
 #include "service/hls/config.h"
-#include "service/hls/disk_segment_store.h"
-#include "service/hls/packer.h"
-#include "service/hls/segment_store.h"
+#include "service/hls/segments/cipher.h"
+#include "service/hls/segments/disk_segment_store.h"
+#include "service/hls/segments/segment_muxer.h"
+#include "service/hls/segments/segment_store.h"
 
 namespace service::hls {
 
@@ -36,8 +36,8 @@ class RenditionHost {
     virtual void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
     // A store has failed; it has lost the open segment, if it had it.
     virtual void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) = 0;
-    // SegmentStoreHost::found_parts.
-    virtual void found_parts(const std::vector<Part>& parts, bool master) = 0;
+    // SegmentStoreHost::found_renditions.
+    virtual void found_renditions(const std::vector<RenditionId>& renditions, bool master) = 0;
 
   protected:
     ~RenditionHost() = default;
@@ -47,12 +47,12 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
   public:
     // Host and index must outlive it. main: the one that it follows, which must outlive it too; null: it is the main
     // one.
-    Rendition(RenditionHost& host, const VhostConfig& hls, Names names, SegmentStoreOptions options, Index& index,
-              Rendition* main = nullptr);
+    Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths names, SegmentStoreOptions options,
+              Index& index, Rendition* main = nullptr);
     ~Rendition();
     Rendition(const Rendition&) = delete;
 
-    const Names& names() const { return names_; }
+    const SegmentPaths& paths() const { return paths_; }
     // Of the playlist, with its directory; empty: it is in memory only.
     std::string playlist_path() const;
     // Null: there is no segment yet.
@@ -67,15 +67,15 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     // Begins a segment. tracks: those that it has; their indices are 0. first: the first frame of the stream's segment.
     // changed: its tracks have, since the last one. kRefused: the format supports none of the tracks.
     base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, SegmentInfo info, bool changed);
-    // Its track is 0. An error: of the packer.
+    // Its track is 0. An error: of the muxer.
     base::Result<void> add(const media::Frame& frame);
     // After that of the main one. Without a frame, or where the main one's is lost, the segment is too. An error: of
-    // the packer, at the end of the segment, which is complete all the same.
+    // the muxer, at the end of the segment, which is complete all the same.
     base::Result<void> close(const Closing& closing);
     // Gives up the open segment, if there is one.
     void lose();
     // Whether the newest segment has a track of that kind.
-    bool has(media::Kind kind) const { return packer_->has(kind); }
+    bool has(media::Kind kind) const { return muxer_->has(kind); }
     // A store has the open segment.
     bool is_open() const;
 
@@ -87,7 +87,7 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     bool empty() const;
     void dispose();
     bool idle() const;
-    // Of frames in the packer and segments in memory, bytes.
+    // Of frames in the muxer and segments in memory, bytes.
     size_t memory() const;
     void release_memory();
 
@@ -103,20 +103,22 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     void store_changed(SegmentStore& store) override;
     void segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) override;
     void store_failed(SegmentStore& store, const std::string& path, const base::Error& error) override;
-    void found_parts(const std::vector<Part>& parts, bool master) override { host_.found_parts(parts, master); }
+    void found_renditions(const std::vector<RenditionId>& renditions, bool master) override {
+        host_.found_renditions(renditions, master);
+    }
 
     RenditionHost& host_;
     Rendition* const main_;  // null: this is it
-    const Names names_;
+    const SegmentPaths paths_;
     const std::string root_;
     const int fragments_per_key_;
-    std::unique_ptr<Packer> packer_;
+    std::unique_ptr<SegmentMuxer> muxer_;
     std::unique_ptr<Cipher> cipher_;  // null: not encrypted
     std::shared_ptr<DiskSegmentStore> disk_;
     std::vector<StoreState> stores_;  // the one that HTTP serves comes first
     SegmentInfo segment_info_;        // of the open segment
     bool any_frame_ = false;          // in the open segment
-    bool fresh_ = true;               // the packer has not begun, or has lost its position
+    bool fresh_ = true;               // the muxer has not begun, or has lost its position
     std::shared_ptr<const View> view_;
     std::string gzipped_;
 };

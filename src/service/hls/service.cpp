@@ -20,7 +20,7 @@ constexpr size_t kMaxRecoveries = 16;  // concurrently, for files of an earlier 
 constexpr int64_t kStopMs = 10'000;
 
 // Two streams must not write the same playlist; in memory each vhost is separate.
-std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const Names& names) {
+std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const SegmentPaths& names) {
     if (hls.storage == "memory") return fmt::format("{}:{}", key.vhost, names.playlist());
     return fmt::format("{}/{}", hls.path, names.playlist());
 }
@@ -129,7 +129,7 @@ bool Service::refuse(const live::StreamKey& key, const std::string& reason) {
 bool Service::wants(const live::Stream&, const config::Vhost& vhost) const { return vhost.get<VhostConfig>().enabled; }
 
 bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
-    auto names = Names::make(vhost.get<VhostConfig>(), stream.key(), snapshot_->global.utc_time);
+    auto names = SegmentPaths::make(vhost.get<VhostConfig>(), stream.key(), snapshot_->global.utc_time);
     if (!names) return refuse(stream.key(), names.error().text());
     return publish(stream, vhost, *std::move(names));
 }
@@ -145,7 +145,7 @@ void Service::reload(const config::SnapshotPtr& next) {
     followed_.reload(next);
 }
 
-bool Service::publish(live::Stream& stream, const config::Vhost& vhost, Names names) {
+bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names) {
     std::string location = location_of(stream.key(), vhost.get<VhostConfig>(), names);
     auto found = outputs_.find(location);
     uint64_t first_sequence = 0;
@@ -169,12 +169,12 @@ bool Service::publish(live::Stream& stream, const config::Vhost& vhost, Names na
     }
     auto output = make_output(stream.key(), vhost, std::move(names), first_sequence);
     outputs_[location] = output;
-    urls_[url_of(output->key().vhost, output->names().playlist())] = output;
+    urls_[url_of(output->key().vhost, output->paths().playlist())] = output;
     output->follow(stream);
     return true;
 }
 
-std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
+std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, SegmentPaths names,
                                              uint64_t first_sequence) {
     OutputOptions options{key, vhost.get<VhostConfig>(), first_sequence, vhost.play.rejoin_timeout,
                           static_cast<size_t>(vhost.stream_memory) << 20};
@@ -193,7 +193,7 @@ void Service::dispose(const std::string& location) {
     auto found = outputs_.find(location);
     std::shared_ptr<Output> output = std::move(found->second);
     outputs_.erase(found);
-    urls_.erase(url_of(output->key().vhost, output->names().playlist()));
+    urls_.erase(url_of(output->key().vhost, output->paths().playlist()));
     base::log::trace("HLS of {} is disposed of", output->key().text());
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
     remembered_[location] = output->next_sequence();
@@ -256,14 +256,14 @@ void Service::take_over_left() {
         if (!vhost) continue;
         const auto& hls = vhost->get<VhostConfig>();
         if (!hls.enabled || hls.storage == "memory" || hls.dispose == 0) continue;
-        auto names = Names::make(hls, key, snapshot_->global.utc_time);
+        auto names = SegmentPaths::make(hls, key, snapshot_->global.utc_time);
         if (!names) continue;
         const std::string location = location_of(key, hls, *names);
         if (outputs_.contains(location)) continue;  // it is published again
         auto output = make_output(key, *vhost, *std::move(names), 0);
         output->nobody_publishes();
         outputs_[location] = output;
-        urls_[url_of(output->key().vhost, output->names().playlist())] = output;
+        urls_[url_of(output->key().vhost, output->paths().playlist())] = output;
         while (recoveries_.size() > kMaxRecoveries) {
             if (!runtime::sleep_ms(10)) return;
             std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });

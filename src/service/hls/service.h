@@ -21,10 +21,10 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
-#include "service/hls/index.h"
 #include "service/hls/output.h"
-#include "service/hls/stream_list.h"
-#include "service/hls/viewers.h"
+#include "service/hls/playlists/stream_list.h"
+#include "service/hls/serving/index.h"
+#include "service/hls/serving/viewers.h"
 #include "service/shared_parts.h"
 
 namespace service::hls {
@@ -59,8 +59,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     void leave(live::Stream& stream) override;
     size_t memory() const override;
     void release_memory() override;
-    bool publish(live::Stream& stream, const config::Vhost& vhost, Names names);
-    std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, Names names,
+    bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
+    std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, SegmentPaths names,
                                         uint64_t first_sequence);
     // Always false: it is not followed.
     bool refuse(const live::StreamKey& key, const std::string& reason);

@@ -11,8 +11,8 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "service/hls/config.h"
-#include "service/hls/serve.h"
 #include "service/hls/service.h"
+#include "service/hls/serving/serve.h"
 
 namespace service::hls {
 
@@ -66,7 +66,7 @@ Service::Playlist Service::find_playlist(std::string_view vhost, const std::stri
     if (main_path == path) return {};
     auto output = find_output(vhost, main_path);
     if (!output || !output->view()) return {};
-    if (output->has_audio_group() && path == output->names().master()) return {std::move(output), true, path};
+    if (output->has_audio_group() && path == output->paths().master()) return {std::move(output), true, path};
     const Rendition* rendition = output->rendition(path);
     return rendition && rendition->view() ? Playlist{std::move(output), false, path} : Playlist();
 }

@@ -1,0 +1,58 @@
+#include "service/api/diagnosis/output_failures.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/loop/clock.h"
+
+namespace service::api {
+namespace {
+
+using Key = live::StreamKey;
+
+live::OutputFailed failed(const std::string& name, const char* output, const char* reason) {
+    return {{"v", "live", name}, output, {}, reason};
+}
+
+TEST(OutputFailures, LastUntilTheOutputWorks) {
+    live::Events events;
+    const OutputFailures failures(events);
+    const Key key{"v", "live", "a"};
+    events.tell(failed("a", "hls", "a playlist of another stream"));
+    events.tell(failed("a", "dvr", "no space"));
+    events.tell(failed("b", "dvr", "no space"));
+    const auto found = failures.of(key, 0);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].output + ": " + found[0].text, "dvr: no space");
+    EXPECT_EQ(found[1].output + ": " + found[1].text, "hls: a playlist of another stream");
+    live::SegmentDone segment;
+    segment.stream = key;
+    events.tell(segment);
+    ASSERT_EQ(failures.of(key, 0).size(), 1u) << "there is a segment";
+    live::RecordingDone recording;
+    recording.stream = key;
+    events.tell(recording);
+    EXPECT_TRUE(failures.of(key, 0).empty());
+    EXPECT_EQ(failures.of({"v", "live", "b"}, 0).size(), 1u);
+}
+
+TEST(OutputFailures, OfAnEarlierPublicationAreOver) {
+    live::Events events;
+    const OutputFailures failures(events);
+    events.tell(failed("a", "hls", "x"));
+    EXPECT_EQ(failures.of({"v", "live", "a"}, runtime::now_ms()).size(), 1u) << "at the moment of its beginning";
+    EXPECT_TRUE(failures.of({"v", "live", "a"}, runtime::now_ms() + 1).empty());
+}
+
+TEST(OutputFailures, AreBounded) {
+    live::Events events;
+    const OutputFailures failures(events);
+    for (size_t i = 0; i <= OutputFailures::kMaxStreams; ++i) events.tell(failed(std::to_string(i), "hls", "x"));
+    size_t known = 0;
+    for (size_t i = 0; i <= OutputFailures::kMaxStreams; ++i)
+        known += failures.of({"v", "live", std::to_string(i)}, 0).size();
+    EXPECT_EQ(known, OutputFailures::kMaxStreams);
+    EXPECT_EQ(failures.of({"v", "live", std::to_string(OutputFailures::kMaxStreams)}, 0).size(), 1u) << "the newest";
+}
+
+}  // namespace
+}  // namespace service::api

@@ -1,0 +1,375 @@
+#include "service/api/lists/statistics.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/redaction.h"
+#include "media/track.h"
+#include "service/api/lists/listing.h"
+#include "service/stream_view.h"
+
+namespace service::api {
+
+namespace {
+
+// The accounts are brought up to date at most four times a second, however many dashboards ask.
+constexpr int64_t kCountFreshMs = 250;
+
+struct StreamRow {
+    live::StreamKey key{};
+    size_t clients = 0;
+    uint64_t received_kbps = 0;
+};
+constexpr Column<StreamRow> kStreamColumns[] = {
+    {"name", [](const StreamRow& a, const StreamRow& b) { return a.key.name < b.key.name; }},
+    {"clients", [](const StreamRow& a, const StreamRow& b) { return a.clients < b.clients; }},
+    {"recv_kbps", [](const StreamRow& a, const StreamRow& b) { return a.received_kbps < b.received_kbps; }}};
+
+struct ClientRow {
+    std::string id{};
+    int64_t started_ms = 0;  // wall clock
+    uint64_t sent_kbps = 0;
+};
+constexpr Column<ClientRow> kClientColumns[] = {
+    {"alive", [](const ClientRow& a, const ClientRow& b) { return a.started_ms > b.started_ms; }},
+    {"send_kbps", [](const ClientRow& a, const ClientRow& b) { return a.sent_kbps < b.sent_kbps; }}};
+
+bool is_there(const live::Stream& stream) { return stream.published() || stream.demand() > 0; }
+
+Json kbps_json(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
+
+Json video_json(const std::optional<media::VideoInfo>& video) {
+    if (!video) return nullptr;
+    return {{"codec", media::codec_info(video->codec).name},
+            {"profile", video->profile},
+            {"level", video->level},
+            {"width", video->width},
+            {"height", video->height}};
+}
+
+Json audio_json(const std::optional<media::AudioInfo>& audio) {
+    if (!audio) return nullptr;
+    return {{"codec", media::codec_info(audio->codec).name},
+            {"sample_rate", audio->sample_rate},
+            {"channel", audio->channels},
+            {"profile", audio->profile}};
+}
+
+Json track_json(const TrackView& track) {
+    return {{"kind", track.kind == media::Kind::kVideo ? "video" : "audio"},
+            {"track", track.index},
+            {"codec", media::codec_info(track.codec).name},
+            {"language", track.language},
+            {"label", track.label}};
+}
+
+// Bytes of allocations, by purpose.
+Json memory_json(const StreamView& stream) {
+    const live::StreamMemory& held = stream.memory;
+    return {{"total", held.total()}, {"limit", stream.memory_limit},
+            {"gop", held.gop},       {"mix_queue", held.mix_queue},
+            {"logs", held.logs},     {"viewers", held.viewers},
+            {"rtp", held.rtp},       {"outputs", held.outputs},
+            {"input", held.input},   {"releases", stream.counters.memory_releases}};
+}
+
+Json quality_json(const net::RtcQuality& quality) {
+    return {{"lost_percent", quality.lost_percent}, {"rtt_ms", quality.rtt_ms ? Json(*quality.rtt_ms) : Json(nullptr)},
+            {"jitter_ms", quality.jitter_ms},       {"nacks", quality.nacks},
+            {"sent_again", quality.retransmitted},  {"keyframes_asked", quality.keyframes_asked},
+            {"remb_kbps", quality.remb_kbps}};
+}
+
+Json standby_json(const StandbyView& standby) {
+    Json out = {{"cid", standby.id},
+                {"ip", standby.ip},
+                {"priority", standby.priority},
+                {"state", standby.sends ? "ready" : "silent"},
+                {"waiting_ms", standby.waiting_ms}};
+    if (standby.keyframe_age_ms) out["keyframe_age_ms"] = *standby.keyframe_age_ms;
+    return out;
+}
+
+// A field that is missing where the list is empty.
+template <class T>
+void add_array(Json& out, const char* name, const std::vector<T>& list, Json (*entry)(const T&)) {
+    if (list.empty()) return;
+    Json& array = out[name] = Json::array();
+    for (const T& one : list) array.push_back(entry(one));
+}
+
+void add_traffic(Json& out, const net::Traffic& traffic, const net::Rates& rates) {
+    out["send_bytes"] = traffic.sent_bytes;
+    out["recv_bytes"] = traffic.received_bytes;
+    out["kbps"] = kbps_json(rates);
+}
+
+// A reader without credentials gets what is before the query. Passwords of cameras are for nobody.
+std::string shown_url(std::string_view url, bool hides_secrets) {
+    return hides_secrets ? base::bare_url(url) : base::hide_credentials(url);
+}
+
+Json stream_json(const StreamView& stream, const Offers& offers, bool hides_secrets) {
+    Json out = {{"id", stream.id},
+                {"name", stream.key.name},
+                {"vhost", stream.vhost_id},
+                {"app", stream.key.app},
+                {"tcUrl", shown_url(stream.tc_url, hides_secrets)},
+                {"url", net::stream_url(stream.key)},
+                {"live_ms", base::wall_ms()},
+                {"clients", stream.clients},
+                {"frames", stream.counters.audio_frames + stream.counters.video_frames},
+                {"audio_frames", stream.counters.audio_frames},
+                {"video_frames", stream.counters.video_frames}};
+    add_traffic(out, stream.traffic, stream.rates);
+    Json& publish = out["publish"] = {{"active", stream.published}};
+    if (stream.published && !stream.publisher.empty()) publish["cid"] = stream.publisher;
+    if (const Recorder* recorder = offers.recorder)
+        out["recording"] =
+            recorder->is_recording_by_configuration(stream.key) || recorder->is_recording_by_request(stream.key);
+    out["video"] = video_json(stream.video);
+    out["audio"] = audio_json(stream.audio);
+    add_array(out, "tracks", stream.tracks, track_json);
+    if (stream.dropped_tracks > 0) out["dropped_tracks"] = stream.dropped_tracks;
+    add_array(out, "standbys", stream.standbys, standby_json);
+    out["memory"] = memory_json(stream);
+    return out;
+}
+
+}  // namespace
+
+Json session_json(const net::SessionView& session, bool hides_secrets) {
+    Json out = {{"id", session.id},
+                {"vhost", session.vhost_id},
+                {"stream", session.stream_id},
+                {"ip", session.ip},
+                {"pageUrl", shown_url(session.details.page_url, hides_secrets)},
+                {"swfUrl", shown_url(session.details.swf_url, hides_secrets)},
+                {"tcUrl", shown_url(session.details.tc_url, hides_secrets)},
+                {"url", session.url},
+                {"name", session.name},
+                {"type", net::session_type_name(session.type)},
+                {"publish", net::publishes(session.type)},
+                {"alive", static_cast<double>(session.alive_ms) / 1000}};
+    add_traffic(out, session.traffic, session.rates);
+    if (session.standby) out["standby"] = true;
+    if (session.rtc) out["rtc"] = quality_json(*session.rtc);
+    return out;
+}
+
+std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
+    closed_ = std::move(closed);
+    using Member = base::Result<void> (Statistics::*)(Request&, Response&);
+    std::vector<Endpoint> all;
+    auto add = [&](const char* path, const char* summary, const char* shape, Member member) {
+        Endpoint row;
+        row.methods = {http::Method::kGet};
+        row.pattern = path;
+        row.summary = summary;
+        row.shape = shape;
+        row.handler = [this, member](Request& request, Response& response) {
+            return (this->*member)(request, response);
+        };
+        if (!row.pattern.ends_with('}')) row.parameters = page_parameters();
+        all.push_back(std::move(row));
+    };
+    add("/api/v1/vhosts", "the vhosts of the configuration", "total:int vhosts[@Vhost]", &Statistics::vhosts);
+    add("/api/v1/vhosts/{id}", "one vhost, by id or name; code 2014: there is no such vhost", "vhost?@Vhost error?:str",
+        &Statistics::vhost);
+    add("/api/v1/streams", "the streams that are published, or for which players wait", "total:int streams[@Stream]",
+        &Statistics::streams);
+    all.back().parameters.push_back(search_parameter("those alone whose URL (vhost/app/name) has this in it"));
+    all.back().parameters.push_back(sort_parameter(names_of<StreamRow>(kStreamColumns)));
+    add("/api/v1/streams/{id}", "one stream; code 2048: there is no such stream", "stream?@Stream error?:str",
+        &Statistics::stream);
+    add("/api/v1/clients",
+        "the clients that publish and play; closed=true: closed sessions with the reason of "
+        "their end",
+        "total:int clients[@Client]", &Statistics::clients);
+    all.back().parameters.push_back({Parameter::In::kQuery, "closed", Parameter::Type::kBoolean,
+                                     "the last 1,000 sessions that ended, the newest first, with started_ms, ended_ms, "
+                                     "reason and text"});
+    all.back().parameters.push_back(
+        search_parameter("those alone whose id, address or stream's URL has this in it; not with closed"));
+    all.back().parameters.push_back({Parameter::In::kQuery, "stream", Parameter::Type::kText,
+                                     "those of the stream with this id alone; not with closed"});
+    all.back().parameters.push_back(sort_parameter(names_of<ClientRow>(kClientColumns)));
+    add("/api/v1/clients/{id}", "one client; code 2049: there is no such client", "client?@Client error?:str",
+        &Statistics::client);
+    return all;
+}
+
+// Streams with a publisher, a player, or another session that counts as a player (HLS). Both sources are nearly sorted
+// by name.
+std::vector<live::StreamKey> Statistics::keys() const {
+    std::vector<live::StreamKey> keys;
+    keys.reserve(registry_.size() + sessions_.accounts().streams());
+    registry_.for_each([&](live::Stream& stream) {
+        if (is_there(stream)) keys.push_back(stream.key());
+    });
+    const auto middle = static_cast<ptrdiff_t>(keys.size());
+    sessions_.accounts().for_each([&](const net::StreamAccount& account) { keys.push_back(account.key()); });
+    const auto begin = keys.begin() + middle;
+    if (!std::is_sorted(begin, keys.end())) std::sort(begin, keys.end());
+    std::inplace_merge(keys.begin(), begin, keys.end());
+    keys.erase(std::ranges::unique(keys).begin(), keys.end());
+    return keys;
+}
+
+// Both are in order of their names, so no list is made of them.
+Statistics::StreamCounts Statistics::count_streams() const {
+    std::vector<const live::StreamKey*> accounts;
+    accounts.reserve(sessions_.accounts().streams());
+    sessions_.accounts().for_each([&](const net::StreamAccount& account) { accounts.push_back(&account.key()); });
+    StreamCounts counts{.total = accounts.size()};
+    auto next = accounts.begin();
+    registry_.for_each([&](live::Stream& stream) {
+        if (stream.published()) ++counts.published;
+        while (next != accounts.end() && **next < stream.key()) ++next;
+        const bool has_account = next != accounts.end() && **next == stream.key();
+        if (!has_account && is_there(stream)) ++counts.total;
+    });
+    return counts;
+}
+
+// Nearly all streams have an account, which stores its id; computing an id takes a digest.
+bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
+    const net::Accounts& accounts = sessions_.accounts();
+    bool found = false;
+    accounts.for_each([&](const net::StreamAccount& account) {
+        if (found || account.id() != id) return;
+        key = account.key();
+        found = true;
+    });
+    if (found) return true;
+    registry_.for_each([&](live::Stream& stream) {
+        const live::StreamKey& one = stream.key();
+        if (found || !is_there(stream) || accounts.find(one)) return;
+        if (net::stream_id(one) != id) return;
+        key = one;
+        found = true;
+    });
+    return found;
+}
+
+base::Result<void> Statistics::vhosts(Request& request, Response& response) {
+    TRY(sessions_.count(kCountFreshMs));
+    const config::SnapshotPtr snapshot = snapshot_();
+    const auto streams = keys();
+    List<const config::Vhost*> list(request, identity_, "vhosts");
+    for (const config::Vhost& vhost : snapshot->vhosts) TRY(list.add(&vhost));
+    return list.send(response, [&](const config::Vhost* vhost) { return vhost_json(*vhost, streams); });
+}
+
+base::Result<void> Statistics::vhost(Request& request, Response& response) {
+    TRY(sessions_.count(kCountFreshMs));
+    const config::SnapshotPtr snapshot = snapshot_();
+    const std::string_view id = request.capture("id");
+    for (const config::Vhost& vhost : snapshot->vhosts) {
+        if (vhost.name != id && net::stable_id(vhost.name) != id) continue;
+        Json body = envelope(identity_);
+        body["vhost"] = vhost_json(vhost, keys());
+        return send_json(response, body);
+    }
+    return send_missing(response, identity_, Missing::kVhost);
+}
+
+std::optional<double> Statistics::hls_fragment(const config::Vhost& vhost) const {
+    const auto hls = std::ranges::find(offers_.segments, "hls", &SegmentOffer::name);
+    return hls != offers_.segments.end() ? hls->fragment(vhost) : std::nullopt;
+}
+
+size_t Statistics::clients_of_vhost(std::string_view vhost) const {
+    size_t clients = 0;
+    registry_.for_each([&](live::Stream& stream) {
+        if (stream.key().vhost == vhost) clients += clients_of(stream);
+    });
+    return clients;
+}
+
+Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
+    const net::VhostAccount* account = sessions_.accounts().find_vhost(vhost.name);
+    const net::Traffic traffic = account ? account->traffic() : net::Traffic();
+    const std::optional<double> fragment = hls_fragment(vhost);
+    Json hls = {{"enabled", fragment.has_value()}};
+    if (fragment) hls["fragment"] = *fragment;
+    return {{"id", net::stable_id(vhost.name)},
+            {"name", vhost.name},
+            {"enabled", vhost.enabled},
+            {"clients", clients_of_vhost(vhost.name)},
+            {"streams", std::ranges::count(keys, vhost.name, &live::StreamKey::vhost)},
+            {"send_bytes", traffic.sent_bytes},
+            {"recv_bytes", traffic.received_bytes},
+            {"kbps", kbps_json(account ? account->rates(base::monotonic_ms()) : net::Rates())},
+            {"hls", std::move(hls)}};
+}
+
+base::Result<void> Statistics::streams(Request& request, Response& response) {
+    TRY(sessions_.count(kCountFreshMs));
+    const int64_t now_ms = base::monotonic_ms();
+    List<StreamRow> list(request, identity_, "streams", kStreamColumns);
+    for (live::StreamKey& key : keys()) {
+        const std::string url = net::stream_url(key);
+        const net::StreamAccount* account = sessions_.accounts().find(key);
+        StreamRow row{std::move(key)};
+        if (const auto live = registry_.find(row.key)) row.clients = clients_of(*live);
+        if (account) row.received_kbps = account->rates(now_ms).received;
+        TRY(list.add(std::move(row), {url}));
+    }
+    return list.send(response, [&](const StreamRow& row) {
+        return stream_json(view_of(row.key, registry_, sessions_), offers_, response.hides_secrets());
+    });
+}
+
+base::Result<void> Statistics::stream(Request& request, Response& response) {
+    TRY(sessions_.count(kCountFreshMs));
+    live::StreamKey key;
+    if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
+    Json body = envelope(identity_);
+    body["stream"] = stream_json(view_of(key, registry_, sessions_), offers_, response.hides_secrets());
+    return send_json(response, body);
+}
+
+base::Result<void> Statistics::clients(Request& request, Response& response) {
+    if (const auto closed = http::find_parameter(request.message.parameters, "closed").value_or("false");
+        closed == "true") {
+        return closed_(request, response);
+    } else if (closed != "false") {
+        return send_failure(response, identity_, 400, "closed is true or false");
+    }
+    const std::string_view stream = request.message.parameter("stream");
+    List<ClientRow> list(request, identity_, "clients", kClientColumns);
+    for (size_t index = 0; index < sessions_.size(); ++index) {
+        const net::Session& session = sessions_.at(index);
+        const net::StreamAccount* account = session.stream_account();
+        if (!account || (!stream.empty() && account->id() != stream)) {
+            TRY(list.skip());
+        } else {
+            const std::string url = net::stream_url(account->key());
+            TRY(list.add({session.id(), session.started_ms(), session.rates().sent},
+                         {session.id(), session.ip(), url}));
+        }
+    }
+    return list.send(response, [&](const ClientRow& row) {
+        const net::Session* session = sessions_.find(row.id);
+        if (!session || !session->stream_account()) return Json();  // it has left since then
+        return session_json(view_of_client(*session), response.hides_secrets());
+    });
+}
+
+net::SessionView Statistics::view_of_client(const net::Session& session) const {
+    net::SessionView view = session.view();
+    view.standby = is_standby(session, registry_);
+    return view;
+}
+
+base::Result<void> Statistics::client(Request& request, Response& response) {
+    const net::Session* session = sessions_.find(request.capture("id"));
+    if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
+    Json body = envelope(identity_);
+    body["client"] = session_json(view_of_client(*session), response.hides_secrets());
+    return send_json(response, body);
+}
+
+}  // namespace service::api

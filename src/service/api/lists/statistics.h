@@ -1,0 +1,69 @@
+#pragma once
+// Vhosts, streams and clients, with their traffic. Shapes: INTERFACE.md, "HTTP API". A list of thousands is produced in
+// pieces, and other coroutines may run in between.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "live/hub/registry.h"
+#include "net/sessions/session.h"
+#include "service/api/table/endpoint.h"
+#include "service/api/table/envelope.h"
+#include "service/shared_parts.h"
+
+namespace service::api {
+
+// The fields of a client. hides_secrets: without the queries of its URLs.
+Json session_json(const net::SessionView& session, bool hides_secrets);
+
+class Statistics {
+  public:
+    using CurrentSnapshot = std::function<config::SnapshotPtr()>;
+    // All of them must outlive it.
+    Statistics(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
+               live::Registry& registry, const Offers& offers)
+        : identity_(identity),
+          snapshot_(std::move(snapshot)),
+          sessions_(sessions),
+          registry_(registry),
+          offers_(offers) {}
+
+    // closed: answers GET clients?closed=true.
+    std::vector<Endpoint> endpoints(net::HttpHandler closed);
+    // The length of HLS segments of the vhost, s; nothing: no HLS.
+    std::optional<double> hls_fragment(const config::Vhost& vhost) const;
+    // Finds the stream with that API id; false: there is none.
+    bool find_stream(std::string_view id, live::StreamKey& key) const;
+    struct StreamCounts {
+        size_t total = 0;  // in the list of streams
+        size_t published = 0;
+    };
+    // Visits each stream, and does not yield.
+    StreamCounts count_streams() const;
+
+  private:
+    using Request = net::HttpRequest;
+    using Response = net::HttpResponse;
+    base::Result<void> vhosts(Request& request, Response& response);
+    base::Result<void> vhost(Request& request, Response& response);
+    base::Result<void> streams(Request& request, Response& response);
+    base::Result<void> stream(Request& request, Response& response);
+    base::Result<void> clients(Request& request, Response& response);
+    net::SessionView view_of_client(const net::Session& session) const;
+    base::Result<void> client(Request& request, Response& response);
+    size_t clients_of_vhost(std::string_view vhost) const;
+    Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
+    std::vector<live::StreamKey> keys() const;
+
+    const Identity& identity_;
+    CurrentSnapshot snapshot_;
+    net::SessionTable& sessions_;
+    live::Registry& registry_;
+    const Offers& offers_;
+    net::HttpHandler closed_;
+};
+
+}  // namespace service::api

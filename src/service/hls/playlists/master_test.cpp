@@ -1,0 +1,72 @@
+#include "service/hls/playlists/master.h"
+
+#include <gtest/gtest.h>
+
+#include "base/hex_testing.h"
+
+namespace service::hls {
+namespace {
+
+media::Track track(uint8_t index, std::string language, std::string label) {
+    media::Track out;
+    out.kind = media::Kind::kAudio;
+    out.index = index;
+    out.codec = media::Codec::kAac;
+    out.language = std::move(language);
+    out.label = std::move(label);
+    return out;
+}
+
+TEST(Master, LanguagesAreTagsOfRfc5646) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"eng", "en"},  {"ger", "de"},     {"deu", "de"}, {"de-AT", "de-AT"},  {"en", "en"},
+        {"yue", "yue"}, {"", ""},          {"und", ""},   {"e", ""},           {"en-", ""},
+        {"12", ""},     {"English!", ""},  {"en\"x", ""}, {"toolonglang", ""}, {"ger-AT", "de-AT"},
+        {"wel", "cy"},  {"pt_BR", "pt-BR"}};
+    for (const auto& [language, tag] : cases) EXPECT_EQ(language_tag(language), tag) << language;
+}
+
+TEST(Master, CodecsAreThoseOfAllTracksEachOnce) {
+    media::Track opus = track(0, "", ""), mp3 = track(1, "", ""), speex = track(2, "", "");
+    opus.codec = media::Codec::kOpus;
+    mp3.codec = media::Codec::kMp3;
+    speex.codec = media::Codec::kSpeex;
+    EXPECT_EQ(codecs_of({&opus, &mp3, &opus}), "Opus,mp4a.40.34");
+    EXPECT_EQ(codecs_of({&opus, &speex}), "") << "a part of them would be wrong";
+    EXPECT_EQ(codecs_of({&opus, nullptr}), "");
+    EXPECT_EQ(codecs_of({}), "");
+}
+
+TEST(Master, TracksHaveNamesThatDiffer) {
+    const media::Track english = track(0, "eng", ""), comment = track(1, "eng", "Com\"ment\n"),
+                       same = track(2, "", "eng"), again = track(3, "ger", "eng"), broken = track(4, "ger", "\xff\xc3");
+    const auto audio = describe_audio({{0, &english, ""},
+                                       {1, &comment, "b"},
+                                       {2, &same, "c"},
+                                       {3, &again, "d"},
+                                       {4, &broken, "e"},
+                                       {5, nullptr, "f"}});
+    std::vector<std::string> names, languages;
+    for (const auto& one : audio) names.push_back(one.name), languages.push_back(one.language);
+    EXPECT_EQ(names, (std::vector<std::string>{"eng", "Com'ment ", "eng (3)", "eng (4)", "??", "Audio 6"}));
+    EXPECT_EQ(languages, (std::vector<std::string>{"en", "en", "", "de", "de", ""}));
+    std::vector<bool> defaults, chosen;
+    for (const auto& one : audio) defaults.push_back(one.is_default), chosen.push_back(one.autoselect);
+    EXPECT_EQ(defaults, (std::vector<bool>{true, false, false, false, false, false}));
+    EXPECT_EQ(chosen, (std::vector<bool>{true, false, false, true, false, false})) << "by a language that only it has";
+    EXPECT_EQ(audio[1].uri, "b");
+}
+
+TEST(Master, ChannelsAreThoseOfTheSequenceHeader) {
+    media::Track stereo = track(0, "", "");
+    stereo.header = media::Frame{.kind = media::Kind::kAudio,
+                                 .codec = media::Codec::kAac,
+                                 .sequence_header = true,
+                                 .payload = base::Slice::copy(base::hex("1210"))};
+    const auto audio = describe_audio({{0, &stereo, ""}, {1, nullptr, "b"}});
+    EXPECT_EQ(audio[0].channels, 2);
+    EXPECT_EQ(audio[1].channels, 0);
+}
+
+}  // namespace
+}  // namespace service::hls

@@ -1,0 +1,342 @@
+#include "service/hls/segments/segmenter.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ranges>
+#include <utility>
+
+#include "live/hub/timeline.h"
+
+namespace service::hls {
+
+namespace {
+
+using media::Frame;
+using media::Kind;
+using media::Time;
+using namespace std::chrono_literals;
+
+constexpr Time kForwardJump = live::Timeline::kForwardJump;
+constexpr Time kBackwardJump = live::Timeline::kBackwardJump;
+constexpr Time kVideoPause = 5s;    // after this the stream counts as audio-only
+constexpr size_t kMaxHeld = 2'000;  // frames
+// A segment is cut when it takes this many times its longest duration by the clock.
+constexpr int64_t kMaxSlower = 2;
+// Published times are rounded and jitter slightly: a keyframe that comes this much early is the expected one.
+constexpr int64_t kMaxSlackMs = 100;
+
+bool same(const media::Track* a, const media::Track* b) {
+    if (!a || !b) return a == b;
+    return a->kind == b->kind && a->index == b->index && a->revision == b->revision;
+}
+
+bool is_first_video(const media::Track& track) { return track.kind == Kind::kVideo && track.index == 0; }
+
+// Whether all tracks but the first video are the same.
+bool same_others(const media::TrackSet& a, const media::TrackSet& b) {
+    const auto others = std::views::filter([](const media::Track& track) { return !is_first_video(track); });
+    return std::ranges::equal(a.tracks | others, b.tracks | others,
+                              [](const media::Track& x, const media::Track& y) { return same(&x, &y); });
+}
+
+// The one at whose keyframes segments begin.
+bool is_main_video(const Frame& frame) { return frame.kind == Kind::kVideo && frame.track == 0; }
+bool is_main_keyframe(const Frame& frame) { return is_main_video(frame) && frame.keyframe; }
+
+}  // namespace
+
+int64_t Segmenter::longest_ms() const {
+    auto audio = static_cast<int64_t>(options_.aof_ratio * static_cast<double>(options_.fragment_ms));
+    return std::max<int64_t>(60'000, audio);
+}
+
+void Segmenter::begin() {
+    if (state_ != State::kIdle) end();
+    state_ = State::kStarting;
+    next_ = base::make_ref<media::TrackSet>();
+    compare_tracks();
+    video_came_ = false;
+    discontinuity_ = any_segment_;
+    forget_last();
+    before_jump_.reset();
+}
+
+void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
+    if (frame.kind == Kind::kData || state_ == State::kIdle) return;
+    now_ = arrival;
+    video_came_ |= is_main_keyframe(frame);
+    // It cannot be decoded without a keyframe, and must not begin segments.
+    if (is_main_video(frame) && !video_came_) return;
+    switch (state_) {
+        case State::kStarting:
+            return starting(frame);
+        case State::kOpen:
+            return running(frame);
+        case State::kLost:
+            return retry(frame);
+        case State::kIdle:
+            return;
+    }
+}
+
+void Segmenter::set_tracks(const base::Ref<media::TrackSet>& tracks) {
+    next_ = tracks;
+    compare_tracks();
+}
+
+void Segmenter::compare_tracks() {
+    new_video_ = !same(tracks_->video(), next_->video());
+    new_others_ = !same_others(*tracks_, *next_);
+}
+
+void Segmenter::forget_last() {
+    last_.for_each([](Time& last) { last = media::kNoTime; });
+}
+
+// ---- The beginning
+
+void Segmenter::starting(const Frame& frame) {
+    if (frame.discontinuity && !held_.empty()) {
+        start();
+        return feed(frame, now_);
+    }
+    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_came_) return;  // of another track
+    keep(frame);
+    if (can_start(frame)) start();
+}
+
+void Segmenter::keep(const Frame& frame) {
+    if (held_.empty()) held_since_ms_ = now_.monotonic_ms;
+    if (held_.empty() || !frame.payload.shares_memory(held_.back().payload)) held_bytes_ += frame.payload.memory();
+    held_bytes_ += sizeof(frame);
+    held_.push_back(frame);
+}
+
+std::deque<Frame> Segmenter::take_held() {
+    held_bytes_ = 0;
+    return std::exchange(held_, {});
+}
+
+// Limits held frames in number and bytes if they arrive at once, and by the clock to the same time as by the stream.
+bool Segmenter::held_enough() const {
+    return held_.size() >= kMaxHeld || held_bytes_ >= kMaxHeldBytes || now_.monotonic_ms - held_since_ms_ >= kMaxHeldMs;
+}
+
+bool Segmenter::can_start(const Frame& newest) const {
+    const Time waited = newest.dts - held_.front().dts;
+    if (held_enough() || waited < Time(0) || waited >= media::from_ms(kMaxHeldMs)) return true;
+    bool video_began = std::ranges::any_of(held_, is_main_keyframe);
+    if (video_began && next_->audio()) return true;
+    // A sequence header announces video: wait for it.
+    return waited >= kTracksKnown && (video_began || !next_->video());
+}
+
+void Segmenter::start() {
+    std::deque<Frame> frames = take_held();
+    if (frames.empty()) return;
+    auto key = std::ranges::find_if(frames, is_main_keyframe);
+    newest_ = frames.front().dts;
+    // A keyframe far from the audio before it is a jump.
+    const bool begins = key != frames.end() && media::distance(key->dts, newest_) <= kForwardJump;
+    open_at(begins ? *key : frames.front());
+    // A second keyframe among them may already end the segment.
+    for (const Frame& frame : frames) {
+        if (state_ == State::kOpen) running(frame);
+    }
+}
+
+// ---- An open segment
+
+Segmenter::Fit Segmenter::fit(const Frame& frame) {
+    // Neither does a track move away from the others in small steps: segments would be as long as the distance.
+    const Time last = std::max(last_of(frame), newest_ - kForwardJump);
+    if (frame.dts >= last - kBackwardJump && frame.dts <= newest_ + kForwardJump) return Fit::kFits;
+    if (!before_jump_) return Fit::kJumps;
+    bool before = media::distance(frame.dts, *before_jump_) <= kForwardJump;
+    return before ? Fit::kBeforeJump : Fit::kJumps;
+}
+
+bool Segmenter::video_flows(Time dts) const {
+    return tracks_->video() && (main_video_last() == media::kNoTime || dts - main_video_last() <= kVideoPause);
+}
+
+bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
+    const Time wanted = media::from_ms(wanted_ms);
+    if (!options_.ts_floor) return elapsed >= wanted;
+    // By the wall clock; also by the stream's times if frames arrive faster than they play.
+    bool floor = now_.wall_ms / options_.fragment_ms != started_.wall_ms / options_.fragment_ms;
+    return floor || elapsed >= 2 * wanted;
+}
+
+// Whether the segment has had all the bytes and all the time by the clock that it may have.
+bool Segmenter::exhausted() const {
+    return bytes_ >= options_.max_bytes || now_.monotonic_ms - started_.monotonic_ms >= kMaxSlower * longest_ms();
+}
+
+// Whether the segment ends before this frame, which belongs to its tracks and times.
+bool Segmenter::due(const Frame& frame) const {
+    const Time elapsed = frame.dts - start_dts_;
+    if (elapsed >= media::from_ms(longest_ms()) || exhausted()) return true;
+    if (frame.track != 0 || !may_begin()) return false;
+    if (frame.keyframe) {
+        const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
+        return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
+    }
+    if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
+    if (video_flows(frame.dts)) return false;
+    auto wanted = static_cast<int64_t>(options_.aof_ratio * static_cast<double>(options_.fragment_ms));
+    return discontinuity_ || is_long_enough(elapsed, wanted);
+}
+
+// The published times jumped, and the stream left them as they are.
+void Segmenter::jump(const Frame& frame) {
+    release_held();  // before a later frame of their track
+    if (state_ != State::kOpen) return;
+    close(end_dts(), std::nullopt);
+    before_jump_ = newest_;
+    discontinuity_ = true;
+    forget_last();
+    newest_ = frame.dts;
+    open_at(frame);
+    write(frame);
+}
+
+void Segmenter::running(const Frame& frame) {
+    switch (fit(frame)) {
+        case Fit::kFits:
+            discontinuity_ |= frame.discontinuity;
+            break;
+        case Fit::kBeforeJump:
+            if (exhausted()) return jump(frame);
+            release_held();
+            if (state_ != State::kOpen) return;
+            bytes_ += frame.payload.size();
+            return sink_.write_frame(frame);
+        case Fit::kJumps:
+            return jump(frame);
+    }
+    const bool main = is_main_video(frame);
+    const bool is_new = main ? new_video_ : new_others_ || !held_.empty();
+    if (is_new && !main && video_flows(frame.dts)) return hold(frame);
+    if (is_new || due(frame)) {
+        cut(frame);
+        if (state_ != State::kOpen) return;
+    }
+    write(frame);
+}
+
+// A new track is held until the next segment.
+void Segmenter::hold(const Frame& frame) {
+    keep(frame);
+    if (held_enough() || frame.dts - held_.front().dts >= media::from_ms(kMaxHeldMs)) cut(frame);
+}
+
+void Segmenter::cut(const Frame& frame) {
+    before_jump_.reset();
+    close(frame.dts, is_main_video(frame) ? std::optional(frame.dts) : std::nullopt);
+    open_at(frame);
+    const std::deque<Frame> held = take_held();
+    for (const Frame& waited : held) {
+        if (state_ == State::kOpen) write(waited);
+    }
+}
+
+void Segmenter::open_at(const Frame& frame) {
+    if (!may_begin()) {
+        state_ = State::kLost;
+        discontinuity_ = true;
+        lost_at_ = frame.dts - kRetry;
+        return;
+    }
+    next_begin_ms_ = std::max(next_begin_ms_, now_.monotonic_ms) + kMsPerSegment;
+    base::Ref<media::TrackSet> tracks = next_;
+    // Video that was announced but has not arrived counts as a new track when it does.
+    if (!video_came_ && tracks->video()) {
+        tracks = base::make_ref<media::TrackSet>(*tracks);
+        std::erase_if(tracks->tracks, [](const media::Track& track) { return track.kind == Kind::kVideo; });
+    }
+    bool changed = !any_segment_ || !same(tracks_->video(), tracks->video()) || !same_others(*tracks_, *tracks);
+    bool discontinuity = any_segment_ && (discontinuity_ || changed);
+    tracks_ = std::move(tracks);
+    compare_tracks();
+    any_segment_ = true;
+    discontinuity_ = false;
+    start_dts_ = frame.dts;
+    started_ = now_;
+    independent_ = frame.keyframe || !tracks_->video();
+    bytes_ = 0;
+    state_ = State::kOpen;
+    sink_.open_segment({*tracks_, frame, changed, discontinuity, now_.wall_ms});
+}
+
+// Both ends are rounded, so that the durations of a playlist add up to its length.
+void Segmenter::close(Time end_dts, std::optional<Time> next_video_dts) {
+    const int64_t duration = std::max<int64_t>(1, media::to_ms(end_dts) - media::to_ms(start_dts_));
+    sink_.close_segment({duration, independent_, next_video_dts});
+    if (bytes_ >= kSmallBytes) next_begin_ms_ -= kMsPerSegment;
+}
+
+// The end of the last frame of the leading track.
+Time Segmenter::end_dts() const {
+    const Time last = tracks_->video() && main_video_last() != media::kNoTime ? main_video_last() : newest_;
+    return std::max(last, start_dts_) + step_;
+}
+
+void Segmenter::write(const Frame& frame) {
+    if (state_ != State::kOpen) return;
+    Time& last = last_of(frame);
+    bool leads = is_main_video(frame) || (frame.track == 0 && !tracks_->video());
+    if (leads && last != media::kNoTime && frame.dts > last) step_ = std::min<Time>(frame.dts - last, 1s);
+    last = frame.dts;
+    newest_ = std::max(newest_, frame.dts);
+    bytes_ += frame.payload.size();
+    sink_.write_frame(frame);
+}
+
+// ---- End
+
+void Segmenter::lost() {
+    if (state_ != State::kOpen) return;
+    state_ = State::kLost;
+    discontinuity_ = true;
+    take_held();
+    lost_at_ = newest_;
+}
+
+void Segmenter::retry(const Frame& frame) {
+    newest_ = frame.dts;
+    bool waited = frame.dts < lost_at_ || frame.dts - lost_at_ >= kRetry;
+    bool can_begin =
+        next_->video() ? is_main_keyframe(frame) || frame.dts - lost_at_ >= media::from_ms(longest_ms()) : true;
+    if (!waited || !can_begin) return;
+    forget_last();
+    before_jump_.reset();
+    open_at(frame);
+    write(frame);
+}
+
+void Segmenter::end() {
+    if (state_ == State::kStarting) start();
+    if (state_ == State::kOpen && !held_.empty()) {
+        // Frames that wait for a keyframe that does not come.
+        Frame first = held_.front();
+        cut(first);
+    }
+    if (state_ == State::kOpen) close(end_dts(), std::nullopt);
+    state_ = State::kIdle;
+    take_held();
+}
+
+void Segmenter::tick(int64_t monotonic_ms) {
+    now_.monotonic_ms = monotonic_ms;
+    if (!held_.empty() && held_enough()) release_held();
+}
+
+void Segmenter::release_held() {
+    if (held_.empty()) return;
+    if (state_ == State::kStarting) return start();
+    const Frame first = held_.front();
+    if (state_ == State::kOpen) cut(first);
+}
+
+}  // namespace service::hls

@@ -1,0 +1,270 @@
+// A publisher's frames with hostile times: steps of a millisecond to hours, backwards, equal, beyond the range of 32
+// bits; on several tracks, with new configurations, publications that end and begin, a clock that stands or leaps, a
+// wall clock that is set, and a sink that loses segments. They pass the segmenter and the muxer of TS or MP4, and the
+// segments go into a window. What must hold: small segments are limited, by the clock, in number; no frame is
+// in two, and those of a track keep their order; held frames are limited; the playlist's numbers do not go back, no
+// segment is longer than the target duration, and none much longer than the longest.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "media/aac.h"
+#include "media/h264.h"
+#include "service/hls/segments/segment_muxer.h"
+#include "service/hls/segments/segmenter.h"
+#include "service/hls/segments/window.h"
+
+namespace {
+
+using media::Codec;
+using media::Frame;
+using media::Kind;
+using service::hls::Segmenter;
+
+constexpr uint8_t kSps[] = {0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x47, 0xfe, 0xc8};
+constexpr uint8_t kPps[] = {0x68, 0xcb, 0x83, 0xcb, 0x20};
+constexpr size_t kMaxSegments = 20;
+// A frame may be 10 s before the others or 11 s behind them, and a segment ends up to a second behind its last frame.
+constexpr int64_t kMaxBeyondLongestMs = 22'000;
+
+class Checker final : public service::hls::SegmentSink, private service::hls::ByteSink {
+  public:
+    explicit Checker(uint8_t flags)
+        : segmenter({.fragment_ms = flags & 1 ? 100 : 2'000,
+                     .aof_ratio = flags & 2 ? 1.0 : 2.1,
+                     .wait_keyframe = !(flags & 4),
+                     .ts_floor = (flags & 8) != 0,
+                     .max_bytes = flags & 16 ? 2'000u : 1'000'000u},
+                    *this),
+          muxer_(flags & 32 ? make_mp4_muxer(*this) : make_ts_muxer(*this)),
+          window({.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments}) {}
+
+    void open_segment(const service::hls::Opening& opening) override {
+        CHECK(!open_);
+        open_ = true;
+        ++begun;
+        payload_ = 0;
+        CHECK(opening.wall_ms == fed_wall_ms);
+        discontinuity_ = opening.discontinuity;
+        if (fail_next) return lose();
+        if (!muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity))
+            return lose();
+        fresh_ = false;
+    }
+    void write_frame(const Frame& frame) override {
+        CHECK(open_);
+        uint64_t& last = written_[static_cast<size_t>(frame.kind)][frame.track];
+        const uint64_t number = number_of(frame);
+        CHECK(number > last);
+        last = number;
+        payload_ += frame.payload.size();
+        if (frame.track != 0) return;
+        if (!muxer_->add(frame) || fail_next) lose();
+    }
+    void close_segment(const service::hls::Closing& closing) override {
+        CHECK(open_);
+        open_ = false;
+        if (payload_ >= Segmenter::kSmallBytes) --begun;
+        CHECK(closing.duration_ms >= 1);
+        CHECK(closing.duration_ms <= segmenter.longest_ms() + kMaxBeyondLongestMs);
+        if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
+        CHECK(muxer_->memory() == 0);
+        const uint64_t sequence = window.next_sequence(), discontinuities = window.discontinuities();
+        service::hls::Entry entry;
+        entry.item.uri = entry.path = std::to_string(sequence);
+        entry.item.duration_ms = closing.duration_ms;
+        entry.item.discontinuity = discontinuity_;
+        entry.independent = closing.independent;
+        entry.bytes = bytes_;
+        window.add(std::move(entry), now.monotonic_ms);
+        bytes_ = 0;
+        CHECK(window.next_sequence() == sequence + 1);
+        CHECK(window.discontinuities() == discontinuities + discontinuity_);
+        check_window();
+    }
+    void check_window() {
+        CHECK(window.first_sequence() >= first_);
+        first_ = window.first_sequence();
+        CHECK(window.entries().size() <= kMaxSegments);
+        (void)window.take_expired(now.monotonic_ms);
+        CHECK(window.left_entries() <= kMaxSegments);
+        const auto playlist = window.playlist();
+        CHECK(playlist.discontinuity_sequence >= discontinuity_sequence_);
+        discontinuity_sequence_ = playlist.discontinuity_sequence;
+        for (const auto& segment : playlist.segments) CHECK(segment.duration_ms <= playlist.target_duration_s * 1'000);
+    }
+    void update_held() {
+        if (segmenter.held_bytes() == 0) {
+            held_since_ms_.reset();
+        } else if (!held_since_ms_) {
+            held_since_ms_ = now.monotonic_ms;
+        }
+    }
+    // Frames are held for a limited time, whatever their own times are.
+    void tick() {
+        segmenter.tick(now.monotonic_ms);
+        update_held();
+        CHECK(!held_since_ms_ || now.monotonic_ms - *held_since_ms_ < Segmenter::kMaxHeldMs);
+    }
+    // In its payload, in the order of publishing.
+    static uint64_t number_of(const Frame& frame) {
+        base::ByteReader r(frame.payload.bytes().subspan(5));
+        return r.u64();
+    }
+
+    Segmenter segmenter;
+    service::hls::Arrival now{1'000, 1'700'000'000'000};
+    int64_t fed_wall_ms = 0;  // of the last frame
+    uint64_t begun = 0;       // all but those that were not small in the end
+    bool fail_next = false;
+
+  private:
+    void put(std::span<const uint8_t> bytes) override { bytes_ += bytes.size(); }
+    void lose() {
+        fail_next = false;
+        open_ = false;
+        fresh_ = true;
+        segmenter.lost();
+        CHECK(!segmenter.open());
+    }
+
+    std::unique_ptr<service::hls::SegmentMuxer> muxer_;
+    bool open_ = false, fresh_ = true, discontinuity_ = false;
+    std::optional<int64_t> held_since_ms_;
+    uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
+    uint64_t written_[3][media::kMaxTracks] = {};
+
+  public:
+    service::hls::Window window;
+};
+
+// A publisher, and its stream: the tracks are passed on as a stream does.
+class Publisher {
+  public:
+    explicit Publisher(Checker& checker) : checker_(checker) {}
+
+    void begin() {
+        const uint32_t revision = tracks_->revision;
+        tracks_ = base::make_ref<media::TrackSet>();
+        tracks_->revision = revision;
+        checker_.segmenter.begin();
+    }
+    void header(Kind kind, uint8_t track, uint8_t variant) {
+        Frame frame = of(kind, track);
+        frame.sequence_header = true;
+        if (kind == Kind::kVideo) {
+            std::vector<uint8_t> pps(kPps, kPps + sizeof(kPps));
+            pps.push_back(variant);
+            frame.payload = media::make_avc_config(kSps, pps).value();
+        } else {
+            frame.payload = media::make_aac_config(2, variant & 1 ? 44'100 : 48'000, variant & 2 ? 1 : 2);
+        }
+        note(frame);
+    }
+    void frame(Kind kind, uint8_t track, media::Time step, bool keyframe, bool discontinuity, size_t size) {
+        media::Time& time = times_[kind == Kind::kVideo ? 0 : 1];
+        constexpr media::Time kLimit = std::chrono::hours(24 * 365 * 100);
+        time = std::clamp(time + step, -kLimit, kLimit);
+        Frame frame = of(kind, track);
+        frame.dts = time;
+        frame.keyframe = keyframe && kind == Kind::kVideo;
+        frame.discontinuity = discontinuity;
+        std::vector<uint8_t> bytes = {0, 0, 0, static_cast<uint8_t>(9), static_cast<uint8_t>(keyframe ? 0x65 : 0x41)};
+        const uint64_t number = ++number_;
+        for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<uint8_t>(number >> shift));
+        if (kind == Kind::kAudio) bytes.resize(13 + size % 1'000);
+        frame.payload = base::Slice::copy(bytes);
+        note(frame);
+        checker_.fed_wall_ms = checker_.now.wall_ms;
+        checker_.segmenter.feed(frame, checker_.now);
+        checker_.update_held();
+    }
+
+  private:
+    static Frame of(Kind kind, uint8_t track) {
+        Frame frame;
+        frame.kind = kind;
+        frame.codec = kind == Kind::kVideo ? Codec::kH264 : Codec::kAac;
+        frame.track = track;
+        return frame;
+    }
+    void note(const Frame& frame) {
+        if (!tracks_->is_news(frame)) return;
+        tracks_ = base::make_ref<media::TrackSet>(*tracks_);
+        tracks_->note(frame);
+        checker_.segmenter.set_tracks(tracks_);
+    }
+
+    Checker& checker_;
+    base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();
+    media::Time times_[2] = {};
+    uint64_t number_ = 0;
+};
+
+// Signed; the unit makes of it anything from a microsecond to years.
+media::Time next_step(base::ByteReader& r, uint8_t unit) {
+    constexpr int64_t kUnitsUs[] = {1'000, 1, 40'000, 1'000'000, 9'000'000, 3'600'000'000, 95'443'717'000, 0};
+    return media::from_us(static_cast<int8_t>(r.u8()) * kUnitsUs[unit % std::size(kUnitsUs)]);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    if (size < 2) return 0;
+    base::ByteReader r(std::span(data, size));
+    Checker checker(r.u8());
+    Publisher publisher(checker);
+    publisher.begin();
+    const int64_t begun_ms = checker.now.monotonic_ms;
+    while (r.left() > 0) {
+        const uint8_t what = r.u8(), flags = r.u8();
+        const auto kind = flags & 1 ? Kind::kVideo : Kind::kAudio;
+        const auto track = static_cast<uint8_t>(flags & 2 ? flags >> 5 & 7 : 0);
+        switch (what % 16) {
+            default: {
+                const media::Time step = next_step(r, what >> 5);
+                const int count = what & 16 ? 1 + flags % 64 : 1;
+                for (int i = 0; i < count; ++i)
+                    publisher.frame(kind, track, step, (flags & 4) != 0, (flags & 8) != 0, flags * size);
+                break;
+            }
+            case 10:
+                checker.now.monotonic_ms += flags;
+                checker.now.wall_ms += flags;
+                break;
+            case 11:
+                checker.now.monotonic_ms += flags * 1'000;
+                checker.now.wall_ms += media::to_ms(next_step(r, what >> 5));  // set to another time
+                checker.now.wall_ms = std::max<int64_t>(checker.now.wall_ms, 1);
+                break;
+            case 12:
+                publisher.header(kind, track, flags >> 3);
+                break;
+            case 13:
+                checker.fail_next = flags & 1;
+                if (flags & 2) checker.segmenter.release_held();
+                break;
+            case 14:
+                checker.tick();
+                checker.check_window();
+                break;
+            case 15:
+                checker.segmenter.end();
+                CHECK(checker.segmenter.held_bytes() == 0);
+                publisher.begin();
+                if (flags & 1) checker.window.begin();
+                break;
+        }
+        CHECK(checker.segmenter.held_bytes() <= Segmenter::kMaxHeldBytes + 100'000);
+        const int64_t elapsed_ms = checker.now.monotonic_ms - begun_ms;
+        CHECK(static_cast<int64_t>(checker.begun) <= Segmenter::kMaxAtOnce + 1 + elapsed_ms / Segmenter::kMsPerSegment);
+    }
+    checker.segmenter.end();
+    CHECK(!checker.segmenter.open() && checker.segmenter.held_bytes() == 0);
+    return 0;
+}

@@ -1,0 +1,116 @@
+#include "service/hls/serving/serve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/http/static_files.h"
+#include "protocol/http/conditional.h"
+#include "protocol/http/mime.h"
+#include "protocol/http/range.h"
+#include "service/hls/serving/gzip.h"
+
+namespace service::hls {
+
+namespace {
+
+constexpr std::string_view kPlaylistType = "application/vnd.apple.mpegurl";
+// Compression below this size gains nothing.
+constexpr size_t kMinGzippedBytes = 100;
+
+base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, net::HttpResponse& response) {
+    for (const base::Slice& block : resource.blocks) {
+        if (range.length == 0) break;
+        if (range.first >= block.size()) {
+            range.first -= block.size();
+            continue;
+        }
+        base::Slice part = block.sub(range.first, range.length);
+        TRY(response.write(part));
+        range.first = 0;
+        range.length -= part.size();
+    }
+    return {};
+}
+
+base::Result<void> send_pages(const runtime::disk::PagedBytes& pages, http::ByteRange range, int status,
+                              std::string_view type, net::HttpResponse& response) {
+    net::FileParts parts;
+    for (auto& part : pages.parts(range.first, range.length))
+        parts.push_back({std::move(part.source), part.offset, part.length});
+    return response.send_files(status, type, std::move(parts));
+}
+
+base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view type, const net::HttpRequest& request,
+                                net::HttpResponse& response) {
+    http::Validators validators{resource->etag, resource->made_ms / 1000};
+    const http::Headers& fields = request.message.headers;
+    if (http::precondition_failed(fields, validators)) return response.send_error(412);
+    response.header("ETag", resource->etag).header("Last-Modified", resource->last_modified);
+    if (http::not_modified(fields, validators)) return response.send(304, {}, {});
+    response.header("Accept-Ranges", "bytes");
+    http::RangeResult range;
+    if (http::range_applies(fields, validators)) range = http::parse_range(fields.get("Range"), resource->size);
+    if (range.kind == http::RangeResult::Kind::kUnsatisfiable) {
+        response.header("Content-Range", http::content_range_unsatisfied(resource->size));
+        return response.send_error(416);
+    }
+    bool part = range.kind == http::RangeResult::Kind::kPart;
+    if (part) {
+        response.header("Content-Range", http::content_range(range.range, resource->size));
+    } else {
+        range.range = {0, resource->size};
+    }
+    if (resource->pages) {
+        if (!part && !request.is_head()) resource->pages->note_reader();
+        return send_pages(*resource->pages, range.range, part ? 206 : 200, type, response);
+    }
+    TRY(response.begin(part ? 206 : 200, type, range.range.length));
+    if (!request.is_head()) TRY(send_blocks(*resource, range.range, response));
+    return response.end();
+}
+
+}  // namespace
+
+base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
+                                  net::HttpResponse& response) {
+    response.header("Cache-Control", resource->cache_control);
+    if (resource->root.empty()) return serve_memory(resource, http::mime_type(path), request, response);
+    return net::StaticFiles(resource->root).serve(path, request, response);
+}
+
+base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, const net::HttpRequest& request,
+                                  net::HttpResponse& response) {
+    response.header("Cache-Control", "no-cache, no-store, must-revalidate");
+    if (text.size() < kMinGzippedBytes) return response.send(200, kPlaylistType, text);
+    response.header("Vary", "Accept-Encoding");
+    if (!accepts_gzip(request.message.headers.get("Accept-Encoding"))) return response.send(200, kPlaylistType, text);
+    std::string own;
+    std::string& body = gzipped ? *gzipped : own;
+    if (body.empty()) body = gzip(text);
+    if (body.empty()) return response.send(200, kPlaylistType, text);
+    response.header("Content-Encoding", "gzip");
+    // The cached text may be changed by others while this is sent.
+    std::string sent = body;
+    return response.send(200, kPlaylistType, sent);
+}
+
+std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative) {
+    std::string query = context.empty() ? std::string() : fmt::format("hls_ctx={}", context);
+    // Other parameters of the player's request (a token) are passed on.
+    if (const std::string& others = request.message.raw_query; !others.empty())
+        query += query.empty() ? others : "&" + others;
+    if (!query.empty()) query.insert(0, "?");
+    // All playlists of a stream are in one directory, which the request may have named by a mount of it.
+    const std::string& asked = request.message.path;
+    const std::string directory = relative ? std::string() : asked.substr(0, asked.rfind('/') + 1);
+    auto uri_of = [&](const std::string& path) {
+        return http::percent_encode(directory + path.substr(path.rfind('/') + 1)) + query;
+    };
+    master.variant.uri = uri_of(master.variant.uri);
+    for (m3u8::AudioRendition& audio : master.audio)
+        if (!audio.uri.empty()) audio.uri = uri_of(audio.uri);
+    return m3u8::write_master(master.variant, master.audio);
+}
+
+}  // namespace service::hls
