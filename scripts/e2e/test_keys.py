@@ -48,12 +48,12 @@ RTSP = {
 
 
 def by_rtmp(server, action, app, tc_url, name, first=None):
-    """first: what it plays before on the same connection."""
+    """first: what it plays before, on the same connection."""
     with rtmp.Client("127.0.0.1", server.rtmp_port).handshake() as client:
         try:
             client.connect(app, tc_url)
             if first:
-                client.play(first)
+                client.send_command("deleteStream", None, client.play(first), answered=False)
             client.publish(name) if action == "publish" else client.play(name)
         except rtmp.Refused:
             return "refused"

@@ -148,26 +148,6 @@ def test_get_stream_length(live):
         assert result[1] == 0, f"a live stream's length is 0: {result}"
 
 
-def test_two_streams_in_one_connection(live):
-    """One publishes and one plays, by one connection."""
-    with client_of(live) as client:
-        client.set_chunk_size(60000)
-        publishing_id = client.publish("second")
-        playing_id = client.create_stream()
-        assert publishing_id != playing_id, "each stream should have an id of its own"
-        client.stream_id = publishing_id
-        publishing.send_all(client, media.tags(media.with_b_frames())[:50])
-        client.play("s", stream_id=playing_id)
-        ids = set()
-        while not ids:
-            ids = {message.stream_id for message in client.messages() if message.type in (rtmp.AUDIO, rtmp.VIDEO)}
-        assert ids == {playing_id}, f"frames should come on stream {playing_id}, they came on {ids}"
-        with client_of(live) as other:
-            other.play("second")
-            while not flv.frames(other.tags()):
-                pass
-
-
 def test_unpublish_and_publish_again_on_one_connection(live):
     with client_of(live) as client:
         client.set_chunk_size(60000)

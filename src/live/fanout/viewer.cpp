@@ -323,16 +323,6 @@ std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& uns
     return std::move(socket_);
 }
 
-std::unique_ptr<runtime::ByteStream> Viewer::exchange_socket(std::unique_ptr<runtime::ByteStream> next,
-                                                             std::vector<base::Slice>& unsent) {
-    CHECK(log_ != nullptr);
-    unsent = take_unsent();
-    socket_->unpark();
-    std::swap(socket_, next);
-    socket_->park(*this);
-    return next;
-}
-
 void Viewer::die(std::string_view why, CloseReason reason) {
     std::string text(why);  // why may be end_reason, or belong to the log
     if (close_reason_ == CloseReason::kUnknown) close_reason_ = reason;

@@ -27,7 +27,7 @@ class Viewer;
 
 class ViewerHandler {
   public:
-    // Bytes from the peer. Valid during the call. May use every function of the viewer but leave().
+    // Bytes from the peer. Valid during the call. May use every function of the viewer.
     virtual void on_viewer_input(Viewer& viewer, std::span<const uint8_t> bytes) = 0;
     // The stream is over (its publisher left and did not come back in time): last messages may be sent by send_control;
     // queued bytes are still sent, then on_viewer_end comes.
@@ -88,10 +88,6 @@ class Viewer final : private runtime::ParkedHandler {
     // Gives the socket back for use by a coroutine. The rest of the packet under way, and queued control bytes, are in
     // unsent: write them first. The viewer has left its log; on_viewer_end will not be called.
     std::unique_ptr<runtime::ByteStream> leave(std::vector<base::Slice>& unsent);
-    // Continues over another socket, from the same position. Returns the old one, and the bytes that must go out on it
-    // before any more of the log: the rest of the packet under way, and queued control bytes.
-    std::unique_ptr<runtime::ByteStream> exchange_socket(std::unique_ptr<runtime::ByteStream> next,
-                                                         std::vector<base::Slice>& unsent);
 
     Stream& stream() const { return *stream_; }
     runtime::ByteStream* socket() const { return socket_.get(); }

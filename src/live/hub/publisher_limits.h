@@ -40,8 +40,6 @@ class PublisherLimits {
         if (has_media_) received_us_ = now_us;
     }
     bool has_media() const { return has_media_; }
-    // A time in which its input could not be read, through no fault of its own.
-    void postpone(int64_t us) { received_us_ += us; }
 
     // When it counts as silent for too long.
     runtime::Deadline silent_at() const { return runtime::Deadline::at_us(received_us_ + limit_ms() * 1000); }

@@ -64,7 +64,7 @@ TEST(RtmpClientSession, Publishes) {
         ASSERT_TRUE(p.pump());
         p.session.close();
         ASSERT_TRUE(p.pump());
-        EXPECT_EQ(p.server.log, "connect live;publish 1 s?k=v live 0;media 1 9;close 1;");
+        EXPECT_EQ(p.server.log, "connect live;publish s?k=v live 0;media 9;close;");
         EXPECT_EQ(p.server.media[0].payload.size(), 305u);
         EXPECT_EQ(p.server.media[0].timestamp, 0x1000000u);
     }
@@ -79,7 +79,7 @@ TEST(RtmpClientSession, Plays) {
     append_message(down, 6, kVideo, 1, 7, body, 4096);
     ASSERT_TRUE(p.session.feed(down));
     EXPECT_EQ(p.client.media.size(), 2u);
-    p.server.session.end_play(1);
+    p.server.session.end_play();
     ASSERT_TRUE(p.pump());
     EXPECT_EQ(p.client.log, "NetStream.Play.Reset;ready;NetStream.Play.UnpublishNotify;NetStream.Play.Stop;");
 }

@@ -36,14 +36,10 @@ void add_enhanced(amf::Value& object) {
 
 }  // namespace
 
-void ServerSession::decide(Pending what, uint32_t stream_id) {
-    pending_ = what;
-    pending_stream_ = stream_id;
-}
-
-void ServerSession::decided(Pending what, uint32_t stream_id) {
-    CHECK(pending_ == what && pending_stream_ == stream_id);
+void ServerSession::decided(Pending what, Use use) {
+    CHECK(pending_ == what);
     pending_ = Pending::kNone;
+    use_ = use;
 }
 
 void ServerSession::result(const Command& asked, amf::Value value) {
@@ -65,7 +61,7 @@ void ServerSession::status(uint32_t stream_id, std::string_view level, std::stri
 }
 
 void ServerSession::accept_connect(const ConnectOptions& options) {
-    decided(Pending::kConnect, 0);
+    decided(Pending::kConnect, Use::kIdle);
     connected_ = true;
     out_ack_size_ = options.out_ack_size;
     if (window_ == 0) window_ = options.in_ack_size;
@@ -96,67 +92,65 @@ void ServerSession::accept_connect(const ConnectOptions& options) {
 }
 
 void ServerSession::refuse_connect(std::string_view code, std::string_view description) {
-    decided(Pending::kConnect, 0);
+    decided(Pending::kConnect, Use::kIdle);
     Command answer{"_error", connect_transaction_};
     answer.arguments.emplace_back();
     answer.arguments.push_back(status_object("error", code, description));
     append_command(output(), kCommandChunkStream, 0, answer, out_chunk_size_);
 }
 
-void ServerSession::accept_publish(uint32_t stream_id) {
+void ServerSession::accept_publish() {
     reader_.set_takes_media(true);  // for good: after the end of its publication it may not know of that yet
-    decided(Pending::kPublish, stream_id);
-    if (Stream* stream = find(stream_id)) stream->use = Use::kPublish;
+    decided(Pending::kPublish, Use::kPublish);
     if (fc_published_) {
         Command notice{"onFCPublish", 0};
         notice.arguments.emplace_back();
         notice.arguments.push_back(
             amf::Value::object({{"code", "NetStream.Publish.Start"}, {"description", "Started publishing stream."}}));
-        append_command(output(), kStatusChunkStream, stream_id, notice, out_chunk_size_);
+        append_command(output(), kStatusChunkStream, stream_id_, notice, out_chunk_size_);
     }
-    status(stream_id, "status", "NetStream.Publish.Start", "Started publishing stream.");
+    status(stream_id_, "status", "NetStream.Publish.Start", "Started publishing stream.");
 }
 
-void ServerSession::refuse_publish(uint32_t stream_id, std::string_view code, std::string_view description) {
-    decided(Pending::kPublish, stream_id);
-    status(stream_id, "error", code, description);
+void ServerSession::refuse_publish(std::string_view code, std::string_view description) {
+    decided(Pending::kPublish, Use::kIdle);
+    status(stream_id_, "error", code, description);
 }
 
-void ServerSession::accept_play(uint32_t stream_id, bool reset, std::string_view path) {
-    decided(Pending::kPlay, stream_id);
-    if (Stream* stream = find(stream_id)) stream->use = Use::kPlay;
-    append_user_control(output(), {kStreamBegin, stream_id});
-    if (reset) status(stream_id, "status", "NetStream.Play.Reset", "Playing and resetting stream.");
-    status(stream_id, "status", "NetStream.Play.Start", "Started playing stream.", path);
-    append_data(output(), stream_id, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
+void ServerSession::accept_play(bool reset, std::string_view path) {
+    decided(Pending::kPlay, Use::kPlay);
+    append_user_control(output(), {kStreamBegin, stream_id_});
+    if (reset) status(stream_id_, "status", "NetStream.Play.Reset", "Playing and resetting stream.");
+    status(stream_id_, "status", "NetStream.Play.Start", "Started playing stream.", path);
+    append_data(output(), stream_id_, 0, {"|RtmpSampleAccess", true, true}, out_chunk_size_);
 }
 
-void ServerSession::refuse_play(uint32_t stream_id, std::string_view code, std::string_view description) {
-    decided(Pending::kPlay, stream_id);
-    status(stream_id, "error", code, description);
+void ServerSession::refuse_play(std::string_view code, std::string_view description) {
+    decided(Pending::kPlay, Use::kIdle);
+    status(stream_id_, "error", code, description);
 }
 
-void ServerSession::redirect_play(uint32_t stream_id, std::string_view url) {
-    decided(Pending::kPlay, stream_id);
+void ServerSession::redirect_play(std::string_view url) {
+    decided(Pending::kPlay, Use::kIdle);
     Command notice{"onStatus", 0};
     notice.arguments.emplace_back();
     amf::Value information = status_object("error", "NetConnection.Connect.Rejected", "RTMP 302 Redirect");
     const std::string_view tc_url = url.substr(0, url.substr(0, url.find('?')).rfind('/'));
     information.append_member("ex", amf::Value::object({{"code", 302}, {"redirect", tc_url}, {"redirect2", url}}));
     notice.arguments.push_back(std::move(information));
-    append_command(output(), kStatusChunkStream, stream_id, notice, out_chunk_size_);
+    append_command(output(), kStatusChunkStream, stream_id_, notice, out_chunk_size_);
 }
 
-void ServerSession::end_publish(uint32_t stream_id, std::string_view code, std::string_view description) {
-    if (Stream* stream = find(stream_id)) stream->use = Use::kIdle;
-    status(stream_id, "error", code, description);
+void ServerSession::end_publish(std::string_view code, std::string_view description) {
+    use_ = Use::kIdle;
+    status(stream_id_, "error", code, description);
 }
 
-void ServerSession::end_play(uint32_t stream_id) {
-    if (Stream* stream = find(stream_id)) stream->use = Use::kIdle;
-    append_user_control(output(), {kStreamEof, stream_id});
-    status(stream_id, "status", "NetStream.Play.UnpublishNotify", "The stream is now unpublished.");
-    status(stream_id, "status", "NetStream.Play.Stop", "Stopped playing stream.");
+void ServerSession::end_play() {
+    use_ = Use::kIdle;
+    append_user_control(output(), {kStreamEof, stream_id_});
+    status(stream_id_, "status", "NetStream.Play.UnpublishNotify", "The stream is now unpublished.");
+    status(stream_id_, "status", "NetStream.Play.Stop", "Stopped playing stream.");
 }
 
 void ServerSession::send_ping(uint32_t now_ms) { append_user_control(output(), {kPingRequest, now_ms}); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace rtmp {
 
@@ -11,7 +12,7 @@ using base::Result;
 
 namespace {
 
-// Only has to distinguish the streams of one connection.
+// FCUnpublish may name a stream that was published before.
 uint32_t hash_of_name(std::string_view name) {
     return static_cast<uint32_t>(std::hash<std::string_view>()(name.substr(0, name.find('?'))));
 }
@@ -62,23 +63,13 @@ Result<bool> ServerSession::on_message(Message& message) {
     return takes_input() && !aggregate_ && messages_left_ > 0;
 }
 
-// The stream that media on this id belongs to: some encoders send on another stream id than they publish on. Null:
-// nothing is published.
-ServerSession::Stream* ServerSession::publishing_stream(uint32_t id) {
-    Stream* stream = find(id);
-    if (stream && stream->use == Use::kPublish) return stream;
-    for (Stream& s : streams_)
-        if (s.use == Use::kPublish) return &s;
-    return nullptr;
-}
-
+// Some encoders send media on another message stream than they publish on.
 Result<void> ServerSession::media(Message& message) {
     if (message.type == kAggregate) {
         aggregate_ = std::make_unique<AggregateReader>(std::move(message));
         return hand_out_aggregate();
     }
-    Stream* stream = publishing_stream(message.stream_id);
-    if (stream) return handler_->on_media(stream->id, message);
+    if (publishing()) return handler_->on_media(message);
     ++ignored_media_;
     return {};
 }
@@ -86,8 +77,7 @@ Result<void> ServerSession::media(Message& message) {
 // Delivers as many messages of the aggregate as are allowed now.
 Result<void> ServerSession::hand_out_aggregate() {
     while (!aggregate_->at_end()) {
-        Stream* stream = publishing_stream(aggregate_->stream_id());
-        if (!stream) {
+        if (!publishing()) {
             ++ignored_media_;
             break;
         }
@@ -98,7 +88,7 @@ Result<void> ServerSession::hand_out_aggregate() {
             handler_->on_dropped(part.error());
             break;
         }
-        TRY(handler_->on_media(stream->id, *part));
+        TRY(handler_->on_media(*part));
     }
     aggregate_.reset();
     return {};
@@ -196,7 +186,7 @@ Result<void> ServerSession::connect(const Message&, Command& c) {
     object_encoding_3_ = request.object_encoding == 3;
     enhanced_ = request.enhanced;
     connect_transaction_ = c.transaction_id;
-    decide(Pending::kConnect, 0);
+    pending_ = Pending::kConnect;
     handler_->on_connect(std::move(request));
     return {};
 }
@@ -214,20 +204,17 @@ Result<void> ServerSession::fc_publish(const Message&, Command& c) {
     return {};
 }
 
-// A connection may publish several streams: the one with that name ends. Without a name the first one ends.
+// Without a name it is that of the stream which is published.
 Result<void> ServerSession::fc_unpublish(const Message&, Command& c) {
     const std::string name(c.argument(1).string_or(""));
-    for (Stream& stream : streams_) {
-        if (stream.use != Use::kPublish || (!name.empty() && stream.name_hash != hash_of_name(name))) continue;
-        uint32_t id = stream.id;
+    if (publishing() && (name.empty() || name_hash_ == hash_of_name(name))) {
         Command notice{"onFCUnpublish", 0};
         notice.arguments.emplace_back();
         notice.arguments.push_back(
             amf::Value::object({{"code", "NetStream.Unpublish.Success"}, {"description", "Stop publishing stream."}}));
-        append_command(output(), kStatusChunkStream, id, notice, out_chunk_size_);
-        status(id, "status", "NetStream.Unpublish.Success", "Stream is now unpublished.");
-        close(stream);
-        break;
+        append_command(output(), kStatusChunkStream, stream_id_, notice, out_chunk_size_);
+        status(stream_id_, "status", "NetStream.Unpublish.Success", "Stream is now unpublished.");
+        close();
     }
     result(c, amf::Value::undefined());
     return {};
@@ -244,48 +231,40 @@ Result<void> ServerSession::fc_subscribe(const Message& message, Command& c) {
 }
 
 Result<void> ServerSession::create_stream(const Message&, Command& c) {
-    uint32_t id = 1;
-    while (find(id)) ++id;
-    TRY(find_or_make(id));
     created_stream_ = true;
-    result(c, static_cast<double>(id));
+    result(c, 1.0);
     return {};
 }
 
 Result<void> ServerSession::publish(const Message& message, Command& c) {
-    Stream& stream = *TRY(find_or_make(message.stream_id));
-    close(stream);
-    PublishRequest request{stream.id, std::string(c.argument(1).string_or("")),
-                           std::string(c.argument(2).string_or("live")), style_};
-    stream.name_hash = hash_of_name(request.name);
-    decide(Pending::kPublish, stream.id);
+    if (!may_begin(message, "NetStream.Publish.BadName")) return {};
+    PublishRequest request{std::string(c.argument(1).string_or("")), std::string(c.argument(2).string_or("live")),
+                           style_};
+    name_hash_ = hash_of_name(request.name);
+    pending_ = Pending::kPublish;
     handler_->on_publish(std::move(request));
     return {};
 }
 
 Result<void> ServerSession::play(const Message& message, Command& c) {
-    Stream& stream = *TRY(find_or_make(message.stream_id));
-    close(stream);
+    if (!may_begin(message, "NetStream.Play.Failed")) return {};
     PlayRequest request;
-    request.stream_id = stream.id;
     request.name = c.argument(1).string_or("");
     request.start_ms = c.argument(2).number_or(-2000);
     request.duration_ms = c.argument(3).number_or(-1);
     request.reset = c.argument(4).bool_or(true);
-    decide(Pending::kPlay, stream.id);
+    pending_ = Pending::kPlay;
     handler_->on_play(std::move(request));
     return {};
 }
 
 Result<void> ServerSession::pause(const Message& message, Command& c) {
-    Stream* stream = find(message.stream_id);
-    if (!stream || stream->use != Use::kPlay) return {};
+    if (use_ != Use::kPlay || message.stream_id != stream_id_) return {};
     bool paused = c.argument(1).bool_or(true);
-    if (paused) append_user_control(output(), {kStreamEof, stream->id});
-    if (!paused) append_user_control(output(), {kStreamBegin, stream->id});
-    status(stream->id, "status", paused ? "NetStream.Pause.Notify" : "NetStream.Unpause.Notify",
+    append_user_control(output(), {paused ? kStreamEof : kStreamBegin, stream_id_});
+    status(stream_id_, "status", paused ? "NetStream.Pause.Notify" : "NetStream.Unpause.Notify",
            paused ? "Paused stream." : "Unpaused stream.");
-    handler_->on_pause(stream->id, paused);
+    handler_->on_pause(paused);
     return {};
 }
 
@@ -295,10 +274,9 @@ Result<void> ServerSession::seek(const Message& message, Command&) {
 }
 
 Result<void> ServerSession::receive(const Message& message, Command& c) {
-    Stream* stream = find(message.stream_id);
-    if (!stream || stream->use != Use::kPlay) return {};
+    if (use_ != Use::kPlay || message.stream_id != stream_id_) return {};
     bool wanted = c.argument(1).bool_or(true);
-    handler_->on_receive(stream->id, c.name == "receiveAudio" ? media::Kind::kAudio : media::Kind::kVideo, wanted);
+    handler_->on_receive(c.name == "receiveAudio" ? media::Kind::kAudio : media::Kind::kVideo, wanted);
     return {};
 }
 
@@ -308,14 +286,9 @@ Result<void> ServerSession::stream_length(const Message&, Command& c) {
 }
 
 Result<void> ServerSession::close_stream(const Message& message, Command& c) {
-    bool deleted = c.name == "deleteStream";
     uint32_t id = message.stream_id;
-    if (deleted) id = static_cast<uint32_t>(c.argument(1).int_or(id, 0, UINT32_MAX));
-    Stream* stream = find(id);
-    if (!stream) return {};
-    close(*stream);
-    // The handler may have changed streams_.
-    if (deleted) std::erase_if(streams_, [id](const Stream& s) { return s.id == id; });
+    if (c.name == "deleteStream") id = static_cast<uint32_t>(c.argument(1).int_or(id, 0, UINT32_MAX));
+    if (id == stream_id_) close();
     return {};
 }
 
@@ -326,27 +299,20 @@ Result<void> ServerSession::answer_nothing(const Message&, Command& c) {
 
 Result<void> ServerSession::ignore(const Message&, Command&) { return {}; }
 
-ServerSession::Stream* ServerSession::find(uint32_t id) {
-    for (Stream& stream : streams_)
-        if (stream.id == id) return &stream;
-    return nullptr;
+// Clients may publish and play on 0 or 1 without createStream.
+bool ServerSession::may_begin(const Message& message, std::string_view code) {
+    if (use_ == Use::kIdle) {
+        stream_id_ = message.stream_id;
+        return true;
+    }
+    const std::string why = fmt::format("the connection {} a stream already", publishing() ? "publishes" : "plays");
+    status(message.stream_id, "error", code, why);
+    handler_->on_dropped(base::Error(Code::kRefused, why));
+    return false;
 }
 
-// Creates streams that were never created by the client: some clients publish and play on 0 or 1 without createStream.
-Result<ServerSession::Stream*> ServerSession::find_or_make(uint32_t id) {
-    if (Stream* stream = find(id)) return stream;
-    if (streams_.size() >= kMaxStreams) return fail(Code::kLimit, fmt::format("more than {} streams", kMaxStreams));
-    return &streams_.emplace_back(Stream{id});
-}
-
-void ServerSession::close(Stream& stream) {
-    if (stream.use == Use::kIdle) return;
-    stream.use = Use::kIdle;
-    handler_->on_close_stream(stream.id);
-}
-
-bool ServerSession::publishing() const {
-    return std::ranges::any_of(streams_, [](const Stream& s) { return s.use == Use::kPublish; });
+void ServerSession::close() {
+    if (std::exchange(use_, Use::kIdle) != Use::kIdle) handler_->on_close_stream();
 }
 
 }  // namespace rtmp

@@ -1,8 +1,9 @@
 #pragma once
 // The server's side of a connection after the handshake (Adobe RTMP 1.0, 7.2, and the extensions of FMLE, Flash,
 // librtmp, ffmpeg and OBS). It consumes bytes, answers control messages and commands, and calls a handler for each
-// request. Bytes to send are collected in output(). The handler decides on connect, publish and play, during its call
-// or later: until then no more input is consumed. No sockets, no streams, no clock.
+// request. A connection publishes or plays one stream at a time; what it has created is message stream 1, as in SRS.
+// Bytes to send are collected in output(). The handler decides on connect, publish and play, during its call or later:
+// until then no more input is consumed. No sockets, no streams, no clock.
 
 #include <cstdint>
 #include <span>
@@ -39,14 +40,12 @@ struct ConnectRequest {
 enum class PublishStyle : uint8_t { kFmle, kHaivision, kFlash };
 
 struct PublishRequest {
-    uint32_t stream_id = 0;
     std::string name;  // with its parameters
     std::string type;  // "live", "record", "append"
     PublishStyle style = PublishStyle::kFlash;
 };
 
 struct PlayRequest {
-    uint32_t stream_id = 0;
     std::string name;         // with its parameters
     double start_ms = -2000;  // below 0: live
     double duration_ms = -1;  // below 0: to the end
@@ -59,15 +58,16 @@ class ServerHandler {
     virtual void on_connect(ConnectRequest request) = 0;
     virtual void on_publish(PublishRequest request) = 0;
     virtual void on_play(PlayRequest request) = 0;
-    // Audio, video or data of a stream whose publishing was accepted. The message may be moved from.
-    virtual base::Result<void> on_media(uint32_t stream_id, Message& message) = 0;
-    // A message that is not valid by itself was dropped; the chunk stream is in order, and what follows is read.
+    // Audio, video or data of the stream whose publishing was accepted. The message may be moved from.
+    virtual base::Result<void> on_media(Message& message) = 0;
+    // A message that is not valid by itself was dropped, or a request that is not possible now; the chunk stream is in
+    // order, and what follows is read.
     virtual void on_dropped(const base::Error&) {}
     // The client has ended publishing or playing; the connection stays open.
-    virtual void on_close_stream(uint32_t stream_id) = 0;
-    // For a stream that is playing. The session has answered the client already.
-    virtual void on_pause(uint32_t stream_id, bool paused) = 0;
-    virtual void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) = 0;
+    virtual void on_close_stream() = 0;
+    // While it plays. The session has answered the client already.
+    virtual void on_pause(bool paused) = 0;
+    virtual void on_receive(media::Kind kind, bool wanted) = 0;
 
   protected:
     ~ServerHandler() = default;
@@ -83,7 +83,6 @@ struct ConnectOptions {
 
 class ServerSession final : private MessageSink {
   public:
-    static constexpr size_t kMaxStreams = 16;
     static constexpr size_t kMaxOutput = 256 * 1024;  // bytes; above it no input is consumed until they are sent
 
     // already_received: bytes of the handshake, which acknowledgements count too.
@@ -109,17 +108,17 @@ class ServerSession final : private MessageSink {
 
     void accept_connect(const ConnectOptions& options);
     void refuse_connect(std::string_view code, std::string_view description);
-    void accept_publish(uint32_t stream_id);
-    void refuse_publish(uint32_t stream_id, std::string_view code, std::string_view description);
+    void accept_publish();
+    void refuse_publish(std::string_view code, std::string_view description);
     // path: the servers that the stream has passed, for a client that is a server; empty: not sent.
-    void accept_play(uint32_t stream_id, bool reset, std::string_view path = {});
-    void refuse_play(uint32_t stream_id, std::string_view code, std::string_view description);
+    void accept_play(bool reset, std::string_view path = {});
+    void refuse_play(std::string_view code, std::string_view description);
     // Refuses it with the URL of the stream at another server, as SRS does: code 302 in "ex", "redirect2" is the URL
     // and "redirect" the tcUrl for it.
-    void redirect_play(uint32_t stream_id, std::string_view url);
+    void redirect_play(std::string_view url);
     // The server ends an accepted request: another publisher took over, or the played stream has ended.
-    void end_publish(uint32_t stream_id, std::string_view code, std::string_view description);
-    void end_play(uint32_t stream_id);
+    void end_publish(std::string_view code, std::string_view description);
+    void end_play();
     void send_ping(uint32_t now_ms);
 
     // The bytes to send, in order.
@@ -130,8 +129,8 @@ class ServerSession final : private MessageSink {
     }
     uint32_t out_chunk_size() const { return out_chunk_size_; }
     bool connected() const { return connected_; }
-    bool publishing() const;
-    uint32_t ignored_media() const { return ignored_media_; }  // messages on streams that are not publishing
+    bool publishing() const { return use_ == Use::kPublish; }
+    uint32_t ignored_media() const { return ignored_media_; }  // messages while nothing is published
     uint32_t last_acknowledged() const { return peer_acknowledged_; }
     const ChunkReader& reader() const { return reader_; }
     void shrink() { reader_.shrink(); }
@@ -139,18 +138,12 @@ class ServerSession final : private MessageSink {
   private:
     enum class Pending : uint8_t { kNone, kConnect, kPublish, kPlay };
     enum class Use : uint8_t { kIdle, kPublish, kPlay };
-    struct Stream {
-        uint32_t id = 0;
-        Use use = Use::kIdle;
-        uint32_t name_hash = 0;  // of the published stream, without parameters
-    };
     using Action = base::Result<void> (ServerSession::*)(const Message&, Command&);
     struct Row;
 
     base::Result<bool> on_message(Message& message) override;
     base::Result<void> media(Message& message);
     base::Result<void> hand_out_aggregate();
-    Stream* publishing_stream(uint32_t id);
     void control(const Message& message);
     void user_control(const Message& message);
     base::Result<void> command(const Message& message);
@@ -176,11 +169,10 @@ class ServerSession final : private MessageSink {
         if (!output_) output_ = std::make_unique<std::vector<uint8_t>>();
         return *output_;
     }
-    Stream* find(uint32_t id);
-    base::Result<Stream*> find_or_make(uint32_t id);
-    void close(Stream& stream);
-    void decide(Pending what, uint32_t stream_id);
-    void decided(Pending what, uint32_t stream_id);
+    void close();
+    // Whether a request to publish or play is possible now; otherwise it is refused with that code.
+    bool may_begin(const Message& message, std::string_view code);
+    void decided(Pending what, Use use);
     void result(const Command& asked, amf::Value value);
     void status(uint32_t stream_id, std::string_view level, std::string_view code, std::string_view description,
                 std::string_view path = {});
@@ -190,7 +182,6 @@ class ServerSession final : private MessageSink {
     ChunkReader reader_;
     std::unique_ptr<AggregateReader> aggregate_;    // in progress
     std::unique_ptr<std::vector<uint8_t>> output_;  // on demand: there may be 10,000 sessions without output
-    std::vector<Stream> streams_;
     uint32_t ignored_media_ = 0;
     uint32_t out_chunk_size_ = kDefaultChunkSize;
     uint32_t received_;               // bytes, modulo 2^32 as acknowledgements count
@@ -198,10 +189,12 @@ class ServerSession final : private MessageSink {
     uint32_t peer_acknowledged_ = 0;  // the last acknowledged value received
     uint32_t window_ = 0;             // bytes; 0: no acknowledgements are sent
     uint32_t out_ack_size_ = 0;
-    uint32_t pending_stream_ = 0;
+    uint32_t stream_id_ = 0;  // the message stream of the last request, on which it is answered
+    uint32_t name_hash_ = 0;  // of the published stream, without parameters
     double connect_transaction_ = 1;
     uint8_t messages_left_ = 0;  // of kMessagesAtOnce, during this feed()
     Pending pending_ = Pending::kNone;
+    Use use_ = Use::kIdle;
     PublishStyle style_ = PublishStyle::kFlash;
     bool connected_ : 1 = false;
     bool created_stream_ : 1 = false;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/server_session.h"
@@ -17,9 +16,8 @@ struct Handler final : rtmp::ServerHandler, rtmp::MessageSink {
     rtmp::ServerSession session{*this};
     bool late = false;
     enum { kNothing, kConnect, kPublish, kPlay } asked = kNothing;
-    uint32_t stream = 0;
-    bool connected = false;
-    std::set<uint32_t> published, played;
+    uint32_t plays_asked = 0;
+    bool connected = false, publishes = false, plays = false;
     rtmp::ChunkReader answers;
 
     void decide() {
@@ -29,33 +27,35 @@ struct Handler final : rtmp::ServerHandler, rtmp::MessageSink {
             session.accept_connect({});
         }
         if (what == kPublish) {
-            published.insert(stream);
-            session.accept_publish(stream);
+            publishes = true;
+            session.accept_publish();
         }
-        if (what == kPlay && stream % 2) {
-            played.insert(stream);
-            session.accept_play(stream, true);
+        if (what == kPlay && ++plays_asked % 2) {
+            plays = true;
+            session.accept_play(true);
         } else if (what == kPlay) {
-            session.refuse_play(stream, "code", "no");
+            session.refuse_play("code", "no");
         }
     }
-    void ask(decltype(asked) what, uint32_t id) {
+    void ask(decltype(asked) what) {
         CHECK(asked == kNothing && connected == (what != kConnect));
-        CHECK(!published.contains(id) && !played.contains(id));
+        CHECK(!publishes && !plays);
         asked = what;
-        stream = id;
         if (!late) decide();
     }
-    void on_connect(rtmp::ConnectRequest) override { ask(kConnect, 0); }
-    void on_publish(rtmp::PublishRequest r) override { ask(kPublish, r.stream_id); }
-    void on_play(rtmp::PlayRequest r) override { ask(kPlay, r.stream_id); }
-    base::Result<void> on_media(uint32_t id, rtmp::Message&) override {
-        CHECK(published.contains(id));
+    void on_connect(rtmp::ConnectRequest) override { ask(kConnect); }
+    void on_publish(rtmp::PublishRequest) override { ask(kPublish); }
+    void on_play(rtmp::PlayRequest) override { ask(kPlay); }
+    base::Result<void> on_media(rtmp::Message&) override {
+        CHECK(publishes);
         return {};
     }
-    void on_close_stream(uint32_t id) override { CHECK(published.erase(id) + played.erase(id) == 1); }
-    void on_pause(uint32_t id, bool) override { CHECK(played.contains(id)); }
-    void on_receive(uint32_t id, media::Kind, bool) override { CHECK(played.contains(id)); }
+    void on_close_stream() override {
+        CHECK(publishes != plays);
+        publishes = plays = false;
+    }
+    void on_pause(bool) override { CHECK(plays); }
+    void on_receive(media::Kind, bool) override { CHECK(plays); }
 
     void check_answers() {
         const std::vector<uint8_t> bytes = session.take_output();

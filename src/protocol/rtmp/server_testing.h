@@ -31,29 +31,27 @@ struct Server : ServerHandler {
         session.accept_connect({.chunk_size = chunk_size, .id = "id"});
     }
     void on_publish(PublishRequest r) override {
-        log += fmt::format("publish {} {} {} {};", r.stream_id, r.name, r.type, int(r.style));
+        log += fmt::format("publish {} {} {};", r.name, r.type, int(r.style));
         if (wait) return;
-        if (refuse) return session.refuse_publish(r.stream_id, "NetStream.Publish.BadName", "busy");
-        session.accept_publish(r.stream_id);
+        if (refuse) return session.refuse_publish("NetStream.Publish.BadName", "busy");
+        session.accept_publish();
     }
     void on_play(PlayRequest r) override {
-        log += fmt::format("play {} {} {} {} {};", r.stream_id, r.name, r.start_ms, r.duration_ms, r.reset);
+        log += fmt::format("play {} {} {} {};", r.name, r.start_ms, r.duration_ms, r.reset);
         if (wait) return;
-        if (refuse) return session.refuse_play(r.stream_id, "NetStream.Play.StreamNotFound", "none");
-        if (!location.empty()) return session.redirect_play(r.stream_id, location);
-        session.accept_play(r.stream_id, r.reset, path);
+        if (refuse) return session.refuse_play("NetStream.Play.StreamNotFound", "none");
+        if (!location.empty()) return session.redirect_play(location);
+        session.accept_play(r.reset, path);
     }
-    base::Result<void> on_media(uint32_t id, Message& m) override {
-        log += fmt::format("media {} {};", id, m.type);
+    base::Result<void> on_media(Message& m) override {
+        log += fmt::format("media {};", m.type);
         media.push_back(std::move(m));
         return {};
     }
     void on_dropped(const base::Error& error) override { log += "dropped " + error.text() + ";"; }
-    void on_close_stream(uint32_t id) override { log += fmt::format("close {};", id); }
-    void on_pause(uint32_t id, bool paused) override { log += fmt::format("pause {} {};", id, paused); }
-    void on_receive(uint32_t id, media::Kind kind, bool wanted) override {
-        log += fmt::format("receive {} {} {};", id, int(kind), wanted);
-    }
+    void on_close_stream() override { log += "close;"; }
+    void on_pause(bool paused) override { log += fmt::format("pause {};", paused); }
+    void on_receive(media::Kind kind, bool wanted) override { log += fmt::format("receive {} {};", int(kind), wanted); }
 };
 
 }  // namespace rtmp::testing

@@ -64,7 +64,7 @@ class FakeServer {
         std::string app;
         bool published = false;
         std::vector<uint8_t> output;  // beside the session's
-        uint32_t played_to = 0;       // the message stream
+        bool plays = false;
 
         void on_connect(::rtmp::ConnectRequest r) override {
             app = r.app;
@@ -76,39 +76,39 @@ class FakeServer {
             server.log += "publish " + app + "/" + r.name + ";";
             ++server.publishes;
             published = true;
-            if (server.refuse.empty()) return session.accept_publish(r.stream_id);
-            session.refuse_publish(r.stream_id, server.refuse, "no");
+            if (server.refuse.empty()) return session.accept_publish();
+            session.refuse_publish(server.refuse, "no");
         }
         void on_play(::rtmp::PlayRequest r) override {
             server.played.push_back(r.name);
-            if (!server.plays) return session.refuse_play(r.stream_id, "NetStream.Play.Failed", "not here");
-            session.accept_play(r.stream_id, r.reset, "");
-            played_to = r.stream_id;
+            if (!server.plays) return session.refuse_play("NetStream.Play.Failed", "not here");
+            session.accept_play(r.reset, "");
+            plays = true;
             // AAC's sequence header, and a frame.
             for (const std::vector<uint8_t>& body : {std::vector<uint8_t>{0xaf, 0, 0x12, 0x10}, {0xaf, 1, 0x21, 0x10}})
-                ::rtmp::append_message(output, 6, ::rtmp::kAudio, r.stream_id, 0, body, session.out_chunk_size());
+                ::rtmp::append_message(output, 6, ::rtmp::kAudio, 1, 0, body, session.out_chunk_size());
         }
-        base::Result<void> on_media(uint32_t, ::rtmp::Message& m) override {
+        base::Result<void> on_media(::rtmp::Message& m) override {
             server.media += fmt::format("{}@{}:{};", m.type, m.timestamp, m.payload.size());
             return {};
         }
-        void on_close_stream(uint32_t) override { server.log += "close;"; }
-        void on_pause(uint32_t, bool) override {}
-        void on_receive(uint32_t, media::Kind, bool) override {}
+        void on_close_stream() override { server.log += "close;"; }
+        void on_pause(bool) override {}
+        void on_receive(media::Kind, bool) override {}
 
         base::Result<void> send() {
             std::vector<uint8_t> bytes = session.take_output();
             bytes.insert(bytes.end(), output.begin(), output.end());
             output.clear();
             if (!bytes.empty()) TRY(socket->write(bytes, runtime::Deadline::never()));
-            if (played_to == 0 || server.location.empty()) return {};
+            if (!std::exchange(plays, false) || server.location.empty()) return {};
             ::rtmp::Command notice{"onStatus", 0};
             notice.arguments.emplace_back();
             notice.arguments.push_back(
                 amf::Value::object({{"level", "error"},
                                     {"code", "NetConnection.Connect.Rejected"},
                                     {"ex", amf::Value::object({{"code", 302}, {"redirect2", server.location}})}}));
-            ::rtmp::append_command(output, 5, std::exchange(played_to, 0), notice, session.out_chunk_size());
+            ::rtmp::append_command(output, 5, 1, notice, session.out_chunk_size());
             return send();
         }
         base::Result<void> serve() {

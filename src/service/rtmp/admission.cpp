@@ -35,23 +35,9 @@ Result<Connection::Place> Connection::resolve_stream(std::string_view name, cons
     return place;
 }
 
-// Whether the request has to wait for a guard.
-bool Connection::must_wait() {
-    if (request_->what == Request::kConnect) return false;  // already done if there are players
-    bool publish = request_->what == Request::kPublish;
-    const config::SnapshotPtr snapshot = service_.snapshot();
-    const auto place = resolve_stream(publish ? request_->publish.name : request_->play.name, *snapshot);
-    if (!place) return false;
-    const config::Vhost& vhost = *place->vhost;
-    if (!publish && service_.locator() && service_.locator()->redirects(vhost, false)) return true;
-    return (!client_.connected_to(place->key) && service_.gate().may_yield(net::Action::kConnect, vhost)) ||
-           service_.gate().may_yield(publish ? net::Action::kPublish : net::Action::kPlay, vhost);
-}
-
 // The time that guards and look-ups take is not counted against the client.
 void Connection::not_counting(int64_t waited_us) {
-    if (serving()) work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
-    for (const auto& publisher : publishers_) publisher->postpone(waited_us);
+    work_->deadline = runtime::Deadline::at_us(work_->deadline.at_us() + waited_us);
 }
 
 // The URL of the stream at another server, to which its players are sent; empty: it is played here. The hooks of this
@@ -74,9 +60,8 @@ Result<net::Grant> Connection::ask_gate(net::Visitor visitor, const config::Vhos
     visitor.swf_url = client_.swf_url();
     visitor.forward_path = client_.forward_path();
     const int64_t began_us = runtime::now_us();
-    auto grant = service_.gate().admit(std::move(visitor), vhost, serving() ? work_->socket.get() : nullptr);
+    auto grant = service_.gate().admit(std::move(visitor), vhost, work_->socket.get());
     not_counting(runtime::now_us() - began_us);
-    if (grant && asking() && shared_->failed()) return base::fail(Code::kCancelled, shared_->why());
     return grant;
 }
 
@@ -116,7 +101,7 @@ Result<net::Grant> Connection::admit_key(const Place& place) {
 }
 
 void Connection::apply(const config::Vhost& vhost) {
-    if (serving() && (vhost.tcp_nodelay || vhost.min_latency)) work_->socket->set_no_delay(true);
+    if (vhost.tcp_nodelay || vhost.min_latency) work_->socket->set_no_delay(true);
 }
 
 }  // namespace service::rtmp

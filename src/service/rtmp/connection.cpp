@@ -108,7 +108,7 @@ Result<void> Connection::handshake() {
 Result<void> Connection::serve() {
     while (true) {
         if (request_) decide();
-        if (!players_.empty()) {
+        if (player_) {
             park();
             return {};
         }
@@ -132,36 +132,28 @@ Result<void> Connection::serve() {
 
 bool Connection::read_now() { return serving() && work_->socket && work_->socket->poll_now(); }
 
-Deadline Connection::deadline() const {
-    if (publishers_.empty()) return work_->deadline;
-    Deadline first = Deadline::never();
-    for (const auto& publisher : publishers_) first = earlier(first, publisher->deadline());
-    return first;
-}
+Deadline Connection::deadline() const { return publisher_ ? publisher_->deadline() : work_->deadline; }
 
 // The hot path of a publisher: one read, parsed in place.
 Result<void> Connection::read_once() {
-    if (publishers_.empty()) {
+    if (!publisher_) {
         work_->socket->pace_reads(0);
         work_->socket->acknowledge_soon();
     }
     auto read = runtime::read_shared(*work_->socket, deadline());
     // A peer that keeps sending but never publishes also times out.
-    if (publishers_.empty() ? work_->deadline.passed() : !read && read.error().code() == Code::kTimeout)
-        return base::fail(Code::kTimeout, publishers_.empty() ? handshake_timeout_text() : publisher_timeout_text());
+    if (publisher_ ? !read && read.error().code() == Code::kTimeout : work_->deadline.passed())
+        return base::fail(Code::kTimeout, publisher_ ? publisher_->timeout_text() : handshake_timeout_text());
     auto bytes = TRY(std::move(read));
     if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");
     const uint64_t before = std::exchange(received_bytes_, received_bytes_ + bytes.size());
     TRY(take_input(bytes));
     if ((before ^ received_bytes_) / net::InputMemory::kFree) TRY(count_memory());
-    if (publishers_.empty()) return {};
+    if (!publisher_) return {};
     const int64_t now = runtime::event_us();
-    int64_t interval_ms = INT64_MAX;
-    for (const auto& publisher : publishers_) {
-        publisher->after_read(now, bytes.size());
-        interval_ms = std::min(interval_ms, publisher->read_interval_ms());
-        if (const auto passed = publisher->passed_limit(now)) will_end(passed->text, passed->reason);
-    }
+    publisher_->after_read(now, bytes.size());
+    const int64_t interval_ms = publisher_->read_interval_ms();
+    if (const auto passed = publisher_->passed_limit(now)) will_end(passed->text, passed->reason);
     work_->socket->pace_reads(interval_ms);
     // A sender without TCP_NODELAY delays its next message until the last one is acknowledged.
     if (interval_ms == 0) work_->socket->acknowledge_soon();
@@ -176,20 +168,11 @@ size_t Connection::unfinished_input() const {
 Result<void> Connection::count_memory() {
     constexpr size_t kMuch = 1u << 20;
     TRY(count_input());
-    if (unfinished_input() < kMuch) return {};
-    for (const auto& publisher : publishers_) publisher->check_memory();
+    if (publisher_ && unfinished_input() >= kMuch) publisher_->check_memory();
     return {};
 }
 
-bool Connection::is_unserved() const {
-    return phase_ == Phase::kParked && publishers_.empty() && std::ranges::all_of(players_, &Player::unserved);
-}
-
-std::string Connection::publisher_timeout_text() const {
-    for (const auto& publisher : publishers_)
-        if (publisher->deadline().passed()) return publisher->timeout_text();
-    return "timeout";
-}
+bool Connection::is_unserved() const { return phase_ == Phase::kParked && player_->unserved(); }
 
 // Passes bytes to the session. Bytes that it does not accept yet, or for which there was no time, stay in work_->input.
 Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
@@ -211,14 +194,14 @@ Result<void> Connection::write_output() {
     const std::vector<uint8_t> out = session_.take_output();
     sent_bytes_ += out.size();
     Deadline limit = Deadline::in_ms(kWriteTimeoutMs);
-    return work_->socket->write(out, publishers_.empty() ? earlier(limit, work_->deadline) : limit);
+    return work_->socket->write(out, publisher_ ? limit : earlier(limit, work_->deadline));
 }
 
 void Connection::end(std::string_view why) {
     std::string reason(why);
     // When a network or an encoder with many streams fails, all of them end at once, and their recordings with them.
-    if (!publishers_.empty()) runtime::await_short_iteration();
-    publishers_.clear();
+    if (publisher_) runtime::await_short_iteration();
+    publisher_.reset();
     if (serving() && work_->refused) linger();
     finish(reason, CloseReason::kUnknown);
 }
@@ -259,16 +242,7 @@ void Connection::linger() {
     }
 }
 
-bool Connection::active() const {
-    return !publishers_.empty() || std::ranges::any_of(players_, [](const auto& player) { return !player->over(); });
-}
-
-bool Connection::peer_alive() const {
-    if (shared_) return !shared_->failed() && !shared_->peer_gone();
-    if (serving()) return !work_->socket->peer_gone();
-    const runtime::ByteStream* socket = players_.empty() ? nullptr : players_.front()->viewer().socket();
-    return socket && !socket->peer_gone();
-}
+bool Connection::peer_alive() const { return serving() && !work_->socket->peer_gone(); }
 
 live::PublisherFacts Connection::publisher_facts() const {
     return {.session_id = id(),
@@ -279,15 +253,9 @@ live::PublisherFacts Connection::publisher_facts() const {
             .forward_path = std::string(client_.forward_path())};
 }
 
-void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReason reason) {
+void Connection::on_revoked(std::string_view why, CloseReason reason) {
     const bool replaced = reason == CloseReason::kPublisherReplaced;
-    session_.end_publish(stream_id, replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
-    if (!serving()) {
-        // It also plays and may continue with that.
-        std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
-        send_output();
-        return;
-    }
+    session_.end_publish(replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
     // Its coroutine is waiting, and the pending output fits the socket's buffer.
     if (auto sent = work_->socket->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
     will_end(why, reason);
@@ -298,7 +266,8 @@ void Connection::on_revoked(uint32_t stream_id, std::string_view why, CloseReaso
 
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
-    if (!players_.empty()) return end_parked(reason, CloseReason::kKicked);
+    note_reason(CloseReason::kKicked);
+    if (player_) return player_->viewer().abort(reason, noted_reason());
     will_end(reason, CloseReason::kKicked);
     work_->task.cancel();
 }
@@ -311,12 +280,9 @@ net::ClientDetails Connection::details() const {
 
 net::Traffic Connection::traffic() const {
     net::Traffic sum{received_bytes_, sent_bytes_};
-    for (const auto& player : players_) {
-        sum.received_bytes += player->viewer().counters().received_bytes;
-        sum.sent_bytes += player->viewer().counters().sent_bytes;
-    }
-    if (!shared_) return sum;
-    return {sum.received_bytes + shared_->received_bytes(), sum.sent_bytes + shared_->sent_control_bytes()};
+    if (!player_) return sum;
+    const live::ViewerCounters counted = player_->viewer().counters();
+    return {sum.received_bytes + counted.received_bytes, sum.sent_bytes + counted.sent_bytes};
 }
 
 }  // namespace service::rtmp

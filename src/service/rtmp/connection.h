@@ -1,9 +1,7 @@
 #pragma once
-// Connection: one RTMP client, from accept to end. It has a coroutine during the handshake, while a guard is asked and
-// while it publishes; while it plays it is parked without one. The same object changes between these phases (phase.h).
-// A client that only plays one stream is a live::Viewer on the connection's own socket. In all other cases (several
-// plays, a publisher beside them, or a message stream id that differs from the live log's) a SharedSocket is in
-// between, and input is read from the loop.
+// Connection: one RTMP client, from accept to end, that publishes or plays one stream at a time. It has a coroutine
+// during the handshake, while a guard is asked and while it publishes; while it plays it is parked without one, a
+// live::Viewer on the connection's socket. The same object changes between these phases (phase.h).
 //
 // Owned by the Service. Size matters: there may be 10,000 players.
 
@@ -26,13 +24,12 @@
 #include "service/rtmp/phase.h"
 #include "service/rtmp/player.h"
 #include "service/rtmp/publisher.h"
-#include "service/rtmp/shared_socket.h"
 
 namespace service::rtmp {
 
 class Service;
 
-class Connection final : public net::Session, private ::rtmp::ServerHandler, private SharedSocketHandler {
+class Connection final : public net::Session, private ::rtmp::ServerHandler {
   public:
     Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
     ~Connection() override;
@@ -43,16 +40,12 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     live::PublisherFacts publisher_facts() const;
     // A coroutine that waits in a paced read reads now. False: none does.
     bool read_now();
-    // It accepts no input: a guard is being asked while it plays.
-    bool asking() const { return phase_ == Phase::kAsking; }
 
-    // Called by its publishers and players.
-    void on_revoked(uint32_t stream_id, std::string_view why, base::CloseReason reason);
+    // Called by its publisher and its player.
+    void on_revoked(std::string_view why, base::CloseReason reason);
     void on_input(std::span<const uint8_t> bytes);
-    void on_play_over(Player& player);
-    void on_player_end(Player& player, std::string_view why);
-    // Nothing was played or published in time.
-    void on_timeout(std::string_view why) { close(why, base::CloseReason::kPeerTimeout); }
+    void on_play_over();
+    void on_player_end(std::string_view why);
 
     size_t unfinished_input() const override;
     void list_unfinished_input(std::vector<uint64_t>& messages) const override {
@@ -92,7 +85,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     // What a connection needs only while it has a coroutine.
     struct Work {
         runtime::Task task;
-        std::unique_ptr<runtime::ByteStream> socket;  // null in kAsking and kResuming
+        std::unique_ptr<runtime::ByteStream> socket;
         std::shared_ptr<runtime::TlsContext> tls;
         std::vector<uint8_t> input;  // received, not yet processed by the session
         runtime::Deadline deadline = runtime::Deadline::never();
@@ -100,6 +93,10 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
         bool slice_over = false;  // it has more input to process and yields first
         bool refused = false;     // the peer has been notified and has some time to read it
         std::unique_ptr<Embryonic> embryonic{};
+        // Of a play that the peer has closed: what its player had still to send, and the player itself, whose callback
+        // may be running.
+        std::vector<base::Slice> unsent{};
+        std::unique_ptr<Player> former{};
     };
 
     // connection.cpp: the coroutine.
@@ -122,8 +119,6 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     runtime::Deadline deadline() const;
     std::string why_ended(const base::Error& error) const;
     std::string handshake_timeout_text() const;
-    std::string publisher_timeout_text() const;
-    bool active() const;
 
     // decisions.cpp: connect, publish, play.
     void decide();
@@ -147,7 +142,6 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
                                        const config::Snapshot& snapshot);
     static std::unexpected<base::Error> no_vhost(const Place& place);
     base::Result<Place> resolve_stream(std::string_view name, const config::Snapshot& snapshot);
-    bool must_wait();
     base::Result<net::Grant> ask_gate(net::Visitor visitor, const config::Vhost& vhost);
     base::Result<net::Grant> admit(net::Action action, const Place& place);
     base::Result<net::Grant> admit_connect(const Place& place);
@@ -160,29 +154,18 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     void on_connect(::rtmp::ConnectRequest request) override;
     void on_publish(::rtmp::PublishRequest request) override;
     void on_play(::rtmp::PlayRequest request) override;
-    base::Result<void> on_media(uint32_t stream_id, ::rtmp::Message& message) override;
+    base::Result<void> on_media(::rtmp::Message& message) override;
     void on_dropped(const base::Error& error) override;
-    void on_close_stream(uint32_t stream_id) override;
-    void on_pause(uint32_t stream_id, bool paused) override;
-    void on_receive(uint32_t stream_id, media::Kind kind, bool wanted) override;
+    void on_close_stream() override;
+    void on_pause(bool paused) override;
+    void on_receive(media::Kind kind, bool wanted) override;
 
     // parked.cpp: without a coroutine, and the ways into and out of that.
     void park();
-    void share_socket(std::unique_ptr<runtime::ByteStream> socket);
-    void join(Player& player, std::unique_ptr<runtime::ByteStream> socket);
-    [[nodiscard]] bool spawn(Phase next, std::span<const uint8_t> input);
-    void ask(std::span<const uint8_t> rest);
+    void resume(std::span<const uint8_t> rest);
     base::Result<void> from_parked();
-    base::Result<void> from_asking();
-    bool attached() const;
-    bool between_plays() const;
-    Player* player(uint32_t stream_id);
     void send_output();
-    void end_parked(std::string_view why, base::CloseReason reason);
-    base::Result<void> take_socket_back();
-    void count(const Player& player);
-    void on_shared_input(std::span<const uint8_t> bytes) override;
-    void on_shared_end(std::string_view why) override;
+    void count_traffic(const Player& player);
 
     Phase phase_ = Phase::kHandshake;
     Service& service_;
@@ -190,11 +173,10 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler, pri
     ClientInfo client_;
     net::Grant grant_;  // held since connect
     std::unique_ptr<Request> request_;
-    std::vector<std::unique_ptr<Publisher>> publishers_;
-    std::unique_ptr<SharedSocket> shared_;          // outlives the players
-    std::vector<std::unique_ptr<Player>> players_;  // none in kHandshake, and in kServing none that has joined
-    base::Ref<live::Stream> stream_;                // the last one published or played; for the log
-    uint64_t received_bytes_ = 0;                   // without those of players and of a shared socket
+    std::unique_ptr<Publisher> publisher_;  // null: it does not publish
+    std::unique_ptr<Player> player_;        // null: it does not play
+    base::Ref<live::Stream> stream_;        // the last one published or played; for the log
+    uint64_t received_bytes_ = 0;           // without those of the player
     uint64_t sent_bytes_ = 0;
     ::rtmp::ServerSession session_;
 };

@@ -34,9 +34,6 @@ net::SessionType session_type(::rtmp::PublishStyle style) {
     return net::SessionType::kFlashPublish;
 }
 
-// Includes players whose last bytes have not been sent yet.
-constexpr size_t kMaxPlayers = ::rtmp::ServerSession::kMaxStreams;
-
 // Clients send ms, as Flash did, though the specification says seconds. A client that sends the specification's -2
 // (live or recorded) or -1 (live) as start, rather than -2000 or -1000, means seconds.
 uint32_t duration_ms(const ::rtmp::PlayRequest& request) {
@@ -73,11 +70,10 @@ void Connection::decide() {
     }
 }
 
-// Ends the connection, giving the peer time to read the reason; other streams on the connection are not disturbed.
+// Ends the connection, giving the peer time to read the reason.
 void Connection::refuse(std::string_view what, const base::Error& why) {
     std::string text = fmt::format("{} refused: {}", what, why.text());
     runtime::warn_some(service_.refusal_log(), "RTMP {}", text);
-    if (!serving() || active()) return;
     work_->refused = true;
     will_end(text, why.close_reason());
 }
@@ -86,7 +82,7 @@ void Connection::refuse(std::string_view what, const base::Error& why) {
 bool Connection::gave_up(const base::Error& error) {
     if (error.code() != Code::kCancelled) return false;
     const bool left = error.close_reason() == CloseReason::kPeerClosed;
-    if (serving()) will_end(left ? error.text() : "the server stops", error.close_reason());
+    will_end(left ? error.text() : "the server stops", error.close_reason());
     return true;
 }
 
@@ -140,7 +136,7 @@ std::string Connection::path_for_peer() const {
 void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     const config::SnapshotPtr snapshot = service_.snapshot();
     auto refused = [&](const base::Error& error, std::string_view code = "NetStream.Publish.BadName") {
-        session_.refuse_publish(request.stream_id, code, error.text());
+        session_.refuse_publish(code, error.text());
         return refuse("publish", error);
     };
     auto place = resolve_stream(request.name, *snapshot);
@@ -161,34 +157,27 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
     auto grant = admit(net::Action::kPublish, *place);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     grant->hold(*std::move(connected));
-    auto publisher = std::make_unique<Publisher>(*this, request.stream_id, snapshot, *vhost, runtime::now_us());
+    auto publisher = std::make_unique<Publisher>(*this, snapshot, *vhost, runtime::now_us());
     publisher->keep(*std::move(grant));
     if (auto acquired = publisher->acquire(*stream_); !acquired) return refused(acquired.error());
-    publishers_.push_back(std::move(publisher));
+    publisher_ = std::move(publisher);
     enter_stream(key, true);
-    if (!serving()) {
-        share_socket(nullptr);  // the end of its plays must not end the publishing
-        publishers_.back()->watch();
-    }
-    session_.accept_publish(request.stream_id);
+    session_.accept_publish();
     base::log::trace("RTMP publish: {}, {}, from {}{}", stream_->key().text(), session_type_name(type()), ip(),
-                     publishers_.back()->waits() ? ", as a standby" : "");
+                     publisher_->waits() ? ", as a standby" : "");
 }
 
 void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     const config::SnapshotPtr snapshot = service_.snapshot();
     auto refused = [&](const base::Error& why) {
-        session_.refuse_play(request.stream_id, "NetStream.Play.Failed", why.text());
+        session_.refuse_play("NetStream.Play.Failed", why.text());
         return refuse("play", why);
     };
     auto place = resolve_stream(request.name, *snapshot);
     if (!place) return refused(place.error());
     const live::StreamKey& key = place->key;
-    if (players_.size() >= kMaxPlayers)
-        return refused(base::Error(
-            Code::kLimit, fmt::format("{} streams are played already, or not yet quite ended", players_.size())));
     if (const std::string url = redirection(*place); !url.empty()) {
-        session_.redirect_play(request.stream_id, url);
+        session_.redirect_play(url);
         return refuse("play", base::Error(Code::kRefused, "the stream is at " + without_parameters(url)));
     }
     auto connected = admit_key(*place);
@@ -196,59 +185,49 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
     auto grant = admit(net::Action::kPlay, *place);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     grant->hold(*std::move(connected));
-    if (publishers_.empty()) {
-        set_type(net::SessionType::kRtmpPlay);
-        enter_stream(key, false);
-    }
+    set_type(net::SessionType::kRtmpPlay);
+    enter_stream(key, false);
     stream_ = service_.registry().find_or_create(key, live::live_options(*place->vhost));
-    session_.accept_play(request.stream_id, request.reset, path_for_peer());
+    session_.accept_play(request.reset, path_for_peer());
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
-    players_.push_back(std::make_unique<Player>(*this, stream_, request.stream_id, session_.out_chunk_size(),
-                                                client_.wants_all_tracks(), duration_ms(request), *std::move(grant)));
-    if (serving()) return;  // its coroutine parks it
-    Player& player = *players_.back();
-    share_socket(nullptr);
-    join(player, nullptr);
-    note_unserved();
+    player_ = std::make_unique<Player>(*this, stream_, session_.out_chunk_size(), client_.wants_all_tracks(),
+                                       duration_ms(request), *std::move(grant));
 }
 
-Result<void> Connection::on_media(uint32_t stream_id, ::rtmp::Message& message) {
-    for (const auto& publisher : publishers_)
-        if (publisher->stream_id() == stream_id) publisher->on_media(message);
+Result<void> Connection::on_media(::rtmp::Message& message) {
+    publisher_->on_media(message);
     return {};
 }
 
-// It belongs to no stream; nobody looks at those of players.
+// Nobody looks at those of players.
 void Connection::on_dropped(const base::Error& error) {
-    if (!publishers_.empty()) publishers_.front()->on_dropped(error);
+    if (publisher_) publisher_->on_dropped(error);
 }
 
-void Connection::on_close_stream(uint32_t stream_id) {
-    if (Player* p = player(stream_id)) {
-        base::log::trace("RTMP play: {} closed by the player", p->key().text());
-        p->close();
-        if (shared_) p->viewer().finish("closed by the player", CloseReason::kPeerClosed);
+void Connection::on_close_stream() {
+    if (player_) {
+        base::log::trace("RTMP play: {} closed by the player", stream_text());
+        player_->close();
     } else {
-        size_t ended = std::erase_if(publishers_, [&](const auto& p) { return p->stream_id() == stream_id; });
-        if (ended) base::log::trace("RTMP publish: {} ended by the publisher", stream_text());
+        base::log::trace("RTMP publish: {} ended by the publisher", stream_text());
+        publisher_.reset();
     }
-    if (active()) return;
     leave_stream();
     // It may begin another stream.
     if (serving()) work_->deadline = runtime::Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
 }
 
-void Connection::on_pause(uint32_t stream_id, bool paused) {
-    Player* p = player(stream_id);
-    if (!p) return;
+void Connection::on_pause(bool paused) {
+    if (player_->over()) return;
     send_output();  // the answer must be sent before its consequences
-    p->viewer().set_paused(paused);
+    player_->viewer().set_paused(paused);
     note_unserved();
 }
 
-void Connection::on_receive(uint32_t stream_id, media::Kind kind, bool wanted) {
-    if (Player* p = player(stream_id)) p->receive(kind, wanted);
+void Connection::on_receive(media::Kind kind, bool wanted) {
+    if (player_->over()) return;
+    player_->receive(kind, wanted);
     note_unserved();
 }
 

@@ -173,15 +173,6 @@ TEST_F(RtmpGuardTest, AnotherKeyMayBeRefused) {
         EXPECT_NE(opened.error().text().find("not to tok"), std::string::npos) << opened.error().text();
         EXPECT_EQ(keys.notes.find(publish ? "publish tok" : "play tok"), std::string::npos) << keys.notes;
     }
-    // A second stream of a connection that plays already.
-    auto v = client(false, "live/s");
-    ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kVideoStart);
-    v->call_on(2, "play", {{}, "s?vhost=tok"});
-    EXPECT_FALSE(v->hears("NetStream.Play.Start;NetStream.Play.Start"));
-    EXPECT_EQ(keys.notes.find("play tok"), std::string::npos) << keys.notes;
-    EXPECT_EQ(registry_.find({"tok", "live", "s"}), nullptr);
-    v.reset();
     owner.reset();
     until_gone();
     gate_.remove(keys);
@@ -245,114 +236,6 @@ TEST_F(RtmpGuardTest, TheFirstOfTwoThatWaitedTogetherHasTheName) {
     EXPECT_TRUE(asked("-publish slow;")) << guard_.notes;  // of the client that was second
 }
 
-TEST_F(RtmpGuardTest, WhatIsPlayedGoesOnWhileMoreIsAskedFor) {
-    auto p = running("live/a");
-    guard_.word.set();
-    auto q = running("live/slow1_");
-    auto v = client(false, "live/a");
-    ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kVideoStart);
-    guard_.word.reset();
-    v->call_on(2, "play", {{}, "slow1_"});
-    ASSERT_TRUE(asked("play slow1_;"));
-    for (uint32_t time : {20, 30, 40}) {
-        p->send(::rtmp::kVideo, time, kInterFrame);
-        EXPECT_EQ(v->media_of({1}, 1), fmt::format("1: 9@{} 27:12;", time));
-    }
-    // Its commands are processed after the guard has answered.
-    v->call_on(1, "pause", {{}, true, 0});
-    guard_.word.set();
-    EXPECT_EQ(v->media_of({2}, 2), "2: 9@0 17:46;9@0 17:12;");
-    EXPECT_TRUE(v->hears("NetStream.Pause.Notify"));
-    v.reset();
-    EXPECT_TRUE(asked("-play slow1_;") && asked("-play a;") && asked("-connect ;")) << guard_.notes;
-}
-
-TEST_F(RtmpGuardTest, ASecondStreamIsRefusedAndTheFirstGoesOn) {
-    auto p = running("live/a");
-    auto v = client(false, "live/a");
-    ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kVideoStart);
-    v->call_on(2, "play", {{}, "no"});
-    v->call_on(3, "publish", {{}, "no2", "live"});
-    ASSERT_TRUE(asked("play no;publish no2;")) << guard_.notes;
-    // The test client takes the first refusal as the end; the second refusal and the stream follow it.
-    EXPECT_FALSE(v->hears("NetStream.Publish.BadName"));
-    p->send(::rtmp::kVideo, 20, kInterFrame);
-    (void)runtime::sleep_ms(50).has_value();
-    EXPECT_EQ(registry_.find({"__defaultVhost__", "live", "a"})->viewer_count(), 1u);
-    EXPECT_EQ(sessions_.size(), 2u);
-}
-
-TEST_F(RtmpGuardTest, WhatIsPlayedEndsWhileMoreIsAskedFor) {
-    for (std::string_view what : {"play", "publish"}) {
-        guard_.notes.clear();
-        guard_.word.reset();
-        auto p = running("live/a");
-        auto v = client(false, "live/a");
-        ASSERT_TRUE(ok(v->open()));
-        EXPECT_EQ(v->media(2), kVideoStart);
-        v->call_on(2, std::string(what), {{}, "slow", "live"});
-        ASSERT_TRUE(asked(fmt::format("{} slow;", what)));
-        p.reset();  // and the viewers' rejoin timeout expires
-        EXPECT_TRUE(v->hears("NetStream.Play.UnpublishNotify"));
-        ASSERT_TRUE(asked("-play a;")) << guard_.notes;
-        guard_.word.set();
-        EXPECT_TRUE(v->hears(what == "play" ? "NetStream.Play.Start;" : "NetStream.Publish.Start"));
-        if (what == "publish") {
-            v->send(::rtmp::kVideo, 0, kVideoHeader);
-            EXPECT_TRUE(registry_.find({"__defaultVhost__", "live", "slow"})->published());
-        }
-        v.reset();
-        EXPECT_TRUE(asked(fmt::format("-{} slow;", what))) << guard_.notes;
-    }
-}
-
-// The refusal is the first thing that cannot be sent.
-TEST_F(RtmpGuardTest, APlayerWithoutItsStreamHasGoneWhenMoreIsRefused) {
-    auto p = running("live/a");
-    auto v = client(false, "live/a");
-    ASSERT_TRUE(ok(v->open()));
-    EXPECT_EQ(v->media(2), kVideoStart);
-    v->call_on(2, "publish", {{}, "slow-no", "live"});
-    ASSERT_TRUE(asked("publish slow-no;"));
-    p.reset();
-    ASSERT_TRUE(asked("-play a;")) << guard_.notes;
-    guard_.notes.clear();
-    const linger reset{1, 0};
-    ASSERT_EQ(setsockopt(v->socket().plain_fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
-    v.reset();
-    guard_.word.set();
-    EXPECT_TRUE(asked("-connect ;")) << guard_.notes;
-    EXPECT_EQ(sessions_.size(), 0u);
-}
-
-TEST_F(RtmpGuardTest, AViewerDiesOrIsKickedWhileMoreIsAskedFor) {
-    for (bool kicked : {false, true}) {
-        guard_.notes.clear();
-        auto p = running("live/a");
-        auto v = client(false, "live/a");
-        ASSERT_TRUE(ok(v->open()));
-        EXPECT_EQ(v->media(2), kVideoStart);
-        v->call_on(2, "play", {{}, "slow"});
-        ASSERT_TRUE(asked("play slow;"));
-        if (kicked) {
-            net::Session* session = nullptr;
-            sessions_.for_each([&](net::Session& s) {
-                if (s.type() == net::SessionType::kRtmpPlay) session = &s;
-            });
-            ASSERT_NE(session, nullptr);
-            session->kick("by the test");
-        } else {
-            v.reset();
-        }
-        EXPECT_TRUE(asked("-play a;") && asked("-connect ;")) << guard_.notes;
-        EXPECT_EQ(guard_.notes.find("-play slow;"), std::string::npos);
-        p.reset();
-        ASSERT_TRUE(asked("-publish a;"));
-    }
-}
-
 TEST_F(RtmpGuardTest, TheServerStopsWhileSomebodyIsAskedAbout) {
     auto slow = client(true, "live/slow");
     auto task = runtime::spawn("slow", [&] { (void)slow->open().has_value(); });
@@ -361,8 +244,6 @@ TEST_F(RtmpGuardTest, TheServerStopsWhileSomebodyIsAskedAbout) {
     auto v = client(false, "live/a");
     ASSERT_TRUE(ok(v->open()));
     EXPECT_EQ(v->media(2), kVideoStart);
-    v->call_on(2, "play", {{}, "slow2"});
-    ASSERT_TRUE(asked("play slow2;"));
     service_->stop();
     ASSERT_TRUE(ok(task.join(Deadline::in_ms(5000))));
     EXPECT_EQ(sessions_.size(), 0u);

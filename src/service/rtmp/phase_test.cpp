@@ -5,8 +5,7 @@
 namespace service::rtmp {
 namespace {
 
-constexpr Phase kAll[] = {Phase::kHandshake, Phase::kServing,  Phase::kParked,
-                          Phase::kAsking,    Phase::kResuming, Phase::kEnded};
+constexpr Phase kAll[] = {Phase::kHandshake, Phase::kServing, Phase::kParked, Phase::kEnded};
 
 TEST(Phase, EveryPhaseLeadsToTheEndAndNoneOutOfIt) {
     for (Phase phase : kAll) {
@@ -17,10 +16,9 @@ TEST(Phase, EveryPhaseLeadsToTheEndAndNoneOutOfIt) {
     }
 }
 
-TEST(Phase, InputWaitsOnlyForACoroutineThatParkedConnectionsStart) {
-    for (Phase phase : kAll) {
-        EXPECT_EQ(input_waits(phase), may_enter(Phase::kParked, phase) && has_coroutine(phase));
-    }
+TEST(Phase, AParkedConnectionHasNoCoroutine) {
+    for (Phase phase : kAll) EXPECT_NE(has_coroutine(phase), phase == Phase::kParked || phase == Phase::kEnded);
+    EXPECT_FALSE(may_enter(Phase::kHandshake, Phase::kParked));
 }
 
 }  // namespace

@@ -4,11 +4,10 @@
 
 namespace service::rtmp {
 
-Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-               bool all_tracks, uint32_t duration_ms, net::Grant grant)
+Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t chunk_size, bool all_tracks,
+               uint32_t duration_ms, net::Grant grant)
     : connection_(connection),
       grant_(std::move(grant)),
-      stream_id_(stream_id),
       parameters_{.chunk_size = chunk_size, .all_tracks = all_tracks},
       viewer_(*this, std::move(stream)) {
     viewer_.stop_after(duration_ms);
@@ -37,9 +36,9 @@ void Player::on_viewer_input(live::Viewer&, std::span<const uint8_t> bytes) { co
 
 void Player::on_stream_end(live::Viewer&) {
     stream_over_ = true;
-    connection_.on_play_over(*this);
+    if (!closed_) connection_.on_play_over();
 }
 
-void Player::on_viewer_end(live::Viewer&, std::string_view why) { connection_.on_player_end(*this, why); }
+void Player::on_viewer_end(live::Viewer&, std::string_view why) { connection_.on_player_end(why); }
 
 }  // namespace service::rtmp

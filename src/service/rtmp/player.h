@@ -1,6 +1,6 @@
 #pragma once
-// Player: one played message stream of a connection: its viewer, the tracks it wants, and whether it is over. Its
-// events go to the connection, which owns it and destroys it when its viewer has ended. It never yields.
+// Player: what a connection plays: its viewer, the tracks it wants, and whether it is over. Its events go to the
+// connection, which owns it and destroys it when its viewer has ended. It never yields.
 
 #include <cstdint>
 #include <memory>
@@ -22,8 +22,8 @@ class Connection;
 class Player final : private live::ViewerHandler {
   public:
     // all_tracks: else the first of each kind. duration_ms: the requested length of the stream; 0: unlimited.
-    Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t stream_id, uint32_t chunk_size,
-           bool all_tracks, uint32_t duration_ms, net::Grant grant);
+    Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t chunk_size, bool all_tracks,
+           uint32_t duration_ms, net::Grant grant);
 
     // Begins playing. first: bytes sent before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
@@ -31,11 +31,6 @@ class Player final : private live::ViewerHandler {
     // The peer closed it. Nothing more of the stream is sent except the rest of the packet being sent.
     void close();
 
-    uint32_t stream_id() const { return stream_id_; }
-    // Whether its log uses another message stream id, so that its socket must be a share that writes its own id.
-    bool needs_own_id() const { return stream_id_ != parameters_.stream_id; }
-    uint32_t chunk_size() const { return parameters_.chunk_size; }
-    const live::StreamKey& key() const { return viewer_.stream().key(); }
     live::Viewer& viewer() { return viewer_; }
     const live::Viewer& viewer() const { return viewer_; }
     bool closed() const { return closed_; }
@@ -51,8 +46,7 @@ class Player final : private live::ViewerHandler {
 
     Connection& connection_;
     net::Grant grant_;
-    const uint32_t stream_id_;
-    convert::RtmpParameters parameters_;  // of its log; the message stream id is the same for all players
+    convert::RtmpParameters parameters_;  // of its log; the message stream is 1 for all players, as in SRS
     bool closed_ = false;
     bool stream_over_ = false;
     live::Viewer viewer_;

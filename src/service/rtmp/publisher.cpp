@@ -8,15 +8,8 @@
 
 namespace service::rtmp {
 
-Publisher::Publisher(Connection& connection, uint32_t stream_id, config::SnapshotPtr snapshot,
-                     const config::Vhost& vhost, int64_t now_us)
-    : connection_(connection),
-      stream_id_(stream_id),
-      snapshot_(std::move(snapshot)),
-      vhost_(&vhost),
-      limits_(vhost.publish, now_us) {}
-
-Publisher::~Publisher() { watch_.cancel(); }
+Publisher::Publisher(Connection& connection, config::SnapshotPtr snapshot, const config::Vhost& vhost, int64_t now_us)
+    : connection_(connection), snapshot_(std::move(snapshot)), vhost_(&vhost), limits_(vhost.publish, now_us) {}
 
 base::Result<void> Publisher::acquire(live::Stream& stream) {
     publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover));
@@ -58,19 +51,8 @@ int64_t Publisher::read_interval_ms() const {
     return stream ? read_interval_.ms(*stream, vhost_->play.mw_latency) : 0;
 }
 
-void Publisher::watch() {
-    constexpr int64_t kIntervalMs = 200;
-    if (watch_ && !watch_.done()) return;
-    watch_ = runtime::spawn("rtmp-watch", [this] {
-        // Cancellation is the only notice of the publisher's end.
-        while (runtime::sleep_ms(kIntervalMs) && !runtime::cancelled())
-            if (deadline().passed() && !connection_.asking()) return connection_.on_timeout(timeout_text());
-    });
-}
-
 live::PublisherFacts Publisher::facts() const { return connection_.publisher_facts(); }
 
-// Of a connection that publishes several streams it counts for each.
 size_t Publisher::unfinished_input() const { return connection_.unfinished_input(); }
 
 void Publisher::check_memory() {
@@ -80,7 +62,7 @@ void Publisher::check_memory() {
 bool Publisher::publisher_alive() const { return connection_.peer_alive(); }
 
 void Publisher::publication_revoked(std::string_view why, base::CloseReason reason) {
-    connection_.on_revoked(stream_id_, why, reason);
+    connection_.on_revoked(why, reason);
 }
 
 }  // namespace service::rtmp

@@ -1,5 +1,5 @@
 #pragma once
-// Publisher: one publishing message stream of a connection: converts messages to frames for the live stream and
+// Publisher: what a connection publishes: converts messages to frames for the live stream and
 // enforces the time limits. The owner checks deadline() and passed_limit(). It never yields.
 
 #include <cstdint>
@@ -14,7 +14,6 @@
 #include "live/hub/stream.h"
 #include "net/access/gate.h"
 #include "protocol/rtmp/message.h"
-#include "runtime/loop/coroutine.h"
 #include "runtime/loop/deadline.h"
 
 namespace service::rtmp {
@@ -24,9 +23,7 @@ class Connection;
 class Publisher final : public live::PublicationOwner {
   public:
     // vhost belongs to the snapshot. now_us: monotonic.
-    Publisher(Connection& connection, uint32_t stream_id, config::SnapshotPtr snapshot, const config::Vhost& vhost,
-              int64_t now_us);
-    ~Publisher();
+    Publisher(Connection& connection, config::SnapshotPtr snapshot, const config::Vhost& vhost, int64_t now_us);
 
     // Acquires the stream's name, or begins to wait for it (publish.standby); kBusy: it is in use.
     base::Result<void> acquire(live::Stream& stream);
@@ -36,7 +33,6 @@ class Publisher final : public live::PublicationOwner {
     void on_media(::rtmp::Message& message);
     void on_dropped(const base::Error& error) { bodies_.note_message(error); }
 
-    uint32_t stream_id() const { return stream_id_; }
     // To be called after each read of so many bytes: records the time of the last message, and logs irregular
     // timestamps.
     void after_read(int64_t now_us, size_t bytes);
@@ -49,10 +45,6 @@ class Publisher final : public live::PublicationOwner {
     std::optional<live::PublisherLimits::Passed> passed_limit(int64_t now_us) const {
         return limits_.passed(now_us, publication_.stream(), &bodies_.faults());
     }
-    // Checks deadline() by itself: for a connection that has no coroutine because it plays too.
-    void watch();
-    // Extends the deadline by a time in which its input could not be read, through no fault of its own.
-    void postpone(int64_t us) { limits_.postpone(us); }
     // How often its connection should be read, so that one read gets several messages; ms, 0: as they arrive.
     int64_t read_interval_ms() const;
 
@@ -70,7 +62,6 @@ class Publisher final : public live::PublicationOwner {
     void note_jumps() { noted_jumps_ = publication_.stream()->counters().timeline_jumps; }
 
     Connection& connection_;
-    uint32_t stream_id_;
     bool new_media_ = false;
     config::SnapshotPtr snapshot_;
     const config::Vhost* vhost_;
@@ -81,7 +72,6 @@ class Publisher final : public live::PublicationOwner {
     net::Grant grant_;  // released after the publication
     convert::BodyPublisher bodies_{"RTMP publish"};
     live::Publication publication_;
-    runtime::Task watch_;
 };
 
 }  // namespace service::rtmp

@@ -130,7 +130,7 @@ class Client final : private rtmp::MessageSink {
         transaction_ = time_ms_ = 0;
         published_.clear();
         played_.clear();
-        started_.clear();
+        has_started_ = false;
         is_wild_ = false;
     }
     MemoryPeer& peer() { return *peer_; }
@@ -200,8 +200,7 @@ class Client final : private rtmp::MessageSink {
     void add(const std::vector<uint8_t>& wire) { pending_.append(wire.begin(), wire.end()); }
 
     base::Result<bool> on_message(rtmp::Message& message) override {
-        if (message.type == rtmp::kAudio || message.type == rtmp::kVideo)
-            CHECK(is_wild_ || started_.contains(message.stream_id));
+        if (message.type == rtmp::kAudio || message.type == rtmp::kVideo) CHECK(is_wild_ || has_started_);
         if (message.type != rtmp::kCommand) return true;
         const auto command = rtmp::read_command(message);
         CHECK(command);
@@ -210,7 +209,7 @@ class Client final : private rtmp::MessageSink {
         if (code == "NetStream.Publish.Start") CHECK(is_wild_ || published_.contains(message.stream_id));
         if (code == "NetStream.Play.Start") {
             CHECK(is_wild_ || played_.contains(message.stream_id));
-            started_.insert(message.stream_id);
+            has_started_ = true;
         }
         return true;
     }
@@ -221,7 +220,8 @@ class Client final : private rtmp::MessageSink {
     size_t handshake_left_ = 0;
     uint32_t chunk_size_ = rtmp::kDefaultChunkSize;
     uint32_t transaction_ = 0, time_ms_ = 0;
-    std::set<uint32_t> published_, played_, started_;
+    std::set<uint32_t> published_, played_;
+    bool has_started_ = false;
     bool is_wild_ = false;  // it sent bytes that are not looked at here
 };
 
