@@ -121,17 +121,3 @@ def test_a_million_frames_at_once(scene, send):
         while not flv.frames(player.tags()):
             assert not player.ended, "who plays that stream should go on"
     scene.unharmed("a million frames at once")
-
-
-@pytest.mark.quiet
-def test_an_aggregate_beside_plays(scene):
-    """The same from a connection that plays, too: it is served from the loop, without a coroutine of its own."""
-    with rtmp.publisher(scene.server, "live", "many", timeout=scaled(60)) as client:
-        publishes = client.stream_id
-        client.play("watched", stream_id=client.create_stream())
-        client.stream_id = publishes
-        count = send_aggregate(client)
-        client.wait_result(client.send_command("getStreamLength", None, "many"), "getStreamLength")
-        stream = api.streams(scene.server)["many"]
-        assert stream["frames"] >= count, f"all {count} of them should count: {stream}"
-    scene.unharmed("an aggregate beside plays")
