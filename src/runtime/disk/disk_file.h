@@ -15,7 +15,7 @@
 
 namespace runtime::disk {
 
-class File : public std::enable_shared_from_this<File>, private Timer {
+class File final : public std::enable_shared_from_this<File>, private Timer {
   public:
     File(Engine& engine, std::string path, const AppendOptions& options);
     File(const File&) = delete;

@@ -432,7 +432,7 @@ class World {
     live::Registry registry_;
     SlowGuard guard_;
     net::Gate gate_;
-    Offers offers_;
+    service::Offers offers_;
     std::unique_ptr<Service> service_;
     std::array<std::optional<Client>, kClients> clients_;
 };
