@@ -71,8 +71,6 @@ void Connection::run() {
     service_.remove(*this);
 }
 
-void Connection::restart_timeout() { work_->deadline = Deadline::in_ms(session_timeout_s_ * int64_t{1000}); }
-
 // Answers requests until it plays or ends.
 Result<void> Connection::serve() {
     restart_timeout();
@@ -94,7 +92,7 @@ Result<void> Connection::read_once() {
     auto read = runtime::read_shared(*work_->socket, publisher_ ? tick : work_->deadline);
     if (!read && read.error().code() == Code::kTimeout) {
         if (publisher_) return {};
-        return base::fail(Code::kTimeout, fmt::format("no request for {} s (session_timeout)", session_timeout_s_));
+        return std::unexpected(timed_out());
     }
     auto bytes = TRY(std::move(read));
     if (bytes.empty()) return base::fail(Code::kClosed, "closed by the peer");

@@ -116,6 +116,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     base::Result<void> begin_tunnel(const Message& request, std::span<const uint8_t> rest);
     base::Result<void> send(std::string_view bytes);
     void restart_timeout();
+    base::Error timed_out() const;
     void end(const base::Error& error);
     void will_end(std::string_view why, base::CloseReason reason);
     void finish(std::string_view why, base::CloseReason reason);

@@ -81,13 +81,6 @@ Carrier Connection::carrier() const {
     return work_->tunnelled ? Carrier::kTunnel : Carrier::kTcp;
 }
 
-void Connection::check_timeout(int64_t now_ms) {
-    if (!viewer_ || !claimed_ || now_ms - heard_ms_ < session_timeout_s_ * int64_t{1000}) return;
-    runtime::ContextScope scope(id());
-    viewer_->abort(fmt::format("neither a request nor a report for {} s (session_timeout)", session_timeout_s_),
-                   CloseReason::kPeerTimeout);
-}
-
 void Connection::on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) {
     runtime::ContextScope scope(id());
     while (viewer.joined()) {
