@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/shrink.h"
 #include "live/fanout/delivery.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/cpu_slice.h"
 
 namespace live {
 
@@ -346,18 +348,22 @@ std::string Viewer::end_text(std::string_view why) const {
     return fmt::format("{} ({} times too slow, {} bytes skipped)", why, counted.jumps, counted.skipped_bytes);
 }
 
+// In pieces, for a slice of time: a peer may send thousands of small messages at once.
 void Viewer::on_readable() {
-    auto buffer = runtime::shared_read_buffer();
-    for (size_t total = 0; log_;) {
+    const auto buffer = runtime::shared_read_buffer().first(kInputPiece);
+    const int64_t began_us = base::monotonic_us();
+    while (log_) {
         auto got = socket_->try_read(buffer);
         if (!got) return die(got.error().text(), got.error().close_reason());
         received_bytes_ += got->bytes;
-        total += got->bytes;
         if (got->bytes > 0) handler_.on_viewer_input(*this, buffer.first(got->bytes));
         if (!log_) return;
         if (got->end) return peer_closed();
         if (got->bytes == 0) return;  // not before: the edge may have been that of the input and of its end
-        if (total > kMaxInputBytes) return die("a flood of input from a viewer", CloseReason::kFlood);
+        if (!runtime::slice_is_over(base::monotonic_us() - began_us)) continue;
+        // The rest is read later: park() reports data that is already available.
+        socket_->unpark();
+        return socket_->park(*this);
     }
 }
 

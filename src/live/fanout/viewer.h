@@ -49,8 +49,7 @@ struct ViewerCounters {
 class Viewer final : private runtime::ParkedHandler {
   public:
     static constexpr size_t kMaxPending = 64;
-    // More input than this at once from a player is a flood.
-    static constexpr size_t kMaxInputBytes = 256 * 1024;
+    static constexpr size_t kInputPiece = 2 * 1024;  // bytes of input between two checks of the time
 
     // Once all bytes are accepted by the socket, the maximum time for their acknowledgement, for a peer that
     // acknowledges some within each send_timeout.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "live/fanout/socket_testing.h"
 #include "live/fanout/viewer.h"
 #include "live/hub/owner_testing.h"
@@ -22,13 +23,18 @@ struct Client final : ViewerHandler {
     std::shared_ptr<Wire> wire = std::make_shared<Wire>();
     Viewer viewer;
     std::string input;
+    int64_t input_takes_us = 0;  // for each piece
     std::string why;
     base::CloseReason reason = base::CloseReason::kUnknown;
     std::string last_words;
     bool ended = false;
 
     explicit Client(base::Ref<Stream> stream) : viewer(*this, std::move(stream)) {}
-    void on_viewer_input(Viewer&, std::span<const uint8_t> bytes) override { input.append(bytes.begin(), bytes.end()); }
+    void on_viewer_input(Viewer&, std::span<const uint8_t> bytes) override {
+        input.append(bytes.begin(), bytes.end());
+        for (const int64_t end_us = base::monotonic_us() + input_takes_us; base::monotonic_us() < end_us;) {
+        }
+    }
     void on_stream_end(Viewer& v) override {
         if (!last_words.empty()) v.send_control(base::Slice::copy(last_words));
     }
