@@ -27,7 +27,8 @@ void Connection::send_output() {
 
 void Connection::on_input(std::span<const uint8_t> bytes) {
     runtime::ContextScope scope(id());
-    while (!bytes.empty() && player_->viewer().joined()) {
+    // A request that comes when the play is over is not decided: the connection ends when the player was sent the rest.
+    while (!bytes.empty() && player_->viewer().joined() && !session_.deciding()) {
         const auto taken = session_.feed(bytes);
         if (!taken) return player_->viewer().abort(taken.error().text(), taken.error().close_reason());
         bytes = bytes.subspan(*taken);
