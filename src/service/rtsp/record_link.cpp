@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kRecordTracksMs = 5'000;
 constexpr ::rtsp::Limits kAnswerLimits{};
-// To what arrived at once: several such wait for a server that does not read.
+// Per tick. The viewer's limit of waiting messages is for servers that do not read the answers.
 constexpr size_t kMaxAnswerBytes = 16 * 1024;
 
 std::vector<sdp::SessionTrack> tracks_to_send(const media::TrackSet& set) {
@@ -122,8 +122,10 @@ Result<void> RecordLink::take(std::span<const uint8_t> bytes) {
 
 Result<void> RecordLink::on_message(const ::rtsp::Message& message) {
     if (message.is_request) {
-        output_ += ::rtsp::write(client_->on_request(message));
-        if (output_.size() > kMaxAnswerBytes) return fail(CloseReason::kFlood, "a flood of requests");
+        const std::string answer = ::rtsp::write(client_->on_request(message));
+        output_ += answer;
+        answered_bytes_ += answer.size();
+        if (answered_bytes_ > kMaxAnswerBytes) return fail(CloseReason::kFlood, "a flood of requests");
         return {};
     }
     if (message.status == 508) refusal_ = Refusal::kLoop;
@@ -210,6 +212,7 @@ Result<void> RecordLink::on_input(std::span<const uint8_t> bytes) {
 }
 
 Result<void> RecordLink::on_tick() {
+    answered_bytes_ = 0;
     TRY(client_->on_timer(runtime::now_ms()));
     add_requests();
     const base::Ref<media::TrackSet> now = request_.stream->tracks();

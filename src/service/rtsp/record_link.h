@@ -63,6 +63,7 @@ class RecordLink final : public PushLink {
     std::optional<::rtsp::Reader> reader_;
     std::vector<std::unique_ptr<UdpPorts>> ports_;  // of each track, by UDP
     std::string output_;
+    size_t answered_bytes_ = 0;  // since the last tick, to requests of the server
     std::string location_;  // not empty: it was redirected
     Refusal refusal_ = Refusal::kNone;
     bool tcp_ = true;
