@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from lib import api, http, media, publishing, rtmp, rtsp
+from lib import api, http, media, publishing, rtc_raw, rtmp, rtsp
 from lib.camera import Camera
 from lib.destination import Destination
 from lib.timing import wait_until
@@ -142,6 +142,17 @@ def rtsp_clients(server, stack):
         client.request("SETUP", f"rtsp://127.0.0.1/live/pub/track?token={s('rtsp-bad')}", Transport="what")
 
 
+def rtc_client(server, stack):
+    """A player with its keys: what is shown of a session that plays."""
+    certificate = rtc_raw.Certificate(server.dir)
+    query = {"token": secret("whep-connected")}
+    session = rtc_raw.Session(server, "live/pub", query=query, fingerprint=certificate.fingerprint)
+    stack.enter_context(session).verify()
+    with rtc_raw.Dtls(session, certificate) as dtls:
+        assert dtls.run(rtc_raw.Dtls.established), f"the handshake should succeed; s_client says {dtls.told()}"
+    wait_until(lambda: any(one["type"] == "rtc-play" for one in api.clients(server, **access(server))), 10, "a WHEP player in the API")
+
+
 def access(server):
     return {"Authorization": f"Bearer {ALL}"} if AUTH in server.conf else {}
 
@@ -194,6 +205,7 @@ def everything(servers, auth=""):
             http_clients(server, short)
             rtsp_clients(server, short)
             http_clients(server, stack)
+        rtc_client(server, stack)
         wait_stream(server, "camera")
         wait_until(lambda: any("heartbeat" in line for line in server.log().splitlines()), 5, "a heartbeat failed")
         yield server

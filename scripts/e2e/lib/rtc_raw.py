@@ -103,12 +103,13 @@ def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FING
 class Session:
     """A session that was asked for, and a socket of its own that knows how to speak for it."""
 
-    def __init__(self, server, path="live/one", text=None, connection=None, kind="whep", host="127.0.0.1", **wanted):
-        """connection: an http.Connection to the API, to be used again; host: where media goes; wanted: as offer's."""
+    def __init__(self, server, path="live/one", text=None, connection=None, kind="whep", host="127.0.0.1", query=None, **wanted):
+        """connection: an http.Connection to the API, to be used again; host: where media goes; query: more of the URL's, by
+        name; wanted: as offer's."""
         self.server = server
         self.host = host
         app, _, stream = path.partition("/")
-        query = urllib.parse.urlencode({"app": app, "stream": stream})
+        query = urllib.parse.urlencode({"app": app, "stream": stream, **(query or {})})
         own = connection or http.Connection(server.api_port)
         own.request("POST", f"/rtc/v1/{kind}/?{query}", (text or offer(**wanted)).encode(), Content_Type="application/sdp")
         self.response = own.read_response("POST")
