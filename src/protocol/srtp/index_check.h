@@ -13,7 +13,7 @@ namespace srtp {
 
 class IndexCheck {
   public:
-    static constexpr size_t kPackets = 512;
+    static constexpr size_t kPackets = 2048;
 
     // A packet of these parts, before encryption. False: other bytes had the index.
     bool permits(uint32_t ssrc, uint64_t index, std::span<const uint8_t> header, std::span<const uint8_t> first,
