@@ -108,17 +108,20 @@ Result<void> Connection::handshake() {
 Result<void> Connection::serve() {
     while (true) {
         if (request_) decide();
-        if (player_) {
+        const bool has_input = !work_->input.empty() || session_.has_backlog();
+        // What the peer sent behind its play comes first: in slices of time, as all input.
+        if (player_ && !has_input) {
             park();
             return {};
         }
-        TRY(write_output(), "writing");
+        // A player's statuses go out with the beginning of its stream.
+        if (!player_ || !session_.takes_input()) TRY(write_output(), "writing");
         if (!work_->end_reason.empty()) {
             if (!work_->refused) await_acknowledgement();  // a refused peer has time to read the reason anyway
             end(work_->end_reason);
             return {};
         }
-        if (work_->input.empty() && !session_.has_backlog()) {
+        if (!has_input) {
             TRY(read_once());
             continue;
         }
@@ -202,6 +205,7 @@ void Connection::end(std::string_view why) {
     // When a network or an encoder with many streams fails, all of them end at once, and their recordings with them.
     if (publisher_) runtime::await_short_iteration();
     publisher_.reset();
+    player_.reset();
     if (serving() && work_->refused) linger();
     finish(reason, CloseReason::kUnknown);
 }
@@ -267,7 +271,7 @@ void Connection::on_revoked(std::string_view why, CloseReason reason) {
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
     note_reason(CloseReason::kKicked);
-    if (player_) return player_->viewer().abort(reason, noted_reason());
+    if (phase_ == Phase::kParked) return player_->viewer().abort(reason, noted_reason());
     will_end(reason, CloseReason::kKicked);
     work_->task.cancel();
 }

@@ -208,7 +208,10 @@ void Connection::on_dropped(const base::Error& error) {
 void Connection::on_close_stream() {
     if (player_) {
         base::log::trace("RTMP play: {} closed by the player", stream_text());
-        player_->close();
+        if (serving())
+            player_.reset();
+        else
+            player_->close();
     } else {
         base::log::trace("RTMP publish: {} ended by the publisher", stream_text());
         publisher_.reset();
@@ -221,7 +224,7 @@ void Connection::on_close_stream() {
 void Connection::on_pause(bool paused) {
     if (player_->over()) return;
     send_output();  // the answer must be sent before its consequences
-    player_->viewer().set_paused(paused);
+    player_->set_paused(paused);
     note_unserved();
 }
 

@@ -18,11 +18,12 @@ void Connection::park() {
     session_.shrink();
     player_->join(std::move(work->socket), base::Slice::copy(session_.take_output()));
     note_unserved();
-    if (!work->input.empty() && player_->viewer().joined()) on_input(work->input);
 }
 
+// Before it is parked its coroutine sends.
 void Connection::send_output() {
-    if (session_.has_output()) player_->viewer().send_control(base::Slice::copy(session_.take_output()));
+    if (phase_ == Phase::kParked && session_.has_output())
+        player_->viewer().send_control(base::Slice::copy(session_.take_output()));
 }
 
 void Connection::on_input(std::span<const uint8_t> bytes) {

@@ -15,6 +15,12 @@ Player::Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t 
 
 void Player::join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first) {
     viewer_.join(parameters_.key(), std::move(socket), std::move(first));
+    if (paused_) viewer_.set_paused(true);
+}
+
+void Player::set_paused(bool paused) {
+    paused_ = paused;
+    viewer_.set_paused(paused);
 }
 
 void Player::receive(media::Kind kind, bool wanted) {
@@ -24,12 +30,12 @@ void Player::receive(media::Kind kind, bool wanted) {
 
 bool Player::unserved() const {
     const bool wants_nothing = !parameters_.audio && !parameters_.video;
-    return over() || wants_nothing || viewer_.paused() || !viewer_.stream().published();
+    return over() || wants_nothing || paused_ || !viewer_.stream().published();
 }
 
 void Player::close() {
     closed_ = true;
-    viewer_.set_paused(true);
+    set_paused(true);
 }
 
 void Player::on_viewer_input(live::Viewer&, std::span<const uint8_t> bytes) { connection_.on_input(bytes); }

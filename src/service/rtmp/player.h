@@ -25,9 +25,10 @@ class Player final : private live::ViewerHandler {
     Player(Connection& connection, base::Ref<live::Stream> stream, uint32_t chunk_size, bool all_tracks,
            uint32_t duration_ms, net::Grant grant);
 
-    // Begins playing. first: bytes sent before the stream.
+    // Begins playing, unless it has been paused. first: bytes sent before the stream.
     void join(std::unique_ptr<runtime::ByteStream> socket, base::Slice first);
     void receive(media::Kind kind, bool wanted);
+    void set_paused(bool paused);
     // The peer closed it. Nothing more of the stream is sent except the rest of the packet being sent.
     void close();
 
@@ -47,6 +48,7 @@ class Player final : private live::ViewerHandler {
     Connection& connection_;
     net::Grant grant_;
     convert::RtmpParameters parameters_;  // of its log; the message stream is 1 for all players, as in SRS
+    bool paused_ = false;
     bool closed_ = false;
     bool stream_over_ = false;
     live::Viewer viewer_;
