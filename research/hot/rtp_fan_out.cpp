@@ -43,8 +43,7 @@ RtpFanOut::RtpFanOut(std::span<const media::Frame> first) {
     stream_ = registry_.find_or_create({"v", "live", "rtp"}, {});
     live::RtpLane& lane = stream_->rtp_lane();
     lane.set_tracks({{.kind = media::Kind::kVideo, .codec = media::Codec::kH264},
-                     {.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000}},
-                    now_us_);
+                     {.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000}});
     const std::vector<service::rtc::SendFormat> formats = {
         {.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .ssrc = 1, .payload_type = 111},
         {.kind = media::Kind::kVideo,

@@ -59,8 +59,8 @@ void Publisher::send_one(const Packets::Packet& packet, int64_t since_begin_us) 
     auto type = payload_type(packet.video);
     if (!type) return;
     auto& track = packet.video ? video_ : audio_;
-    std::array<uint8_t, rtp::kTransportCcSize> sequence;
-    rtp::put_transport_cc(sequence.data(), transport_sequence_++);
+    std::array<uint8_t, 2> sequence;
+    base::put_u16(sequence.data(), transport_sequence_++);
     const rtp::Extension extension{kTransportCcId, sequence};
     std::array<uint8_t, rtp::kFixedHeaderSize + 8> room;
     size_t size = rtp::write_header(room.data(),

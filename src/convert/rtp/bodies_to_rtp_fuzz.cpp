@@ -155,7 +155,7 @@ class Run {
         if (from.tracks().size() != tracks_ || revision_ != codecs_of(from)) {
             tracks_ = from.tracks().size();
             revision_ = codecs_of(from);
-            to.set_tracks({from.tracks().begin(), from.tracks().end()}, runtime::now_us());
+            to.set_tracks({from.tracks().begin(), from.tracks().end()});
         }
         next_ = std::max(next_, from.ring().begin());
         for (; next_ < from.ring().end(); ++next_) {
@@ -171,7 +171,7 @@ class Run {
             if (fate == 2 && next_ + 1 < from.ring().end()) append(from.ring().at(next_ + 1));
             append(packet);
             if (fate == 3) append(packet);
-            if (fate == 4) to.set_clock(packet.track, runtime::now_us(), packet.timestamp, runtime::now_us());
+            if (fate == 4) to.set_clock(packet.track, runtime::now_us(), packet.timestamp);
             if (fate == 5) time_.pass_ms(200);
             if (next_ < from.ring().begin()) next_ = from.ring().begin();
         }

@@ -100,9 +100,10 @@ void RtpToFrames::make_reader() {
     for (size_t i = 0; i < tracks_.size(); ++i) {
         const live::RtpTrack& track = tracks_[i];
         inputs_[i].kind = track.kind;
-        if (lane_.track_of(track.kind) != static_cast<int>(i) || !rtp::make_depacketizer(track.codec)) continue;
+        sdp::SessionTrack converted = reader_track(track);
+        if (lane_.track_of(track.kind) != static_cast<int>(i) || !rtp::make_depacketizer(converted.format)) continue;
         inputs_[i].reader_track = read.size();
-        read.push_back(reader_track(track));
+        read.push_back(std::move(converted));
     }
     reader_.emplace(read, RtpReaderOptions{.audio_is_movable = true});
 }

@@ -155,7 +155,7 @@ void FramesToRtp::announce() {
     }
     if (tracks.empty()) return;
     video_.clock_reported_ms = audio_.clock_reported_ms = INT64_MIN / 2;
-    stream_.rtp_lane().set_tracks(std::move(tracks), runtime::now_us());
+    stream_.rtp_lane().set_tracks(std::move(tracks));
     if (running_) begin();
 }
 
@@ -264,7 +264,7 @@ void FramesToRtp::report_clock(Output& output, int64_t time_us, uint32_t timesta
     int64_t now_ms = runtime::now_ms();
     if (now_ms - output.clock_reported_ms < kReportClockMs) return;
     output.clock_reported_ms = now_ms;
-    stream_.rtp_lane().set_clock(output.track, time_us, timestamp, now_ms * 1000);
+    stream_.rtp_lane().set_clock(output.track, time_us, timestamp);
 }
 
 }  // namespace convert

@@ -113,14 +113,9 @@ bool TrackClocks::align_by(std::optional<Mark> Clock::*mark) {
         if (!clock.known || !(clock.*mark) || &clock == reference) continue;
         has_pair = true;
         const Time by = origin(clock) - origin(*reference);
-        if (media::distance(by, Time(0)) > kContradiction) {
-            ++ignored_reports_;
-        } else if (media::distance(by, Time(0)) > kSlack) {
-            correct(clock, by);
-            clock.aligned = true;
-        } else {
-            clock.aligned = true;
-        }
+        if (media::distance(by, Time(0)) > kContradiction) continue;
+        if (media::distance(by, Time(0)) > kSlack) correct(clock, by);
+        clock.aligned = true;
     }
     return has_pair;
 }

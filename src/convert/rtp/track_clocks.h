@@ -41,8 +41,6 @@ class TrackClocks {
     uint32_t rate(size_t track) const { return static_cast<uint32_t>(clocks_[track].rate); }
     void on_sender_report(size_t track, uint64_t ntp, uint32_t timestamp);
     void set_rtp_info(size_t track, uint32_t timestamp);
-    // Sender reports that contradicted each other or the arrival.
-    uint64_t ignored_reports() const { return ignored_reports_; }
 
   private:
     // Corrections below this are applied in parts.
@@ -91,7 +89,6 @@ class TrackClocks {
 
     std::vector<Clock> clocks_;
     rtp::NtpUnwrapper ntp_;
-    uint64_t ignored_reports_ = 0;
 };
 
 }  // namespace convert

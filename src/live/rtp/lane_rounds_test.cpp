@@ -69,7 +69,7 @@ class LaneRoundsTest : public runtime::testing::RuntimeTest {
         for (size_t i = 0; i < count; ++i) {
             Room& room = rooms_.emplace_back();
             room.stream = registry_.find_or_create({"v", "live", std::to_string(rooms_.size())}, {});
-            room.stream->rtp_lane().set_tracks({{.kind = media::Kind::kVideo, .codec = media::Codec::kH264}}, 0);
+            room.stream->rtp_lane().set_tracks({{.kind = media::Kind::kVideo, .codec = media::Codec::kH264}});
             add_sinks(room, sinks, takes_at_once);
         }
         time_.pass_ms(100);

@@ -19,9 +19,6 @@ constexpr int kMaxSequenceStep = 3000;
 constexpr int64_t kMinStepsPerSecond = 100;
 // Sequence numbers left free before a publisher's first one, for packets reordered at its start.
 constexpr uint64_t kRoomBefore = 64;
-// A sender report that deviates from the reports before it by less than this is jitter: a quarter of the deviation is
-// applied, so that the correction does not cut audio. A larger deviation means that the publisher's clock was set.
-constexpr int64_t kReportJitterUs = 60'000;
 
 // For how many sinks ahead memory is prefetched: a call takes about a microsecond, memory a tenth of it.
 constexpr size_t kAhead = 2;
@@ -46,7 +43,7 @@ const RtpTrack* RtpLane::published_track(media::Kind kind) const {
     return index < 0 ? nullptr : &tracks_[static_cast<size_t>(index)];
 }
 
-void RtpLane::set_tracks(std::vector<RtpTrack> tracks, int64_t) {
+void RtpLane::set_tracks(std::vector<RtpTrack> tracks) {
     CHECK(tracks.size() <= RtpRing::kMaxTracks);
     // A track keeps its numbering, whatever its index was.
     std::array<TrackState, RtpRing::kMaxTracks> before = std::exchange(states_, {});
@@ -217,7 +214,7 @@ void RtpLane::request_calls(int64_t in_ms) {
     if (!sinks_.empty()) request_round(runtime::event_ms() + in_ms);
 }
 
-void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t) {
+void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp) {
     CHECK(track < tracks_.size());
     TrackState& state = states_[track];
     if (!state.has_received) return;  // the lane's timestamps are not known yet
@@ -227,13 +224,9 @@ void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_
     }
     RtpClock& clock = state.clock;
     if (!clock.exact) ++clock.version;
-    int64_t wall_us = ntp_us + clock_offset_us_;
-    const int64_t ticks = state.ticks(timestamp + state.add);
-    const int64_t off_us = wall_us - clock.moment(ticks);
-    if (clock.exact && std::abs(off_us) < kReportJitterUs) wall_us -= off_us * 3 / 4;
     clock.known = clock.exact = true;
-    clock.timestamp = ticks;
-    clock.wall_us = wall_us;
+    clock.timestamp = state.ticks(timestamp + state.add);
+    clock.wall_us = ntp_us + clock_offset_us_;
 }
 
 void RtpLane::join(RtpSink& sink, Wants wants) {

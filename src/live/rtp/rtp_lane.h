@@ -95,7 +95,7 @@ class RtpLane final : private SendGroup {
 
     // The tracks of the next packets; at most RtpRing::kMaxTracks. Called again for another publisher: sequences and
     // timestamps of a track of the same kind continue, older packets in the ring are discarded.
-    void set_tracks(std::vector<RtpTrack> tracks, int64_t now_us);
+    void set_tracks(std::vector<RtpTrack> tracks);
     // The same publisher's next packets of a track come from another source (RFC 3550, 8.2: another SSRC): sequences
     // and timestamps continue, and the next request for a keyframe is not delayed by kKeyframeEveryMs.
     void restart_track(size_t track);
@@ -108,8 +108,8 @@ class RtpLane final : private SendGroup {
     void append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
     // The publisher's timestamp that belongs to a moment of a clock shared by all its tracks: from its sender reports,
     // or known to a bridge. ntp_us: microseconds of any clock. Ignored before the track's first packet: call it again
-    // now and then. Of deviations below 60 ms a quarter is applied.
-    void set_clock(size_t track, int64_t ntp_us, uint32_t timestamp, int64_t now_us);
+    // now and then. The newest one counts: whoever makes times of it smooths them (convert/rtp/track_clocks.h).
+    void set_clock(size_t track, int64_t ntp_us, uint32_t timestamp);
     // Null: keyframes cannot be requested, as where frames came by RTMP.
     void set_keyframe_source(KeyframeSource* source) { keyframe_source_ = source; }
     // The parameters of the newest keyframe, where the writer knows them.

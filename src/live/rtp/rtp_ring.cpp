@@ -85,7 +85,6 @@ void RtpRing::trim(int64_t now_us) {
 
 void RtpRing::drop_first() {
     RtpPacket& first = slots_[begin_ & mask_];
-    if (end_ > begin_ && at(end_ - 1).arrival_us - first.arrival_us < limits_.history_us) ++cut_short_;
     uint64_t& highest = tracks_[first.track].highest_dropped;
     highest = std::max(highest, first.sequence);
     bytes_ -= first.payload.size();

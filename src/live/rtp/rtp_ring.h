@@ -91,7 +91,6 @@ class RtpRing {
         return bytes_ + (block_.empty() ? 0 : 2 * kBlockBytes) + slots_.size() * sizeof(RtpPacket) +
                positions * sizeof(uint32_t);
     }
-    uint64_t cut_short() const { return cut_short_; }  // packets dropped before history_us was over
 
   private:
     // So that a slow stream's last packet does not keep a large block; a payload is never larger than a datagram.
@@ -125,7 +124,6 @@ class RtpRing {
     size_t free_bytes_ = 0;
     int64_t trim_at_us_ = INT64_MIN;  // the next time
     std::array<Track, kMaxTracks> tracks_;
-    uint64_t cut_short_ = 0;
     RtpRingLimits limits_;
 };
 

@@ -13,14 +13,12 @@ namespace rtp {
 
 inline constexpr std::string_view kTransportCcUri =
     "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01";
-inline constexpr size_t kTransportCcSize = 2;
 
 // The transport-wide sequence number; nothing when the element has another size than 2 bytes (or 4, in version 2).
 inline std::optional<uint16_t> transport_cc(std::span<const uint8_t> data) {
     if (data.size() != 2 && data.size() != 4) return std::nullopt;
     return get_u16(data.data());
 }
-inline void put_transport_cc(uint8_t* p, uint16_t sequence) { base::put_u16(p, sequence); }
 
 inline std::string_view text_value(std::span<const uint8_t> data) {  // mid, rid
     return {reinterpret_cast<const char*>(data.data()), data.size()};

@@ -94,10 +94,4 @@ std::span<const uint16_t> NackTracker::due(int64_t now_ms, int64_t round_trip_ms
 
 bool NackTracker::take_damage() { return std::exchange(damage_, false); }
 
-void NackTracker::forget_before(uint16_t sequence) {
-    int64_t at = unwrapper_.peek(sequence);
-    auto end = std::ranges::lower_bound(missing_, at, {}, &Missing::sequence);
-    missing_.erase(missing_.begin(), end);
-}
-
 }  // namespace rtp

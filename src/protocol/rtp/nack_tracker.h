@@ -42,8 +42,6 @@ class NackTracker {
 
     // Whether a packet was given up since the last call: decoding needs a keyframe to continue.
     bool take_damage();
-    // Packets before `sequence` are not needed any more: a keyframe begins there.
-    void forget_before(uint16_t sequence);
 
     // Starts a new sequence with the next packet: packets of the old one are no longer requested.
     void restart();

@@ -99,8 +99,6 @@ std::optional<PacketView> PacketView::parse(std::span<const uint8_t> datagram) {
     return view;
 }
 
-uint32_t PacketView::csrc(size_t i) const { return get_u32(&datagram_[kFixedHeaderSize + 4 * i]); }
-
 std::optional<std::span<const uint8_t>> PacketView::extension(uint8_t id) const {
     ExtensionReader reader = extensions();
     while (auto e = reader.next()) {

@@ -64,10 +64,7 @@ class PacketView {
     }
     size_t padding() const { return padding_; }
     size_t csrc_count() const { return datagram_[0] & 15u; }
-    uint32_t csrc(size_t i) const;  // i < csrc_count()
 
-    bool has_extension() const { return datagram_[0] & 0x10; }
-    uint16_t extension_profile() const { return extension_profile_; }
     ExtensionReader extensions() const { return {extension_profile_, extension_}; }
     // The first element with that id; nothing when there is none. An element may be empty.
     std::optional<std::span<const uint8_t>> extension(uint8_t id) const;

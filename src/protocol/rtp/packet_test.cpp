@@ -31,7 +31,6 @@ TEST(PacketView, WhatIsWrittenIsRead) {
     EXPECT_EQ(view->header(), kHeader);
     EXPECT_EQ(view->header_size(), 12u);
     EXPECT_EQ(Bytes(view->payload().begin(), view->payload().end()), Bytes({1, 2, 3}));
-    EXPECT_FALSE(view->has_extension());
     EXPECT_FALSE(view->extension(1));
 }
 
@@ -41,9 +40,6 @@ TEST(PacketView, CsrcsExtensionAndPadding) {
     auto view = PacketView::parse(bytes);
     ASSERT_TRUE(view);
     EXPECT_EQ(view->csrc_count(), 2u);
-    EXPECT_EQ(view->csrc(0), 4u);
-    EXPECT_EQ(view->csrc(1), 5u);
-    EXPECT_EQ(view->extension_profile(), 1);
     EXPECT_FALSE(view->extension(10)) << "a profile that is neither form has no elements";
     EXPECT_EQ(view->header_size(), 28u);
     EXPECT_EQ(view->padding(), 3u);
@@ -72,13 +68,13 @@ TEST(PacketView, RefusesWhatGoesBeyondTheDatagram) {
 
 TEST(Extensions, OneByteForm) {
     Bytes mid = {'v', '0'}, cc(2), time = {0x06, 0x00, 0x00};
-    put_transport_cc(cc.data(), 0xabcd);
+    base::put_u16(cc.data(), 0xabcd);
     Extension all[] = {{1, mid}, {14, cc}, {2, time}};
     Bytes bytes = packet_of(kHeader, all, {9});
     EXPECT_EQ(bytes.size(), 12u + 4 + 12 + 1);  // 3 + 3 + 4 and padding
     auto view = PacketView::parse(bytes);
     ASSERT_TRUE(view);
-    EXPECT_EQ(view->extension_profile(), kOneByteProfile);
+    EXPECT_EQ(base::get_u16(&bytes[12]), kOneByteProfile);
     EXPECT_EQ(text_value(*view->extension(1)), "v0");
     EXPECT_EQ(transport_cc(*view->extension(14)), 0xabcd);
     EXPECT_EQ(view->extension(2)->size(), 3u);
@@ -104,7 +100,7 @@ TEST(Extensions, TwoByteFormWhereAnElementNeedsIt) {
     Bytes bytes = packet_of(kHeader, all, {});
     auto view = PacketView::parse(bytes);
     ASSERT_TRUE(view);
-    EXPECT_EQ(view->extension_profile(), kTwoByteProfile);
+    EXPECT_EQ(base::get_u16(&bytes[12]), kTwoByteProfile);
     EXPECT_EQ(view->extension(1)->size(), 17u);
     EXPECT_TRUE(view->extension(200)->empty());
     EXPECT_EQ(view->extension(15)->front(), 4);

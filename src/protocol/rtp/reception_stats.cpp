@@ -56,10 +56,6 @@ void ReceptionStats::on_sender_report(uint64_t ntp, int64_t arrival_us) {
     last_sr_at_us_ = arrival_us;
 }
 
-uint32_t ReceptionStats::jitter_us() const {
-    return static_cast<uint32_t>(uint64_t{jitter_x16_ >> 4} * 1'000'000 / clock_rate_);
-}
-
 std::optional<ReportBlock> ReceptionStats::report(int64_t now_us) {
     if (!started_) return std::nullopt;
     int64_t expected_now = expected() - expected_before_;

@@ -43,7 +43,6 @@ class ReceptionStats {
 
     uint64_t received() const { return received_; }
     int64_t lost() const { return expected() - static_cast<int64_t>(received_); }
-    uint32_t jitter_us() const;
 
   private:
     static constexpr uint16_t kMaxDropout = 3000, kMaxMisorder = 100;

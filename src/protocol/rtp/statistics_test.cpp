@@ -141,7 +141,6 @@ TEST(ReceptionStats, JitterIsThatOfTheTransit) {
     }
     EXPECT_EQ(even.report(0)->jitter, 0u);
     EXPECT_NEAR(uneven.report(0)->jitter, 360, 20) << "4 ms in units of 90 kHz between consecutive packets";
-    EXPECT_NEAR(uneven.jitter_us(), 4000, 250);
 }
 
 TEST(ReceptionStats, AJumpOfTimestampsIsNoJitter) {
@@ -280,15 +279,6 @@ TEST(NackTracker, WhatFindsNoRoomHasTheNextTurn) {
     tracker.on_packet(6, 0);
     EXPECT_EQ(ask(tracker, 0, 0, 3), Sequences({1, 2, 3}));
     EXPECT_EQ(ask(tracker, 0, 0, 3), Sequences({4, 5}));
-}
-
-TEST(NackTracker, BeforeAKeyframeNothingIsNeeded) {
-    NackTracker tracker;
-    tracker.on_packet(0, 0);
-    tracker.on_packet(6, 0);
-    tracker.forget_before(4);
-    EXPECT_EQ(ask(tracker, 0), Sequences({4, 5}));
-    EXPECT_FALSE(tracker.take_damage());
 }
 
 }  // namespace

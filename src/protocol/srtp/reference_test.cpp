@@ -122,7 +122,7 @@ TEST_P(Reference, HeadersWithCsrcsAndExtensions) {
 
 TEST_P(Reference, Rtcp) {
     for (size_t words = 0; words < 200; ++words) {
-        Bytes plain = rtcp_packet(0xcafebabe, words), ours(plain.size() + sender_.rtcp_overhead());
+        Bytes plain = rtcp_packet(0xcafebabe, words), ours(plain.size() + sender_.rtp_overhead() + 4);
         EXPECT_EQ(sender_.protect_rtcp(plain, ours.data()), ours.size());
         EXPECT_EQ(their_receiver_->open_rtcp(ours), plain) << words;
         // libsrtp's index begins with 1 and ours with 0, so the bytes differ.

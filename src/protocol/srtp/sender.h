@@ -23,7 +23,6 @@ class Sender {
 
     Profile profile() const { return profile_; }
     size_t rtp_overhead() const { return profile_info(profile_).tag_size; }
-    size_t rtcp_overhead() const { return rtp_overhead() + 4; }
 
     // header: fixed part, CSRCs and extension, as sent. The payload is `first` followed by `second` (RTX: the original
     // sequence number, then the payload). index: number of sequence wraps << 16 | sequence, which is the unwrapped
@@ -38,7 +37,7 @@ class Sender {
         return protect_rtp(header, payload, {}, index, out);
     }
 
-    // A compound packet of at least 8 bytes. out: room for its size plus rtcp_overhead(); must not overlap the packet.
+    // A compound packet of at least 8 bytes. out: room for its size plus kMaxOverhead; must not overlap the packet.
     // Returns the size; 0 when 2^31 packets have been sent, after which the session needs new keys.
     size_t protect_rtcp(std::span<const uint8_t> compound, uint8_t* out);
 

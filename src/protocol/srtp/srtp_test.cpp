@@ -27,7 +27,7 @@ class Srtp : public testing::TestWithParam<Profile> {
         return protect(rtp_packet(ssrc, static_cast<uint16_t>(index), 20), index);
     }
     Bytes protect_rtcp(const Bytes& plain) {
-        Bytes out(plain.size() + sender_.rtcp_overhead());
+        Bytes out(plain.size() + sender_.rtp_overhead() + 4);
         EXPECT_EQ(sender_.protect_rtcp(plain, out.data()), out.size());
         return out;
     }
@@ -210,7 +210,7 @@ TEST_P(Srtp, SessionsDoNotDisturbEachOther) {
     MasterKey other = example_key();
     other.key[5] ^= 1;
     Sender second(profile_, other);
-    Bytes plain = rtcp_packet(9, 1), sealed(plain.size() + second.rtcp_overhead());
+    Bytes plain = rtcp_packet(9, 1), sealed(plain.size() + second.rtp_overhead() + 4);
     for (int i = 0; i < 3; ++i) {
         second.protect_rtcp(plain, sealed.data());
         EXPECT_EQ(open_rtcp(protect_rtcp(plain)), "ok");

@@ -19,7 +19,6 @@ class Writer {
     void controlling(uint64_t tie_breaker) { integer(Attribute::kIceControlling, tie_breaker, 8); }
     void controlled(uint64_t tie_breaker) { integer(Attribute::kIceControlled, tie_breaker, 8); }
     void use_candidate() { attribute(Attribute::kUseCandidate, {}); }
-    void software(std::string_view value) { attribute(Attribute::kSoftware, bytes_of(value)); }
     void mapped(const base::Endpoint& address);
     // Code 300 to 699; the reason may be empty.
     void error(uint16_t code, std::string_view reason);

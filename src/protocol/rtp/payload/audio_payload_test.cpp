@@ -23,7 +23,7 @@ TEST(OpusPayload, APacketIsAPayload) {
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(out[0].bytes, base::Slice::copy(packet));
 
-    auto depacketizer = make_depacketizer(Codec::kOpus, 2);
+    auto depacketizer = make_depacketizer({.codec = Codec::kOpus, .channels = 2});
     auto units = testing::take(*depacketizer, out, 960);
     ASSERT_EQ(units.size(), 2u);
     auto head = media::parse_opus_head(units[0].frame.payload);
@@ -37,7 +37,7 @@ TEST(OpusPayload, WhatFitsNoPacketOrIsNoneIsRefused) {
     std::vector<testing::Payload> out;
     std::vector<uint8_t> large(1300, 0xfc);
     EXPECT_FALSE(testing::packetize(*make_packetizer(Codec::kOpus, {}), audio_frame(Codec::kOpus, large), out));
-    auto depacketizer = make_depacketizer(Codec::kOpus);
+    auto depacketizer = make_depacketizer({.codec = Codec::kOpus, .channels = 2});
     std::vector<Unit> units;
     depacketizer->push({testing::hex("ff"), 0, false, false}, units);  // code 3 without its count
     depacketizer->push({{}, 0, false, false}, units);
@@ -56,7 +56,7 @@ TEST(G711Payload, LongFramesAreCutIntoEqualParts) {
         EXPECT_EQ(out[i].bytes.size(), 1000u);
         EXPECT_EQ(out[i].timestamp_offset, i * 1000);
     }
-    auto depacketizer = make_depacketizer(Codec::kPcmAlaw, 1);
+    auto depacketizer = make_depacketizer({.codec = Codec::kPcmAlaw, .channels = 1});
     auto units = testing::take(*depacketizer, out, 5);
     ASSERT_EQ(units.size(), 8u);
     EXPECT_EQ(units[7].timestamp, 7005u);

@@ -37,7 +37,7 @@ media::Frame av1_frame(bool keyframe, const Bytes& obus) {
 
 struct Av1Payload : ::testing::Test {
     std::unique_ptr<Packetizer> packetizer = make_packetizer(Codec::kAv1, {.max_payload = 500});
-    std::unique_ptr<Depacketizer> depacketizer = make_depacketizer(Codec::kAv1);
+    std::unique_ptr<Depacketizer> depacketizer = make_depacketizer({.codec = Codec::kAv1});
     void SetUp() override {
         ASSERT_TRUE(packetizer->set_header(testing::header_frame(Codec::kAv1, base::Slice::copy(hex(kConfigObus)))));
     }
@@ -111,7 +111,7 @@ TEST_F(Av1Payload, AggregatesOfOthersAreRead) {
 TEST_F(Av1Payload, AHoleDropsWhatItHit) {
     auto payloads = cut(av1_frame(true, frame_obu(1500)));
     for (size_t lost = 0; lost < payloads.size(); ++lost) {
-        auto fresh = make_depacketizer(Codec::kAv1);
+        auto fresh = make_depacketizer({.codec = Codec::kAv1});
         std::vector<Unit> out;
         for (size_t i = 0; i < payloads.size(); ++i)
             if (i != lost) fresh->push({payloads[i].bytes, 9, payloads[i].marker, i == lost + 1}, out);

@@ -57,10 +57,7 @@ class Depacketizer {
     DepacketizerCounters counters_;
 };
 
-// The usual format of a codec. channels: of audio, from the session description. Null for a codec without an RTP
-// payload format here.
-std::unique_ptr<Depacketizer> make_depacketizer(media::Codec codec, int channels = 2);
-// With the parameters of a description, which AAC needs.
+// Null for a codec without an RTP payload format here.
 std::unique_ptr<Depacketizer> make_depacketizer(const PayloadFormat& format);
 
 }  // namespace rtp

@@ -23,8 +23,8 @@ struct PayloadFormat {
     uint8_t index_length = 3;
     uint8_t index_delta_length = 3;
     uint32_t constant_size = 0;  // bytes of each AU where size_length is 0
-    base::Slice aac_config;      // MPEG4-GENERIC: AudioSpecificConfig; empty: not known
-    base::Slice latm_config;     // LATM: StreamMuxConfig; empty: in the packets
+    base::Slice aac_config{};    // MPEG4-GENERIC: AudioSpecificConfig; empty: not known
+    base::Slice latm_config{};   // LATM: StreamMuxConfig; empty: in the packets
 };
 
 }  // namespace rtp

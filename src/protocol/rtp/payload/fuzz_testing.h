@@ -28,7 +28,7 @@ inline std::vector<Unit> take_packets(Depacketizer& depacketizer, media::Codec c
 
 inline void cut_and_join(media::Codec codec, const std::vector<Unit>& units) {
     auto packetizer = make_packetizer(codec, {.max_payload = 100, .merge_nalus = true});
-    auto depacketizer = make_depacketizer(codec);
+    auto depacketizer = make_depacketizer({.codec = codec});
     bool any_header = false;
     for (const Unit& unit : units) {
         if (unit.frame.sequence_header) {

@@ -22,7 +22,7 @@ Bytes pps() { return testing::hex("4401c172b46240"); }
 
 struct HevcPayload : ::testing::Test {
     std::unique_ptr<Packetizer> packetizer = make_packetizer(Codec::kHevc, {.max_payload = 1000});
-    std::unique_ptr<Depacketizer> depacketizer = make_depacketizer(Codec::kHevc);
+    std::unique_ptr<Depacketizer> depacketizer = make_depacketizer({.codec = Codec::kHevc});
     base::Slice config = *media::make_hevc_config(vps(), sps(), pps());
 
     void SetUp() override { ASSERT_TRUE(packetizer->set_header(testing::header_frame(Codec::kHevc, config))); }
@@ -67,7 +67,7 @@ TEST_F(HevcPayload, UnitsWithStartCodesAreSeveralAndFragmentsMayLackTheirEnd) {
     EXPECT_TRUE(units[1].frame.keyframe);
     EXPECT_EQ(units[1].frame.payload, video_frame(Codec::kHevc, true, {slice}).payload);
 
-    depacketizer = make_depacketizer(Codec::kHevc);
+    depacketizer = make_depacketizer({.codec = Codec::kHevc});
     units.clear();
     for (size_t at = 2; at < whole.size(); at += 100) {
         const size_t end = std::min(whole.size(), at + 100);

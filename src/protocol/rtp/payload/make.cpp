@@ -34,14 +34,6 @@ std::unique_ptr<Packetizer> make_packetizer(Codec codec, const PacketizerOptions
     }
 }
 
-std::unique_ptr<Depacketizer> make_depacketizer(Codec codec, int channels) {
-    PayloadFormat format;
-    format.codec = codec;
-    format.channels = channels;
-    if (codec == Codec::kAac) format.clock_rate = 48'000;
-    return make_depacketizer(format);
-}
-
 std::unique_ptr<Depacketizer> make_depacketizer(const PayloadFormat& format) {
     switch (format.codec) {
         case Codec::kH264:

@@ -17,7 +17,7 @@ using testing::video_frame;
 
 struct H264Payload : ::testing::Test {
     std::unique_ptr<Packetizer> packetizer = make(PacketizerOptions{.max_payload = 1000});
-    std::unique_ptr<Depacketizer> depacketizer = make_depacketizer(Codec::kH264);
+    std::unique_ptr<Depacketizer> depacketizer = make_depacketizer({.codec = Codec::kH264});
 
     static std::unique_ptr<Packetizer> make(const PacketizerOptions& options) {
         auto made = make_packetizer(Codec::kH264, options);
@@ -295,7 +295,7 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
         for (const std::vector<Bytes>& before :
              {std::vector<Bytes>{h264_sps(), h264_pps()}, {delimiter, h264_sps(), h264_pps(), sei}})
             for (size_t most : {64u, 4'000u}) {
-                depacketizer = make_depacketizer(Codec::kH264);
+                depacketizer = make_depacketizer({.codec = Codec::kH264});
                 packetizer = make({.max_payload = most});
                 std::vector<Bytes> all = before;
                 all.insert(all.end(), {idr, second});
@@ -328,7 +328,7 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
                 ASSERT_EQ(units.size(), 1u);
                 EXPECT_EQ(nalus_of(units[0].frame), (std::vector<Bytes>{inter, more}));
             }
-    depacketizer = make_depacketizer(Codec::kH264);
+    depacketizer = make_depacketizer({.codec = Codec::kH264});
     begin();
     Bytes behind_code{0, 0, 0, 1};
     behind_code.insert(behind_code.end(), idr.begin(), idr.end());

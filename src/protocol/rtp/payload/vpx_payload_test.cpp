@@ -36,7 +36,7 @@ const Codecs kCodecs[] = {
 TEST(VpxPayload, FramesComeBackAndFragmentsHaveOneSize) {
     for (const Codecs& c : kCodecs) {
         auto packetizer = make_packetizer(c.codec, {.max_payload = 500});
-        auto depacketizer = make_depacketizer(c.codec);
+        auto depacketizer = make_depacketizer({.codec = c.codec});
         uint32_t timestamp = 0;
         for (size_t size : {1600u, 20u, 496u, 497u, 498u, 3000u}) {
             bool keyframe = timestamp == 0;
@@ -63,7 +63,7 @@ TEST(VpxPayload, AHoleDropsWhatItHit) {
     for (const Codecs& c : kCodecs) {
         auto packetizer = make_packetizer(c.codec, {.max_payload = 500});
         for (size_t lost = 0; lost < 4; ++lost) {
-            auto depacketizer = make_depacketizer(c.codec);
+            auto depacketizer = make_depacketizer({.codec = c.codec});
             std::vector<testing::Payload> payloads;
             ASSERT_TRUE(testing::packetize(*packetizer, vpx_frame(c.codec, true, c.key, 1700), payloads));
             ASSERT_EQ(payloads.size(), 4u);
@@ -103,7 +103,7 @@ TEST(VpxPayload, DescriptorsOfOthersAreRead) {
 }
 
 TEST(VpxPayload, WhatIsNoFrameIsCounted) {
-    auto depacketizer = make_depacketizer(Codec::kVp9);
+    auto depacketizer = make_depacketizer({.codec = Codec::kVp9});
     std::vector<Unit> out;
     depacketizer->push({hex("8c810000"), 1, true, false}, out);
     depacketizer->push({hex("8c8100"), 2, true, false}, out);

@@ -102,7 +102,7 @@ class Player final : private live::RtpSink, public Media {
     void skip_stale(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
-    void send_report(int64_t now_ms);
+    void send_reports();
     void send_bye();
     void log_counters() const;
 

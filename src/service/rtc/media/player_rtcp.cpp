@@ -93,11 +93,11 @@ void Player::on_tick(int64_t now_ms) {
     if (now_ms < next_report_ms_ && version == clock_version_) return;
     clock_version_ = version;
     next_report_ms_ = now_ms + (++reports_ < kFirstReports ? kFirstReportsEveryMs : kReportEveryMs);
-    send_report(now_ms);
+    send_reports();
 }
 
 // One compound packet per track: some clients take any sender report of a compound packet for that of their track.
-void Player::send_report(int64_t) {
+void Player::send_reports() {
     const int64_t wall_us = base::wall_ms() * 1000;
     for (const SendTrack& track : tracks_) {
         const int lane_track = lane_track_of(track);

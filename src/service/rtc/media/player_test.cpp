@@ -81,7 +81,7 @@ struct Viewer {
 
 class PlayerTest : public runtime::testing::RuntimeTest {
   protected:
-    PlayerTest() { lane.set_tracks({kVideo, kAudio}, now_us); }
+    PlayerTest() { lane.set_tracks({kVideo, kAudio}); }
     std::unique_ptr<Viewer> view(bool rtx = false) {
         auto viewer = std::make_unique<Viewer>();
         MediaParts parts{
@@ -381,7 +381,7 @@ TEST_F(PlayerTest, RequestsForKeyframesAreMerged) {
 }
 
 TEST_F(PlayerTest, ATrackOfAnotherCodecIsNotSent) {
-    lane.set_tracks({live::RtpTrack{.kind = media::Kind::kVideo, .codec = media::Codec::kVp8}, kAudio}, now_us);
+    lane.set_tracks({live::RtpTrack{.kind = media::Kind::kVideo, .codec = media::Codec::kVp8}, kAudio});
     put(0, 100, "vp8", true);
     auto viewer = view();
     put(1, 10, "sound");
@@ -396,7 +396,7 @@ TEST_F(PlayerTest, AnotherPublisherGoesOnWithoutAHole) {
     put(1, 10, "sound");
     settle();
     EXPECT_EQ(viewer->got(), "v1002:idr a1001:sound ");
-    lane.set_tracks({kAudio, kVideo}, now_us);
+    lane.set_tracks({kAudio, kVideo});
     put_as(0, 40'000, 7, "sound");
     put_as(1, 50'000, 8, "p");
     put_as(1, 50'001, 9, "idr", true);
@@ -481,7 +481,7 @@ TEST_F(PlayerTest, APacketFromBeforeASkipIsNotSentAfterIt) {
     viewer->nack(kVideoSsrc, {1003, 1004});
     EXPECT_EQ(viewer->got(), "v1003:late v1004:p ") << "under the numbers of before the skip";
     // A later publisher's numbers are other packets'.
-    lane.set_tracks({kVideo, kAudio}, now_us);
+    lane.set_tracks({kVideo, kAudio});
     put_as(0, 7, 1, "IDR", true);
     put_as(0, 8, 1, "P");
     settle();
@@ -499,7 +499,7 @@ TEST_F(PlayerTest, AnotherPublishersPacketsAreNotSentForTheNacksOfTheLast) {
     uint16_t last = 1000;
     for (int round = 0; round < 20; ++round) {
         const auto& tracks = orders[static_cast<size_t>(round) % orders.size()];
-        lane.set_tracks(tracks, now_us);
+        lane.set_tracks(tracks);
         for (uint16_t i = 0; i < 200; ++i) {
             for (size_t track = 0; track < tracks.size(); ++track)
                 if (track == 0 || i < 10)
@@ -526,8 +526,8 @@ TEST_F(PlayerTest, ReportsPutBothTracksOnOneClock) {
     settle();
     put(1, 480'960, "sound");
     settle();
-    lane.set_clock(0, 50'000'000, 90'000, now_us);
-    lane.set_clock(1, 50'250'000, 480'000, now_us);
+    lane.set_clock(0, 50'000'000, 90'000);
+    lane.set_clock(1, 50'250'000, 480'000);
     viewer->player->on_tick(base::monotonic_ms());
     ASSERT_EQ(viewer->session.rtcp.size(), 2u);
     struct Reports : rtcp::Visitor {
@@ -561,7 +561,7 @@ TEST_F(PlayerTest, ReportsComeSoonerAgainForOtherTracks) {
     };
     tick_until(0, 3000);
     EXPECT_EQ(viewer->player->tick_ms(), 500);
-    lane.set_tracks({lane.tracks().begin(), lane.tracks().end()}, now_us);
+    lane.set_tracks({lane.tracks().begin(), lane.tracks().end()});
     settle();
     EXPECT_EQ(viewer->player->tick_ms(), 100);
     put(0, 180'000, "idr", true);

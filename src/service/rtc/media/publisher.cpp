@@ -64,7 +64,7 @@ base::Result<void> Publisher::acquire() {
 }
 
 void Publisher::enter_lane() {
-    lane_.set_tracks(lane_tracks(), runtime::now_us());
+    lane_.set_tracks(lane_tracks());
     lane_.set_keyframe_source(this);
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))

@@ -24,7 +24,7 @@ class Publisher::Feedback final : public rtcp::Visitor {
             track.on_sender_report(report.ntp, now_us_);
             // A sender without a clock sends 0 (RFC 3550, 6.4.1).
             if (report.ntp != 0 && !publisher_.waits_)
-                publisher_.lane_.set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp, now_us_);
+                publisher_.lane_.set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp);
         }
     }
 

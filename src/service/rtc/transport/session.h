@@ -176,7 +176,6 @@ class RtcSession final : public net::Session, public MediaSession {
     void send_dtls();
     void process_dtls(int64_t now_ms);  // sends its datagrams and handles a change of its state
     int64_t next_tick(int64_t now_ms) const;
-    void after_handshake(int64_t now_ms);
     void become_connected(int64_t now_ms);
     void count_connection();
     void count_sent(size_t bytes);
