@@ -12,7 +12,7 @@
 #include "media/frame.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
-#include "service/rtc/media/player.h"
+#include "service/rtc/play/player.h"
 
 namespace hot {
 

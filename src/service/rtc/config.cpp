@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/row_builder.h"
-#include "service/rtc/signalling/candidates.h"
+#include "service/rtc/requests/candidates.h"
 
 namespace service::rtc {
 namespace {

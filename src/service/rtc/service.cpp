@@ -12,8 +12,8 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
 #include "service/rtc/config.h"
-#include "service/rtc/media/bridges.h"
-#include "service/rtc/signalling/signaling.h"
+#include "service/rtc/play/bridges.h"
+#include "service/rtc/requests/signaling.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {

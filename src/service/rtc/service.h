@@ -1,8 +1,9 @@
 #pragma once
 // The WebRTC service: creates sessions from offers, over the UDP and TCP addresses of rtc_server. Signalling
-// (signaling.h: WHIP, WHEP, the JSON API) asks net::Gate, then calls create(); the media is created by player.h and
-// publisher.h. The service owns all sockets and timers and ends the sessions: one receiving coroutine per UDP socket,
-// a timer per session, and one coroutine that destroys the sessions that have ended.
+// (requests/signaling.h: WHIP, WHEP, the JSON API) asks net::Gate, then calls create(); the media is created by
+// play/player.h and publish/publisher.h. A session is in connection/. The service owns all sockets and timers and ends
+// the sessions: one receiving coroutine per UDP socket, a timer per session, and one coroutine that destroys the sessions
+// that have ended.
 
 #include <cstdint>
 #include <deque>
@@ -27,10 +28,10 @@
 #include "runtime/loop/sync.h"
 #include "runtime/loop/timers.h"
 #include "service/identity.h"
-#include "service/rtc/transport/routes.h"
-#include "service/rtc/transport/session.h"
-#include "service/rtc/transport/tcp_port.h"
-#include "service/rtc/transport/udp_port.h"
+#include "service/rtc/connection/routes.h"
+#include "service/rtc/connection/session.h"
+#include "service/rtc/connection/tcp_port.h"
+#include "service/rtc/connection/udp_port.h"
 
 namespace service::rtc {
 

@@ -133,8 +133,6 @@ Result<void> Connection::serve() {
     }
 }
 
-bool Connection::read_now() { return serving() && work_->socket && work_->socket->poll_now(); }
-
 Deadline Connection::deadline() const { return publisher_ ? publisher_->deadline() : work_->deadline; }
 
 // The hot path of a publisher: one read, parsed in place.
@@ -174,8 +172,6 @@ Result<void> Connection::count_memory() {
     if (publisher_ && unfinished_input() >= kMuch) publisher_->check_memory();
     return {};
 }
-
-bool Connection::is_unserved() const { return phase_ == Phase::kParked && player_->unserved(); }
 
 // Passes bytes to the session. Bytes that it does not accept yet, or for which there was no time, stay in work_->input.
 Result<void> Connection::take_input(std::span<const uint8_t> bytes) {
@@ -244,28 +240,6 @@ void Connection::linger() {
         auto bytes = runtime::read_shared(*work_->socket, limit);
         if (!bytes || bytes->empty()) return;
     }
-}
-
-bool Connection::peer_alive() const { return serving() && !work_->socket->peer_gone(); }
-
-live::PublisherFacts Connection::publisher_facts() const {
-    return {.session_id = id(),
-            .ip = ip(),
-            .tc_url = client_.tc_url(),
-            .page_url = client_.page_url(),
-            .params = std::string(client_.params()),
-            .forward_path = std::string(client_.forward_path())};
-}
-
-void Connection::on_revoked(std::string_view why, CloseReason reason) {
-    const bool replaced = reason == CloseReason::kPublisherReplaced;
-    session_.end_publish(replaced ? "NetStream.Publish.BadName" : "NetStream.Publish.Failed", why);
-    // Its coroutine is waiting, and the pending output fits the socket's buffer.
-    if (auto sent = work_->socket->try_write(session_.take_output()); sent) sent_bytes_ += *sent;
-    will_end(why, reason);
-    // In the middle of a message the peer goes on sending, which wakes the coroutine, and has time to read the reason.
-    work_->refused = reason == CloseReason::kFlood && session_.reader().in_progress() > 0;
-    if (!work_->refused) work_->task.cancel();
 }
 
 void Connection::kick(std::string_view reason) {

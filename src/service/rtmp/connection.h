@@ -120,17 +120,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
     std::string why_ended(const base::Error& error) const;
     std::string handshake_timeout_text() const;
 
-    // decisions.cpp: connect, publish, play.
-    void decide();
-    void decide_connect(::rtmp::ConnectRequest& request);
-    void decide_publish(const ::rtmp::PublishRequest& request);
-    void decide_play(const ::rtmp::PlayRequest& request);
-    bool gave_up(const base::Error& error);
-    bool came_from_here() const;
-    std::string path_for_peer() const;
-    void refuse(std::string_view what, const base::Error& why);
-
-    // admission.cpp: the keys of streams, and the guards.
+    // requests.cpp: which one came, the keys that names stand for, and the guards.
     // What a name stands for. The vhost lives as long as the snapshot.
     struct Place {
         const config::Vhost* vhost;  // null: it is not there or disabled
@@ -138,6 +128,14 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
         std::string named_vhost;  // by the client
         std::string params;
     };
+    void on_connect(::rtmp::ConnectRequest request) override;
+    void on_publish(::rtmp::PublishRequest request) override;
+    void on_play(::rtmp::PlayRequest request) override;
+    void on_close_stream() override;
+    void decide();
+    void decide_connect(::rtmp::ConnectRequest& request);
+    bool gave_up(const base::Error& error);
+    void refuse(std::string_view what, const base::Error& why);
     static base::Result<Place> resolve(std::string_view tc_url, std::string_view app, std::string_view name,
                                        const config::Snapshot& snapshot);
     static std::unexpected<base::Error> no_vhost(const Place& place);
@@ -146,26 +144,26 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
     base::Result<net::Grant> admit(net::Action action, const Place& place);
     base::Result<net::Grant> admit_connect(const Place& place);
     base::Result<net::Grant> admit_key(const Place& place);
-    std::string redirection(const Place& place);
     void not_counting(int64_t waited_us);
     void apply(const config::Vhost& vhost);
 
-    // ServerHandler
-    void on_connect(::rtmp::ConnectRequest request) override;
-    void on_publish(::rtmp::PublishRequest request) override;
-    void on_play(::rtmp::PlayRequest request) override;
-    base::Result<void> on_media(::rtmp::Message& message) override;
-    void on_dropped(const base::Error& error) override;
-    void on_close_stream() override;
+    // play.cpp: the request to play, and parked, without a coroutine.
+    void decide_play(const ::rtmp::PlayRequest& request);
+    std::string redirection(const Place& place);
+    std::string path_for_peer() const;
     void on_pause(bool paused) override;
     void on_receive(media::Kind kind, bool wanted) override;
-
-    // parked.cpp: without a coroutine, and the ways into and out of that.
     void park();
     void resume(std::span<const uint8_t> rest);
     base::Result<void> from_parked();
     void send_output();
     void count_traffic(const Player& player);
+
+    // publish.cpp: the request to publish, and what comes then.
+    void decide_publish(const ::rtmp::PublishRequest& request);
+    bool came_from_here() const;
+    base::Result<void> on_media(::rtmp::Message& message) override;
+    void on_dropped(const base::Error& error) override;
 
     Phase phase_ = Phase::kHandshake;
     Service& service_;

@@ -27,11 +27,6 @@ constexpr ::rtsp::Limits kLimits{};
 
 }  // namespace
 
-net::SessionType rtsp_play_type() {
-    static const net::SessionType kType = net::SessionType::add("rtsp-play", false);
-    return kType;
-}
-
 void Connection::Embryonic::evict() {
     connection_.not_a_connection();
     connection_.close("the server is full: it made room for another connection", CloseReason::kRefusedLimit);
@@ -140,6 +135,17 @@ Result<void> Connection::take_input() {
     if (work_->end_reason.empty()) return {};
     (void)work_->socket->finish(Deadline::in_ms(kLingerMs));
     return {};
+}
+
+void Connection::on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) {
+    if (rtcp) heard_ms_ = now_us / 1000;
+    if (rtcp && viewer_ && lost_) on_player_report(track, bytes);
+    if (!publisher_ || session_.state() != ::rtsp::ServerSession::State::kRecording) return;
+    runtime::ContextScope scope(id());
+    const uint64_t before = std::exchange(received_bytes_, received_bytes_ + bytes.size());
+    on_media(track, rtcp, bytes, now_us);
+    if ((before ^ received_bytes_) / net::InputMemory::kFree == 0) return;
+    if (auto counted = count_memory(); !counted) close(counted.error().text(), CloseReason::kFlood);
 }
 
 // A GET waits for its POST and goes on with both connections; a POST gives its connection away and ends.

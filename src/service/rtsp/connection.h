@@ -113,45 +113,58 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     base::Result<void> serve();
     base::Result<void> take_input();
     base::Result<void> read_once();
+    void on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) override;
     base::Result<void> begin_tunnel(const Message& request, std::span<const uint8_t> rest);
     base::Result<void> send(std::string_view bytes);
-    void restart_timeout();
-    base::Error timed_out() const;
     void end(const base::Error& error);
     void will_end(std::string_view why, base::CloseReason reason);
     void finish(std::string_view why, base::CloseReason reason);
 
-    // requests.cpp.
+    // session_timeout.cpp.
+    void restart_timeout();
+    base::Error timed_out() const;
+
+    // requests.cpp: what all requests have in common, and SETUP.
     Message respond(const Message& request);
     Message response_to(const Message& request, int status = 200, std::string_view why = {}) const;
     std::optional<Message> refuse_early(const Message& request);
     std::optional<Message> authenticate(const Message& request);
     Message options(const Message& request) const;
-    Message describe(const Message& request);
     Message setup(const Message& request);
-    Message play(const Message& request);
     Message refusal(const Message& request, std::string_view what, const base::Error& why);
-    base::Result<void> open_stream(const std::string& url);
-    base::Result<base::Ref<live::Stream>> await_published(const Place& place);
-    base::Result<void> await_tracks(live::Stream& stream);
     base::Result<Place> find_place(const std::string& url, const config::Snapshot& snapshot) const;
     static std::string tc_url_of(const std::string& url);
     net::Visitor visitor(net::Action action, const Place& place, const std::string& url) const;
     bool is_publisher() const;
     std::optional<size_t> track_of(const std::string& url) const;
+    std::string_view claim_ports(size_t track, ::rtsp::ServerSession::Chosen& chosen);
+    std::string_view reserve(size_t track, ::rtsp::ServerSession::Chosen& chosen);
+    void release_ports(size_t track);
+    Carrier carrier() const;
+
+    // play.cpp: DESCRIBE and PLAY, and parked, without a coroutine.
+    Message describe(const Message& request);
+    Message play(const Message& request);
+    base::Result<void> open_stream(const std::string& url);
+    base::Result<base::Ref<live::Stream>> await_published(const Place& place);
+    base::Result<void> await_tracks(live::Stream& stream);
     bool has_description_of(std::string_view url) const;
     PlayKey play_key() const;
     void add_rtp_info(Message& response);
     std::string_view lack_of_channels(size_t track, const ::rtsp::Channels& channels) const;
-    std::string_view claim_ports(size_t track, ::rtsp::ServerSession::Chosen& chosen);
-    std::string_view reserve(size_t track, ::rtsp::ServerSession::Chosen& chosen);
-    void release_ports(size_t track);
+    void park(const Message& response);
+    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
+    void on_stream_end(live::Viewer& viewer) override;
+    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+    void on_request(const Message& request);
+    std::unique_ptr<runtime::ByteStream> stream_of_datagrams();
+    void on_player_report(size_t track, std::span<const uint8_t> bytes);
 
-    // recording.cpp: it publishes.
+    // publish.cpp: ANNOUNCE and RECORD, and what is received then.
     static constexpr int64_t kReportIntervalUs = 5'000'000;
-    base::Result<void> open_publication(const std::string& url, const std::string& description);
     Message announce(const Message& request);
     Message record(const Message& request);
+    base::Result<void> open_publication(const std::string& url, const std::string& description);
     base::Result<void> take_recorded(std::span<const uint8_t> bytes);
     base::Result<void> count_memory();
     void take_interleaved(int64_t now_us);
@@ -160,17 +173,6 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     void on_revoked(std::string_view why, base::CloseReason reason) override;
     bool peer_alive() const override;
     live::PublisherFacts publisher_facts() const override;
-
-    // parked.cpp: without a coroutine. Nothing there yields.
-    void park(const Message& response);
-    void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
-    void on_stream_end(live::Viewer& viewer) override;
-    void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
-    void on_request(const Message& request);
-    void on_datagram(size_t track, bool rtcp, std::span<const uint8_t> bytes, int64_t now_us) override;
-    std::unique_ptr<runtime::ByteStream> stream_of_datagrams();
-    void on_player_report(size_t track, std::span<const uint8_t> bytes);
-    Carrier carrier() const;
 
     Service& service_;
     std::unique_ptr<Work> work_;  // null while it is parked

@@ -1,0 +1,134 @@
+#pragma once
+// Player: one WebRTC viewer of a stream, above its session. SendScheduler notifies it of new packets. It gives each
+// packet the viewer's header (send_track.h) and passes it on for encryption; the payload is shared by all viewers. It
+// begins at the newest keyframe, answers NACKs from the lane's ring, and forwards requests for keyframes. It stores no
+// packets and has no coroutine.
+//
+// A viewer that loses too much does not cause unlimited retransmission: retransmitted bytes are limited to a share of
+// the bytes sent, and beyond that limit the viewer's video continues at the next keyframe.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
+#include "service/rtc/media.h"
+#include "service/rtc/play/retransmission_log.h"
+#include "service/rtc/play/send_track.h"
+
+namespace service::rtc {
+
+struct PlayerCounters {
+    uint64_t packets = 0;         // media packets, without retransmissions
+    uint64_t retransmitted = 0;   // answers to NACKs
+    uint32_t nacks = 0;           // packets requested
+    uint32_t nacks_refused = 0;   // beyond the budget
+    uint32_t nacks_repeated = 0;  // requested again too soon, or too often for the credit left
+    uint32_t nacks_unknown = 0;   // not in the ring (evicted, or never received)
+    uint32_t jumps = 0;           // skips to a later keyframe
+    uint32_t keyframe_requests = 0;
+    uint32_t twcc_feedback = 0;
+    uint32_t bad_rtcp = 0;
+    uint32_t remb_kbps = 0;      // the bitrate in the viewer's last REMB; 0: none received
+    uint32_t fraction_lost = 0;  // of 256, the worst track in the viewer's last report
+    uint32_t jitter_ms = 0;      // likewise
+};
+
+class Player final : private live::RtpSink, public Media {
+  public:
+    // formats: at most one of each kind. first_sequence: random.
+    Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vector<SendFormat>& formats,
+           uint16_t first_sequence);
+    ~Player();
+
+    void on_connected(int64_t now_ms) override;
+    void on_rtp(std::span<uint8_t>, int64_t) override {}  // a player sends no media
+    void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
+    void on_tick(int64_t now_ms) override;
+    int64_t tick_ms() const override { return reports_ < kFirstReports ? 100 : 500; }
+    void on_closed() override;
+    std::string describe() const override;
+    net::RtcQuality quality() const override;
+
+    const PlayerCounters& counters() const { return counters_; }
+
+  private:
+    static constexpr size_t kMaxTracks = 2;
+    // Packets sent per call; the rest follows with the next ticks of 5 ms, so that the initial burst fits the
+    // viewer's buffers.
+    static constexpr int kPacketsPerPass = 48;
+    // A GOP larger than this is not sent to a new viewer, which waits for the next keyframe instead. The limit is lower
+    // if the publisher can be requested to send a keyframe, because that keyframe arrives sooner than a large backlog.
+    static constexpr size_t kMaxBacklogBytes = 2 * 1024 * 1024;
+    static constexpr size_t kMaxBacklogOnRequest = 256 * 1024;
+    // The retransmission budget in bytes: half of the bytes sent, accumulated up to kMaxCredit.
+    static constexpr int32_t kMaxCredit = 512 * 1024, kFirstCredit = 256 * 1024;
+    // Additional credit that must be left for each earlier retransmission of the same packet: first retransmissions
+    // have priority, and a viewer that keeps requesting packets it already has cannot use up their budget.
+    static constexpr int32_t kCreditPerTry = kMaxCredit / 16;
+    // While it sends a backlog, it skips to a newer keyframe that is at least this many packets ahead.
+    static constexpr uint64_t kMaxBehind = 64;
+    static constexpr int64_t kReportEveryMs = 2500;
+    // A player synchronizes audio and video from the second sender report of each track on, and one track may begin
+    // later than the other.
+    static constexpr uint32_t kFirstReports = 6;
+    static constexpr int64_t kFirstReportsEveryMs = 200;
+    // A viewer whose connection has been full for this long continues at the next keyframe.
+    static constexpr int64_t kMaxCongestedUs = 1'000'000;
+
+    class Feedback;
+
+    bool on_packets(int64_t now_us) override;
+    void prefetch_needs() const override;
+    void on_tracks() override;
+    void on_track_restart(size_t lane_track) override;
+    void on_stream_end() override;
+
+    SendTrack* track_of(size_t lane_track) {
+        const int8_t index = track_index_[lane_track];
+        return index < 0 ? nullptr : &tracks_[static_cast<size_t>(index)];
+    }
+    int lane_track_of(const SendTrack& track) const;  // -1: the lane has no such track
+    void match_tracks();
+    void check_for_keyframe(int64_t now_ms);
+    void begin_at_keyframe(uint64_t position);
+    // True: a packet was sent.
+    bool forward(const live::RtpPacket& packet);
+    void jump(int64_t now_ms);
+    void wait_for_next_keyframe();
+    void skip_stale(int64_t now_us);
+    void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
+    void earn_credit();
+    void send_reports();
+    void send_bye();
+    void log_counters() const;
+
+    MediaSession& session_;
+    live::RtpLane& lane_;
+    std::vector<SendTrack> tracks_;
+    std::array<int8_t, live::RtpRing::kMaxTracks> track_index_{};  // lane track to index in tracks_; -1: not sent
+    std::array<uint64_t, kMaxTracks> from_{};  // per entry of tracks_: earlier positions are not sent
+    uint64_t cursor_ = 0;                      // position of the next packet
+    uint16_t twcc_ = 0;
+    int8_t video_ = -1;  // index in tracks_ if the lane has video too
+    bool waits_for_keyframe_ = false;
+    bool catching_up_ = false;
+    bool joined_ = false;
+    PlayerCounters counters_;
+    runtime::LogLimit& codec_log_;
+    config::SnapshotPtr snapshot_;
+    base::Ref<live::Stream> stream_;
+    uint64_t keyframe_from_ = 0;     // a keyframe before this position is not used to begin
+    int32_t credit_ = kFirstCredit;  // bytes
+    uint32_t credited_octets_ = 0;   // of the tracks, for which credit was earned
+    uint32_t clock_version_ = 0;
+    uint32_t reports_ = 0;
+    int64_t next_report_ms_ = 0;
+    RoundTrips round_trips_;
+    std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
+};
+
+}  // namespace service::rtc

@@ -1,0 +1,130 @@
+// A player's RTCP: what it receives from its viewer and what it sends to it.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "protocol/rtcp/parser.h"
+#include "protocol/rtcp/writer.h"
+#include "protocol/rtp/ntp.h"
+#include "protocol/rtp/reception_stats.h"
+#include "service/rtc/play/player.h"
+#include "service/rtc/stats.h"
+
+namespace service::rtc {
+
+class Player::Feedback final : public rtcp::Visitor {
+  public:
+    Feedback(Player& player, int64_t now_ms) : player_(player), now_ms_(now_ms) {}
+
+    void on_report_block(uint32_t, const rtcp::ReportBlock& block) override {
+        if (const SendTrack* track = track_of(block.ssrc)) {
+            worst_ = std::max<uint32_t>(worst_, block.fraction_lost);
+            const int index = player_.lane_track_of(*track);
+            if (index >= 0) {
+                const uint32_t rate = player_.lane_.tracks()[static_cast<size_t>(index)].clock_rate;
+                jitter_ms_ = std::max(jitter_ms_, rtp::jitter_ms(block.jitter, rate));
+            }
+            const uint64_t now = rtp::ntp_of_unix_us(base::wall_ms() * 1000);
+            if (const auto us = rtp::round_trip_us(now, block.last_sr, block.delay_since_sr))
+                player_.round_trips_.add(*us);
+        }
+        player_.counters_.fraction_lost = worst_;
+        player_.counters_.jitter_ms = jitter_ms_;
+    }
+    void on_nack(uint32_t, uint32_t media, rtcp::LostSequences sequences) override {
+        SendTrack* track = track_of(media);
+        if (!track) return;
+        sequences.for_each([&](uint16_t sequence) {
+            if (nacks_++ < kMaxNacks) player_.on_nack(*track, sequence, now_ms_);
+        });
+    }
+    void on_pli(uint32_t, uint32_t) override { ask(); }
+    void on_fir(uint32_t, uint32_t, uint8_t) override { ask(); }
+    void on_remb(uint32_t, uint64_t bits_per_second, rtcp::SsrcList) override {
+        player_.counters_.remb_kbps = static_cast<uint32_t>(std::min<uint64_t>(bits_per_second / 1000, UINT32_MAX));
+    }
+    void on_transport_feedback(const rtcp::TransportFeedback&) override { ++player_.counters_.twcc_feedback; }
+
+  private:
+    // Per datagram: the answer must not be many times as long as the request.
+    static constexpr int kMaxNacks = 512;
+
+    SendTrack* track_of(uint32_t ssrc) {
+        for (SendTrack& track : player_.tracks_)
+            if (track.ssrc() == ssrc) return &track;
+        return nullptr;
+    }
+    void ask() {
+        ++player_.counters_.keyframe_requests;
+        ++rtc_stats().keyframe_requests_received;
+        player_.lane_.request_keyframe(now_ms_);
+    }
+
+    Player& player_;
+    int64_t now_ms_;
+    uint32_t worst_ = 0;
+    uint32_t jitter_ms_ = 0;
+    int nacks_ = 0;
+};
+
+void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
+    Feedback feedback(*this, now_us / 1000);
+    const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
+    counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+}
+
+net::RtcQuality Player::quality() const {
+    net::RtcQuality out;
+    out.lost_percent = counters_.fraction_lost * 100.0 / 256;
+    if (round_trips_.known()) out.rtt_ms = static_cast<int>(round_trips_.mean_ms());
+    out.jitter_ms = static_cast<int>(counters_.jitter_ms);
+    out.nacks = counters_.nacks;
+    out.retransmitted = counters_.retransmitted;
+    out.keyframes_asked = counters_.keyframe_requests;
+    out.remb_kbps = counters_.remb_kbps;
+    return out;
+}
+
+void Player::on_tick(int64_t now_ms) {
+    uint32_t version = 0;
+    for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
+    // At once if the clock is known better than before: until then audio and video are not synchronized.
+    if (now_ms < next_report_ms_ && version == clock_version_) return;
+    clock_version_ = version;
+    next_report_ms_ = now_ms + (++reports_ < kFirstReports ? kFirstReportsEveryMs : kReportEveryMs);
+    send_reports();
+}
+
+// One compound packet per track: some clients take any sender report of a compound packet for that of their track.
+void Player::send_reports() {
+    const int64_t wall_us = base::wall_ms() * 1000;
+    for (const SendTrack& track : tracks_) {
+        const int lane_track = lane_track_of(track);
+        if (lane_track < 0 || track.packets() == 0) continue;
+        const live::RtpClock& clock = lane_.clock(static_cast<size_t>(lane_track));
+        if (!clock.known) continue;
+        uint8_t out[128];
+        rtcp::Writer writer(out);
+        const rtcp::SenderReport report{.ssrc = track.ssrc(),
+                                        .ntp = rtp::ntp_of_unix_us(wall_us),
+                                        .rtp_timestamp = static_cast<uint32_t>(clock.at(wall_us)),
+                                        .packets = track.packets(),
+                                        .octets = track.octets()};
+        if (writer.sender_report(report) && writer.cname(track.ssrc(), session_.as_session().id()))
+            session_.send_rtcp(writer.written());
+    }
+}
+
+void Player::send_bye() {
+    uint8_t out[256];
+    rtcp::Writer writer(out);
+    uint32_t ssrcs[kMaxTracks];
+    size_t count = 0;
+    for (const SendTrack& track : tracks_)
+        if (track.packets() > 0) ssrcs[count++] = track.ssrc();
+    if (count == 0 || !session_.connected()) return;
+    if (writer.receiver_report(ssrcs[0]) && writer.bye(std::span(ssrcs, count))) session_.send_rtcp(writer.written());
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,65 @@
+// A player's lost packets are sent again when its viewer's NACKs ask for them: the packets of the stream's ring, under
+// the numbers that they had, within a credit of what was sent for the first time.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "service/rtc/play/player.h"
+#include "service/rtc/stats.h"
+
+namespace service::rtc {
+
+// For what was sent since the last time: nothing is counted for each packet.
+void Player::earn_credit() {
+    uint32_t octets = 0;
+    for (const SendTrack& track : tracks_) octets += track.octets();
+    const uint32_t earned = (octets - std::exchange(credited_octets_, octets)) / 2;
+    credit_ = static_cast<int32_t>(std::min<int64_t>(int64_t{credit_} + earned, kMaxCredit));
+}
+
+void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
+    RtcStats& all = rtc_stats();
+    ++counters_.nacks;
+    ++all.nacks;
+    const auto ring_sequence = track.to_ring_sequence(sequence);
+    const int lane_track = lane_track_of(track);
+    const live::RtpPacket* packet = ring_sequence && lane_track >= 0
+                                        ? lane_.ring().find(static_cast<uint8_t>(lane_track), *ring_sequence)
+                                        : nullptr;
+    if (!packet || !track.answers_nack()) {
+        ++counters_.nacks_unknown;
+        ++all.nacks_unknown;
+        return;
+    }
+    if (!retransmission_log_) retransmission_log_ = std::make_unique<RetransmissionLog>();
+    const auto now = static_cast<uint32_t>(now_ms);
+    const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
+    earn_credit();
+    RetransmissionLog::Packet* again = retransmission_log_->find(track.kind(), sequence, now);
+    if (!again || !again->is_due(now, round_trips_.mean_ms()) ||
+        (again->tries > 0 && credit_ < size + again->tries * kCreditPerTry)) {
+        ++counters_.nacks_repeated;
+        ++all.nacks_repeated;
+        return;
+    }
+    if (credit_ < size) {
+        ++counters_.nacks_refused;
+        ++all.nacks_refused;
+        if (track.kind() == media::Kind::kVideo) jump(now_ms);
+        return;
+    }
+    again->sent(now);
+    credit_ -= size;
+    ++counters_.retransmitted;
+    ++all.retransmitted;
+    // The number under which it was sent, which may be before a jump.
+    const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
+    const SendTrack::Retransmission sent = track.retransmission(*packet, number, twcc_);
+    uint8_t first[2];
+    base::put_u16(first, sequence);
+    session_.send_rtp(sent.header, track.has_rtx() ? std::span<const uint8_t>(first) : std::span<const uint8_t>(),
+                      packet->payload, sent.index);
+}
+
+}  // namespace service::rtc

@@ -1,0 +1,148 @@
+#pragma once
+// Publisher: a WebRTC client's published media, from decrypted packets to the stream's RTP lane. It restores RTX
+// packets, requests missing packets (RFC 4585), sends reports (RFC 3550, transport-wide congestion control, REMB), and
+// requests a keyframe when a loss could not be repaired or a player needs one. Packets enter the lane unchanged and in
+// their order of arrival: see live/rtp/rtp_ring.h. It does not repacketize. Of simulcast one layer is used.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "convert/rtp/from_rtp.h"
+#include "live/hub/publisher_limits.h"
+#include "live/hub/stream.h"
+#include "live/rtp/rtp_lane.h"
+#include "protocol/rtcp/twcc_collector.h"
+#include "protocol/rtp/ntp.h"
+#include "service/rtc/config.h"
+#include "service/rtc/media.h"
+#include "service/rtc/publish/receive_track.h"
+
+namespace service::rtc {
+
+struct PublishFormat {
+    std::vector<ReceiveFormat> tracks;  // at most RtpRing::kMaxTracks
+    uint8_t mid_id = 0;                 // header extension id; 0: not negotiated
+    uint8_t twcc_id = 0;
+};
+
+struct PublisherCounters {
+    uint64_t packets = 0;
+    uint64_t by_rtx = 0;
+    uint32_t rtx_unasked = 0;  // dropped: by RTX, but not requested, or no longer missing
+    uint32_t foreign = 0;      // belong to no track: another layer, an unknown payload type
+    uint32_t dropped_for_pt = 0;
+    uint32_t nacks_sent = 0;  // packets requested
+    uint32_t plis_sent = 0;
+    uint32_t reports_sent = 0;
+    uint32_t twcc_sent = 0;
+    uint32_t bad_rtcp = 0;
+    uint32_t ssrc_changes = 0;  // of a track that already had an SSRC
+};
+
+class Publisher final : public Media, private live::PublicationOwner, private live::KeyframeSource {
+  public:
+    // own_ssrc: random; the sender SSRC of our reports.
+    Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc);
+    ~Publisher();
+
+    // Checks whether the stream's name is available now (kBusy). The publisher takes the name in on_connected(), and
+    // ends the session if another publisher has it by then: an offer alone neither replaces a publisher nor reserves a
+    // name. With publish.standby it waits for the name: its packets are read and reported, but not published.
+    base::Result<void> prepare();
+
+    void on_connected(int64_t now_ms) override;
+    void on_rtp(std::span<uint8_t> packet, int64_t now_us) override;
+    void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
+    void on_tick(int64_t now_ms) override;
+    size_t unfinished_input() const override { return bridge_ ? bridge_->memory() : 0; }
+    void list_unfinished(std::vector<uint64_t>& frames) const override {
+        if (bridge_) bridge_->list_unfinished(frames);
+    }
+    void drop_unfinished() override {
+        if (bridge_) bridge_->drop_unfinished();
+    }
+    int64_t tick_ms() const override { return misses_packets_ ? kNackTickMs : kTwccEveryMs; }
+    void on_closed() override;
+    std::string describe() const override;
+    net::RtcQuality quality() const override;
+
+    const PublisherCounters& counters() const { return counters_; }
+
+  private:
+    class Feedback;
+    static constexpr int64_t kReportEveryMs = 1000;
+    // As libwebrtc by default and pion: senders expect it every 50 to 250 ms.
+    static constexpr int64_t kTwccEveryMs = 100;
+    static constexpr int64_t kNackTickMs = 20;  // while packets are missing
+    static constexpr size_t kMaxNacksAtOnce = 128;
+    // A track switches to another SSRC of its payload type (RFC 3550, 8.2) only when its own SSRC has been silent for
+    // this long or has sent BYE: while its own is active, the other SSRC is another layer. This is also the minimum
+    // interval between two switches.
+    static constexpr int64_t kSsrcSilentMs = 300;
+    // SSRCs of the session, RTX included: as many as protocol/srtp/receiver.h tracks. Packets of further SSRCs are
+    // ignored.
+    static constexpr size_t kMaxSsrcs = 32;
+
+    live::PublisherFacts facts() const override { return facts_; }
+    bool publisher_alive() const override { return !closed_; }
+    bool publishes_rtp() const override { return true; }
+    void publication_revoked(std::string_view why, base::CloseReason reason) override;
+    live::StandbyOptions standby() const override { return live::standby_options(vhost_); }
+    void publication_waits() override;
+    void publication_in_force() override;
+    void standby_keyframe_wanted() override { make_keyframe(); }
+    void make_keyframe() override;
+
+    base::Result<void> acquire();
+    // Has the name, or waits for it.
+    bool joined() const { return static_cast<bool>(publication_); }
+    void enter_lane();
+    ReceiveTrack* track_of(const rtp::PacketView& view, int64_t now_ms);
+    bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
+    bool record_ssrc(uint32_t ssrc);
+    std::vector<live::RtpTrack> lane_tracks() const;
+    void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
+    void end_publication();
+    void ask_for_missing(int64_t now_ms);
+    void send_reports(int64_t now_ms);
+    void report_losses();
+    void send_twcc(int64_t now_ms);
+    void send_pli(const ReceiveTrack& track);
+    uint64_t rate_to_offer(int64_t now_ms);
+
+    // First what each packet needs, in few cache lines.
+    MediaSession& session_;
+    const VhostConfig& rtc_;
+    live::RtpLane& lane_;
+    live::Publication publication_;
+    std::vector<ReceiveTrack> tracks_;  // in the lane's order
+    std::unique_ptr<rtcp::TwccCollector> twcc_;
+    uint8_t mid_id_, twcc_id_;
+    bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
+    bool misses_packets_ = false;
+    live::PublisherLimits limits_;  // from on_connected() on
+    PublisherCounters counters_;
+    config::SnapshotPtr snapshot_;
+    const config::Vhost& vhost_;
+    live::PublisherFacts facts_;
+    base::Ref<live::Stream> stream_;
+    std::unique_ptr<convert::RtpToFrames> bridge_;  // writes into publication_; null: rtc_to_rtmp is off
+    std::vector<uint32_t> ssrcs_;                   // learned from packets
+    rtp::NtpUnwrapper ntp_;                         // of its sender reports
+    uint32_t own_ssrc_;
+    uint8_t fir_sequence_ = 0;
+    bool closed_ = false;
+    bool wants_remb_ = false;
+    int64_t next_report_ms_ = 0;
+    int64_t next_twcc_ms_ = 0;
+    uint64_t rated_bytes_ = 0;
+    int64_t rated_ms_ = 0;
+    uint8_t worst_loss_ = 0;  // of 256, the worst track of our last report
+    uint32_t worst_jitter_ms_ = 0;
+    rtp::NackTracker::Counters reported_;  // of all tracks: already added to the metrics
+    uint64_t reported_by_rtx_ = 0;
+};
+
+}  // namespace service::rtc

@@ -1,0 +1,348 @@
+// A WebRTC publisher and its players together, in simulated time. The input is a sequence of steps: packets of the
+// publisher with sequence numbers near to its last one or far from it, retransmissions with other bytes, losses, NACKs
+// and other RTCP of players, time that passes, players that join and leave, publishers that follow each other with
+// other tracks. FakeSession is the filter of what each player gets: no SRTP index of an SSRC has two contents. A packet
+// must be RTP that was negotiated, and what the stream keeps is bounded and counted.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "base/bytes.h"
+#include "protocol/rtcp/writer.h"
+#include "runtime/loop/fuzz_testing.h"
+#include "service/rtc/config.h"
+#include "service/rtc/media_testing.h"
+#include "service/rtc/play/player.h"
+#include "service/rtc/publish/publisher.h"
+
+namespace {
+
+using namespace service::rtc;
+using service::rtc::testing::FakeSession;
+
+constexpr size_t kMaxSteps = 300;
+constexpr uint8_t kVideoType = 102, kRtxType = 103, kAudioType = 111, kVp8Type = 96;
+constexpr uint32_t kFirstSsrc = 0x1000;
+
+// One end of the stream, with a session of its own.
+template <class T>
+struct End {
+    FakeSession session;
+    std::unique_ptr<T> media;
+    int64_t tick_ms = 0;
+    bool bridged = false;
+
+    explicit operator bool() const { return media != nullptr; }
+    void tick(int64_t now_ms) {
+        if (!media || now_ms < tick_ms) return;
+        media->on_tick(now_ms);
+        tick_ms = now_ms + media->tick_ms();
+    }
+    void close() {
+        if (media) media->on_closed();
+        media.reset();
+    }
+};
+
+struct PublishedTrack {
+    uint32_t ssrc = 0, rtx_ssrc = 0, timestamp = 0;
+    uint16_t sequence = 0, rtx_sequence = 0;
+    uint8_t type = 0;
+};
+
+struct PublisherEnd : End<Publisher> {
+    std::vector<PublishedTrack> tracks;
+};
+
+struct PlayerEnd : End<Player> {
+    std::vector<SendFormat> formats;
+    std::vector<uint16_t> newest;  // of each format
+};
+
+class Relay {
+  public:
+    Relay(std::span<const uint8_t> input) : time_(runtime::testing::fuzz_time()), in_(input) {}
+    ~Relay() {
+        for (PublisherEnd& publisher : publishers_) publisher.close();
+        for (PlayerEnd& player : players_) player.close();
+        CHECK(lane_.players() == 0 && !stream_->published());
+        time_.settle();
+        CHECK(stream_->ref_count() == 1);
+    }
+
+    void run() {
+        for (size_t steps = 0; steps < kMaxSteps && in_.left() > 0; ++steps) {
+            step(in_.u8());
+            time_.settle();
+            check();
+        }
+    }
+
+  private:
+    static constexpr size_t kPublishers = 2, kPlayers = 3;
+
+    void step(uint8_t what) {
+        PublisherEnd& publisher = publishers_[what >> 4 & 1];
+        PlayerEnd& player = players_[(what >> 4) % kPlayers];
+        switch (what & 15) {
+            case 0:
+                return publisher ? publish(publisher, in_.u8()) : connect(publisher, in_.u8());
+            case 1:
+                return player ? nack(player) : join(player, in_.u8());
+            case 2:
+                return pass(in_.u8() * 20);
+            case 3:
+                return pass(in_.u8());
+            case 4:
+                return retransmit(publisher);
+            case 5:
+                return raw_rtp(publisher);
+            case 6:
+                return rtcp(publisher);
+            case 7:
+                return rtcp(player);
+            case 8:
+                publisher.close();
+                return connect(publisher, in_.u8());
+            case 9:
+                player.close();
+                return join(player, in_.u8());
+            case 10:
+                return player.close();
+            case 11:
+                return publisher.close();
+            case 12:
+                player.session.full = !player.session.full;
+                return;
+            case 13:
+                return change_ssrc(publisher);
+            default:
+                return publish(publisher, what >> 4);
+        }
+    }
+
+    MediaParts parts(FakeSession& session) {
+        return {session, registry_, codec_log_, stream_->key(), snapshot_, vhost_, {}, {}, {}};
+    }
+
+    void connect(PublisherEnd& end, uint8_t form) {
+        end.session.ended.clear();
+        PublishFormat format;
+        format.twcc_id = form & 1 ? 5 : 0;
+        ReceiveFormat video{.track = {}, .nack = (form & 2) == 0, .pli = (form & 4) != 0, .fir = true, .mid = "0"};
+        video.track = {.kind = media::Kind::kVideo, .codec = media::Codec::kH264, .payload_type = kVideoType};
+        video.rtx_payload_type = kRtxType;
+        ReceiveFormat audio{.track = {}, .nack = (form & 8) != 0, .mid = "1"};
+        audio.track = {.kind = media::Kind::kAudio,
+                       .codec = media::Codec::kOpus,
+                       .clock_rate = 48'000,
+                       .channels = 2,
+                       .payload_type = kAudioType,
+                       .ptime_ms = form & 8 ? 60 : 20};
+        ReceiveFormat vp8{.track = {}, .mid = "2"};
+        vp8.track = {.kind = media::Kind::kVideo, .codec = media::Codec::kVp8, .payload_type = kVp8Type};
+        switch (form >> 4 & 3) {
+            case 0:
+                format.tracks = {video, audio};
+                break;
+            case 1:
+                format.tracks = {audio};
+                break;
+            case 2:
+                format.tracks = {vp8, video, audio};
+                break;
+            default:
+                format.tracks = {audio, video};
+        }
+        end.tracks.clear();
+        for (const ReceiveFormat& track : format.tracks)
+            end.tracks.push_back({.ssrc = next_ssrc_++,
+                                  .rtx_ssrc = next_ssrc_++,
+                                  .sequence = static_cast<uint16_t>(form << 8),
+                                  .type = track.track.payload_type});
+        end.media = std::make_unique<Publisher>(parts(end.session), stream_, format, 77);
+        if (!end.media->prepare()) return end.media.reset();
+        end.media->on_connected(runtime::now_ms());
+        end.tick_ms = 0;
+    }
+
+    void join(PlayerEnd& end, uint8_t form) {
+        end.session.ended.clear();
+        end.session.index_check = {};  // another session has other keys
+        SendFormat video{.kind = media::Kind::kVideo,
+                         .codec = form & 4 ? media::Codec::kVp8 : media::Codec::kH264,
+                         .ssrc = 1,
+                         .rtx_ssrc = 2,
+                         .payload_type = 100,
+                         .rtx_payload_type = form & 1 ? uint8_t{101} : kNoPayloadType,
+                         .twcc_id = static_cast<uint8_t>(form & 8 ? 3 : 0),
+                         .mid_id = static_cast<uint8_t>(form & 16 ? 4 : 0),
+                         .nack = true,
+                         .mid = "v"};
+        SendFormat audio{.kind = media::Kind::kAudio,
+                         .codec = media::Codec::kOpus,
+                         .ssrc = 3,
+                         .payload_type = 102,
+                         .nack = (form & 2) != 0};
+        end.formats = form & 32 ? std::vector{video} : std::vector{video, audio};
+        end.newest.assign(end.formats.size(), 0);
+        end.media =
+            std::make_unique<Player>(parts(end.session), stream_, end.formats, static_cast<uint16_t>(form * 300));
+        end.media->on_connected(runtime::now_ms());
+        end.tick_ms = 0;
+    }
+
+    // A payload that no other packet has.
+    void add_payload(std::vector<uint8_t>& packet, uint8_t type, uint8_t form) {
+        static constexpr uint8_t kNalTypes[] = {0x65, 0x41, 0x67, 0x7c, 0x78, 0x41, 0x41, 0x41};
+        if (type == kVideoType) packet.push_back(kNalTypes[form & 7]);
+        if (type == kVp8Type) packet.insert(packet.end(), {0x10, static_cast<uint8_t>(form & 1)});
+        const uint32_t number = ++payloads_;
+        for (int shift = 0; shift < 32; shift += 8) packet.push_back(static_cast<uint8_t>(number >> shift));
+        packet.resize(packet.size() + (form & 0x80 ? 900 : 20));
+    }
+
+    void publish(PublisherEnd& end, uint8_t form) {
+        if (!end || end.tracks.empty()) return;
+        PublishedTrack& track = end.tracks[form % end.tracks.size()];
+        const uint8_t step = in_.u8();
+        // Mostly the next one; some are lost, late, or of another numbering.
+        const uint16_t newest = track.sequence;
+        uint16_t sequence = static_cast<uint16_t>(newest + 1);
+        if (step >= 0xf0)
+            sequence = in_.u16();
+        else if (step >= 0xc0)
+            sequence = static_cast<uint16_t>(newest + (step & 0x3f) * 50);
+        else if (step >= 0x80)
+            sequence = static_cast<uint16_t>(newest - (step & 0x3f));
+        else
+            sequence = static_cast<uint16_t>(newest + 1 + (step >> 5));
+        if (step < 0x80 || step >= 0xc0) track.sequence = sequence;
+        if (form & 8) track.timestamp += (step & 0x1f) * 3000u;
+        send(end, track, sequence, form);
+    }
+
+    void send(PublisherEnd& end, PublishedTrack& track, uint16_t sequence, uint8_t form) {
+        std::vector<uint8_t> packet(rtp::kFixedHeaderSize);
+        rtp::write_header(packet.data(), {(form & 16) != 0, track.type, sequence, track.timestamp, track.ssrc});
+        add_payload(packet, track.type, form >> 4 | (form & 0x80));
+        end.media->on_rtp(packet, runtime::now_us());
+    }
+
+    // RTX for one of the last packets, or for one from before: the bytes are always others.
+    void retransmit(PublisherEnd& end) {
+        if (!end || end.tracks.empty()) return;
+        const uint8_t back = in_.u8();
+        PublishedTrack& track = end.tracks[back % end.tracks.size()];
+        if (track.type != kVideoType) return send(end, track, static_cast<uint16_t>(track.sequence - back), back);
+        std::vector<uint8_t> packet(rtp::kFixedHeaderSize);
+        rtp::write_header(packet.data(), {false, kRtxType, track.rtx_sequence++, track.timestamp, track.rtx_ssrc});
+        packet.resize(packet.size() + 2);
+        base::put_u16(&packet[packet.size() - 2], static_cast<uint16_t>(track.sequence - back));
+        add_payload(packet, track.type, back);
+        end.media->on_rtp(packet, runtime::now_us());
+    }
+
+    void change_ssrc(PublisherEnd& end) {
+        if (!end || end.tracks.empty()) return;
+        PublishedTrack& track = end.tracks[in_.u8() % end.tracks.size()];
+        track.ssrc = next_ssrc_++;
+        track.rtx_ssrc = next_ssrc_++;
+    }
+
+    void raw_rtp(PublisherEnd& end) {
+        const auto bytes = some();
+        std::vector<uint8_t> packet(bytes.begin(), bytes.end());
+        if (end) end.media->on_rtp(packet, runtime::now_us());
+    }
+    template <class T>
+    void rtcp(T& end) {
+        const auto bytes = some();
+        std::vector<uint8_t> compound(bytes.begin(), bytes.end());
+        if (end) end.media->on_rtcp(compound, runtime::now_us());
+    }
+    std::span<const uint8_t> some() { return in_.bytes(std::min<size_t>(in_.u8(), in_.left())); }
+
+    void nack(PlayerEnd& end) {
+        const uint8_t what = in_.u8(), back = in_.u8(), count = in_.u8();
+        const size_t track = what % end.formats.size();
+        std::vector<uint16_t> sequences;
+        for (int i = 0; i <= count % 32; ++i)
+            sequences.push_back(
+                static_cast<uint16_t>(end.newest[track] - back * (what & 8 ? 20 : 1) - (count % 32) + i));
+        uint8_t out[1200];
+        rtcp::Writer writer(out);
+        if (what & 16)
+            (void)writer.pli(9, end.formats[track].ssrc);
+        else
+            (void)writer.nack(9, end.formats[track].ssrc, sequences);
+        std::vector<uint8_t> compound(writer.written().begin(), writer.written().end());
+        end.media->on_rtcp(compound, runtime::now_us());
+    }
+
+    void pass(int64_t ms) {
+        constexpr int64_t kStepMs = 20;
+        for (; ms > 0; ms -= kStepMs) {
+            time_.pass_ms(std::min(ms, kStepMs));
+            for (PublisherEnd& publisher : publishers_) publisher.tick(runtime::now_ms());
+            for (PlayerEnd& player : players_) player.tick(runtime::now_ms());
+        }
+    }
+
+    void check() {
+        for (PublisherEnd& publisher : publishers_) {
+            publisher.session.rtcp.clear();
+            if (!publisher.session.ended.empty()) publisher.close();
+        }
+        size_t joined = 0;
+        for (PlayerEnd& player : players_) {
+            check_sent(player);
+            if (!player.session.ended.empty()) player.close();
+            joined += player.media != nullptr;
+        }
+        CHECK(lane_.players() == joined);
+        const live::RtpRing& ring = lane_.ring();
+        CHECK(ring.packets() <= live::RtpRingLimits().packets && ring.bytes() <= live::RtpRingLimits().bytes);
+    }
+
+    static void check_sent(PlayerEnd& player) {
+        for (const FakeSession::Packet& packet : player.session.sent) {
+            const auto view = rtp::PacketView::parse(packet.bytes);
+            CHECK(view && view->sequence() == static_cast<uint16_t>(packet.index) && packet.index < uint64_t{1} << 40);
+            bool known = false;
+            for (size_t i = 0; i < player.formats.size(); ++i) {
+                const SendFormat& format = player.formats[i];
+                known |= view->ssrc() == format.ssrc && view->payload_type() == format.payload_type;
+                known |= format.has_rtx() && view->ssrc() == format.rtx_ssrc &&
+                         view->payload_type() == format.rtx_payload_type && view->payload().size() >= 2;
+                if (view->ssrc() == format.ssrc) player.newest[i] = view->sequence();
+            }
+            CHECK(known);
+        }
+        player.session.sent.clear();
+        player.session.rtcp.clear();
+    }
+
+    runtime::testing::SimulatedTime& time_;
+    base::ByteReader in_;
+    config::SnapshotPtr snapshot_ = config::default_snapshot();
+    const config::Vhost& vhost_ = *snapshot_->vhost("v");
+    live::Registry registry_;
+    runtime::LogLimit codec_log_;
+    base::Ref<live::Stream> stream_ =
+        base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
+    live::RtpLane& lane_ = stream_->rtp_lane();
+    PublisherEnd publishers_[kPublishers];
+    PlayerEnd players_[kPlayers];
+    uint32_t next_ssrc_ = kFirstSsrc;
+    uint32_t payloads_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    Relay({data, size}).run();
+    return 0;
+}
