@@ -61,11 +61,7 @@ void Player::match_tracks() {
             runtime::warn_some(codec_log_, "rtc-play: {} was negotiated, but the stream has no such track: not sent",
                                media::codec_info(tracks_[index].codec()).name);
     }
-    cursor_ = lane_.ring().end();
-    keyframe_from_ = 0;
-    waits_for_keyframe_ = video_ >= 0;
-    catching_up_ = false;
-    from_.fill(0);
+    cursor_.restart(lane_.ring(), video_ >= 0);
 }
 
 void Player::on_tracks() {
@@ -85,25 +81,22 @@ void Player::prefetch_needs() const {
 bool Player::on_packets(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     if (session_.congested()) {
-        skip_stale(now_us);
+        apply(cursor_.skip_stale(ring, now_us), now_us / 1000);
         return false;
     }
-    if (waits_for_keyframe_ || catching_up_) check_for_keyframe(now_us / 1000);
-    if (cursor_ < ring.begin()) {
-        cursor_ = ring.begin();
-        jump(now_us / 1000);
-    }
+    apply(cursor_.update(ring, lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes), now_us / 1000);
     const uint64_t end = ring.end();
-    for (int left = kPacketsPerPass; cursor_ < end && left > 0; ++cursor_) left -= forward(ring.at(cursor_));
-    if (cursor_ < end) return true;
-    catching_up_ = false;
+    for (int left = kPacketsPerPass; cursor_.position() < end && left > 0; cursor_.advance())
+        left -= forward(ring.at(cursor_.position()));
+    if (cursor_.position() < end) return true;
+    cursor_.catch_up();
     return false;
 }
 
 bool Player::forward(const live::RtpPacket& packet) {
     SendTrack* track = track_of(packet.track);
-    if (!track || cursor_ < from_[static_cast<size_t>(track_index_[packet.track])]) return false;
-    // Video begins only at keyframes, see begin_at_keyframe().
+    if (!track || !cursor_.is_wanted(track->kind())) return false;
+    // Video begins only at keyframes.
     if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
     const uint64_t number = track->to_viewer_sequence(packet.sequence);
     if (number == 0) return false;
@@ -113,75 +106,21 @@ bool Player::forward(const live::RtpPacket& packet) {
     return true;
 }
 
-// Nothing can be sent now. Packets that have waited too long are skipped.
-void Player::skip_stale(int64_t now_us) {
-    const live::RtpRing& ring = lane_.ring();
-    cursor_ = std::max(cursor_, ring.begin());
-    if (cursor_ >= ring.end() || now_us - ring.at(cursor_).arrival_us < kMaxCongestedUs) return;
-    cursor_ = ring.end();
-    jump(now_us / 1000);
-}
-
-void Player::check_for_keyframe(int64_t now_ms) {
-    const live::RtpRing& ring = lane_.ring();
-    auto keyframe = ring.newest_keyframe();
-    if (waits_for_keyframe_) {
-        if (!keyframe || *keyframe < keyframe_from_) return;
-        const size_t max_backlog = lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes;
-        size_t backlog = 0;
-        for (uint64_t i = *keyframe; i < ring.end() && backlog <= max_backlog; ++i)
-            backlog += ring.at(i).payload.size();
-        if (backlog > max_backlog) {
-            keyframe_from_ = *keyframe + 1;
-            lane_.request_keyframe(now_ms);
-            return;
-        }
-        return begin_at_keyframe(*keyframe);
+void Player::apply(const RtpCursor::Change& change, int64_t now_ms) {
+    using Video = RtpCursor::Change::Video;
+    if (change.has_jumped) {
+        ++counters_.jumps;
+        ++rtc_stats().jumps;
     }
-    // The newest keyframe is far ahead: the frames before it would only be decoded and discarded.
-    if (!keyframe || *keyframe < cursor_ + kMaxBehind) return;
-    ++counters_.jumps;
-    ++rtc_stats().jumps;
-    begin_at_keyframe(*keyframe);
-}
-
-void Player::begin_at_keyframe(uint64_t position) {
-    const live::RtpRing& ring = lane_.ring();
-    const live::RtpPacket& first = ring.at(position);
-    // Packets of the keyframe may have been reordered.
-    uint64_t lowest = first.sequence;
-    for (uint64_t i = position; i < std::min(ring.end(), position + kMaxBehind); ++i) {
-        const live::RtpPacket& packet = ring.at(i);
-        if (packet.track == first.track && packet.timestamp == first.timestamp)
-            lowest = std::min(lowest, packet.sequence);
-    }
-    tracks_[static_cast<size_t>(video_)].begin_at(lowest);
-    // The other track continues at its position: old audio is of no use.
-    for (size_t index = 0; index < tracks_.size(); ++index)
-        from_[index] = static_cast<int>(index) == video_ ? position : std::max(from_[index], cursor_);
-    cursor_ = std::min(cursor_, position);
-    waits_for_keyframe_ = false;
-    catching_up_ = true;
-}
-
-// The video continues at the next keyframe that arrives.
-void Player::jump(int64_t now_ms) {
-    if (video_ < 0 || waits_for_keyframe_) return;
-    ++counters_.jumps;
-    ++rtc_stats().jumps;
-    wait_for_next_keyframe();
-    lane_.request_keyframe(now_ms);
-}
-
-void Player::wait_for_next_keyframe() {
-    tracks_[static_cast<size_t>(video_)].stop();
-    waits_for_keyframe_ = true;
-    keyframe_from_ = lane_.ring().end();
+    if (change.video == Video::kStops) tracks_[static_cast<size_t>(video_)].stop();
+    if (change.video == Video::kBegins) tracks_[static_cast<size_t>(video_)].begin_at(change.first_sequence);
+    if (change.wants_keyframe) lane_.request_keyframe(now_ms);
 }
 
 // The viewer sees no gap: its sequence numbers continue at the keyframe. The publisher is asked for one.
 void Player::on_track_restart(size_t lane_track) {
-    if (video_ >= 0 && track_index_[lane_track] == video_) wait_for_next_keyframe();
+    if (video_ < 0 || track_index_[lane_track] != video_) return;
+    apply(cursor_.wait_for_keyframe(lane_.ring()), runtime::now_ms());
 }
 
 int Player::lane_track_of(const SendTrack& track) const {

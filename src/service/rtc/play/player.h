@@ -17,6 +17,7 @@
 #include "live/rtp/rtp_lane.h"
 #include "service/rtc/media.h"
 #include "service/rtc/play/retransmission_log.h"
+#include "service/rtc/play/rtp_cursor.h"
 #include "service/rtc/play/send_track.h"
 
 namespace service::rtc {
@@ -69,15 +70,11 @@ class Player final : private live::RtpSink, public Media {
     // Additional credit that must be left for each earlier retransmission of the same packet: first retransmissions
     // have priority, and a viewer that keeps requesting packets it already has cannot use up their budget.
     static constexpr int32_t kCreditPerTry = kMaxCredit / 16;
-    // While it sends a backlog, it skips to a newer keyframe that is at least this many packets ahead.
-    static constexpr uint64_t kMaxBehind = 64;
     static constexpr int64_t kReportEveryMs = 2500;
     // A player synchronizes audio and video from the second sender report of each track on, and one track may begin
     // later than the other.
     static constexpr uint32_t kFirstReports = 6;
     static constexpr int64_t kFirstReportsEveryMs = 200;
-    // A viewer whose connection has been full for this long continues at the next keyframe.
-    static constexpr int64_t kMaxCongestedUs = 1'000'000;
 
     class Feedback;
 
@@ -93,13 +90,9 @@ class Player final : private live::RtpSink, public Media {
     }
     int lane_track_of(const SendTrack& track) const;  // -1: the lane has no such track
     void match_tracks();
-    void check_for_keyframe(int64_t now_ms);
-    void begin_at_keyframe(uint64_t position);
+    void apply(const RtpCursor::Change& change, int64_t now_ms);
     // True: a packet was sent.
     bool forward(const live::RtpPacket& packet);
-    void jump(int64_t now_ms);
-    void wait_for_next_keyframe();
-    void skip_stale(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
     void send_reports();
@@ -110,18 +103,14 @@ class Player final : private live::RtpSink, public Media {
     live::RtpLane& lane_;
     std::vector<SendTrack> tracks_;
     std::array<int8_t, live::RtpRing::kMaxTracks> track_index_{};  // lane track to index in tracks_; -1: not sent
-    std::array<uint64_t, kMaxTracks> from_{};  // per entry of tracks_: earlier positions are not sent
-    uint64_t cursor_ = 0;                      // position of the next packet
+    RtpCursor cursor_;
     uint16_t twcc_ = 0;
     int8_t video_ = -1;  // index in tracks_ if the lane has video too
-    bool waits_for_keyframe_ = false;
-    bool catching_up_ = false;
     bool joined_ = false;
     PlayerCounters counters_;
     runtime::LogLimit& codec_log_;
     config::SnapshotPtr snapshot_;
     base::Ref<live::Stream> stream_;
-    uint64_t keyframe_from_ = 0;     // a keyframe before this position is not used to begin
     int32_t credit_ = kFirstCredit;  // bytes
     uint32_t credited_octets_ = 0;   // of the tracks, for which credit was earned
     uint32_t clock_version_ = 0;

@@ -46,7 +46,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     if (credit_ < size) {
         ++counters_.nacks_refused;
         ++all.nacks_refused;
-        if (track.kind() == media::Kind::kVideo) jump(now_ms);
+        if (track.kind() == media::Kind::kVideo) apply(cursor_.jump(lane_.ring()), now_ms);
         return;
     }
     again->sent(now);
