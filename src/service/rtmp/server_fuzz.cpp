@@ -11,22 +11,21 @@
 #include <string>
 
 #include "config/snapshot.h"
-#include "live/hub/registry.h"
 #include "net/access/gate.h"
-#include "net/sessions/session.h"
 #include "protocol/rtmp/chunk_reader.h"
 #include "protocol/rtmp/chunk_writer.h"
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/messages.h"
-#include "runtime/loop/fuzz_testing.h"
-#include "runtime/socket/memory_stream_testing.h"
+#include "service/connections_fuzz_testing.h"
 #include "service/rtmp/service.h"
 
 namespace {
 
 using namespace service::rtmp;
 using runtime::testing::FuzzInput;
-using runtime::testing::MemoryPeer;
+using service::testing::ConnectionsFuzz;
+using service::testing::FuzzClient;
+using service::testing::kFuzzClients;
 
 constexpr std::string_view kNames[] = {
     "a",
@@ -79,8 +78,6 @@ constexpr Body kBodies[] = {
     {15, {"\0\x02\0\x0aonMetaData\5", 15}},
     {9, {"\x27\1\0\0\0\xff\xff\xff\xff\x41", 10}},
 };
-constexpr int64_t kPauses[] = {1, 20, 100, 350, 500, 1'000, 3'000, 6'000, 11'000, 31'000};
-constexpr size_t kClients = 4;
 constexpr uint32_t kStreamIds = 4;
 
 // Takes its time, as a hook does. Whoever publishes or plays a key is connected to that key's vhost and app.
@@ -117,11 +114,10 @@ class KeyGuard final : public net::Guard {
 };
 
 // An end of a connection, and what it asked for.
-class Client final : private rtmp::MessageSink {
+class Client final : public FuzzClient, private rtmp::MessageSink {
   public:
     void connect(Service& service) {
-        peer_ = std::make_unique<MemoryPeer>();
-        service.accept(peer_->stream(), nullptr);
+        service.accept(new_stream(), nullptr);
         pending_.assign(1 + 2 * rtmp::kHandshakeSize, '\0');
         pending_[0] = 3;
         answers_ = std::make_unique<rtmp::ChunkReader>();
@@ -133,7 +129,6 @@ class Client final : private rtmp::MessageSink {
         has_started_ = false;
         is_wild_ = false;
     }
-    MemoryPeer& peer() { return *peer_; }
     void command(std::string_view name, uint32_t stream_id, std::vector<amf::Value> arguments) {
         if (name == "publish") published_.insert(stream_id);
         if (name == "play") played_.insert(stream_id);
@@ -171,17 +166,9 @@ class Client final : private rtmp::MessageSink {
     }
     void raw(std::string_view bytes) {
         is_wild_ |= !bytes.empty();
-        pending_ += bytes;
+        FuzzClient::raw(bytes);
     }
     void jump(uint32_t ms) { time_ms_ += ms; }
-    // What it has to send, in two parts.
-    void flush(size_t cut) {
-        const std::string bytes = std::exchange(pending_, {});
-        const size_t at = std::min(bytes.size(), bytes.size() * cut / 255);
-        peer_->send(std::string_view(bytes).substr(0, at));
-        if (at > 0 && at < bytes.size()) runtime::testing::fuzz_time().settle();
-        peer_->send(std::string_view(bytes).substr(at));
-    }
     void check_answers() {
         const std::string bytes = peer_->take();
         std::span rest(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -214,8 +201,6 @@ class Client final : private rtmp::MessageSink {
         return true;
     }
 
-    std::unique_ptr<MemoryPeer> peer_;
-    std::string pending_;
     std::unique_ptr<rtmp::ChunkReader> answers_;
     size_t handshake_left_ = 0;
     uint32_t chunk_size_ = rtmp::kDefaultChunkSize;
@@ -225,28 +210,22 @@ class Client final : private rtmp::MessageSink {
     bool is_wild_ = false;  // it sent bytes that are not looked at here
 };
 
-class World {
+class World final : public ConnectionsFuzz<World> {
   public:
-    explicit World(FuzzInput& input) : input_(input) {
+    explicit World(FuzzInput& input) : ConnectionsFuzz(input) {
         const uint8_t options = input_.byte();
         snapshot_ = make_snapshot(options);
         guard_.slow_ms = options & 1 ? 50 : 0;
         gate_.add(guard_);
-        registry_.start();
         service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_);
         for (Client& client : clients_) client.connect(*service_);
     }
     ~World() { finish(); }
-    World(const World&) = delete;
-
-    void run() {
-        while (!input_.empty()) {
-            step();
-            check();
-        }
-    }
 
   private:
+    friend ConnectionsFuzz;
+    static constexpr int64_t kPauses[] = {1, 20, 100, 350, 500, 1'000, 3'000, 6'000, 11'000, 31'000};
+
     static std::shared_ptr<config::Snapshot> make_snapshot(uint8_t options) {
         auto snapshot = std::make_shared<config::Snapshot>(*config::default_snapshot());
         config::Vhost& vhost = snapshot->vhosts.front();
@@ -265,7 +244,9 @@ class World {
         return snapshot;
     }
 
-    void add_command(Client& client) {
+    Client& client(size_t number) { return clients_[number]; }
+    void connect(size_t number) { clients_[number].connect(*service_); }
+    void add_request(Client& client) {
         const std::string_view name = kCommands[input_.choice(std::size(kCommands))];
         const auto stream_id = static_cast<uint32_t>(input_.choice(kStreamIds));
         const uint8_t argument = input_.byte();
@@ -286,7 +267,8 @@ class World {
         client.command(name, stream_id, std::move(arguments));
     }
     // All commands of a session at once.
-    void add_session(Client& client, bool publishes) {
+    void add_session(size_t number, bool publishes) {
+        Client& client = clients_[number];
         const uint8_t choice = input_.byte();
         client.connect_to(kApps[(choice >> 6) % std::size(kApps)]);
         const std::string_view name = kNames[(choice & 15) % std::size(kNames)];
@@ -302,13 +284,15 @@ class World {
         if (!publishes) return;
         for (size_t i : {0, 3, 1, 4}) client.message(kBodies[i].type, 1, kBodies[i].bytes);
     }
-    void add_media(Client& client) {
+    void add_media(size_t number) {
+        Client& client = clients_[number];
         const uint8_t kind = input_.byte();
         const Body& body = kBodies[kind & 15];
         if (kind & 0x40) client.jump(kind & 0x80 ? 100'000 : 500);
         client.message(body.type, kind & 0x20 ? 2 : 1, body.bytes);
     }
-    void add_control(Client& client) {
+    void add_other(size_t number) {
+        Client& client = clients_[number];
         const uint8_t kind = input_.byte();
         constexpr std::string_view kFour("\0\0\0\x40", 4);
         switch (kind & 7) {
@@ -330,49 +314,7 @@ class World {
                 return client.control(rtmp::kWindowAckSize, {"\0", 1});
         }
     }
-    void kick() {
-        if (sessions_.size() == 0) return;
-        sessions_.at(input_.choice(std::min<size_t>(sessions_.size(), 256))).kick("kicked");
-    }
     void reload() { service_->reload(make_snapshot(input_.byte())); }
-
-    void step() {
-        const uint8_t action = input_.byte();
-        Client& client = clients_[action & 3];
-        auto& time = runtime::testing::fuzz_time();
-        switch (action >> 2 & 15) {
-            case 0:
-            case 1:
-                return add_command(client);
-            case 2:
-                return add_session(client, false);
-            case 3:
-                return add_session(client, true);
-            case 4:
-            case 5:
-                return add_media(client);
-            case 6:
-            case 7:
-                client.flush(input_.byte());
-                return time.settle();
-            case 8:
-                return time.pass_ms(kPauses[input_.choice(std::size(kPauses))]);
-            case 9:
-                return kick();
-            case 10:
-                return input_.byte() & 1 ? client.peer().end() : client.peer().reset();
-            case 11:
-                return client.peer().closed() ? client.connect(*service_) : void();
-            case 12:
-                return client.peer().set_room(input_.byte() & 1 ? input_.byte() : SIZE_MAX);
-            case 13:
-                return add_control(client);
-            case 14:
-                return reload();
-            default:
-                return client.raw(input_.text());
-        }
-    }
 
     void check() {
         for (Client& client : clients_) client.check_answers();
@@ -383,40 +325,23 @@ class World {
     }
 
     void finish() {
-        auto& time = runtime::testing::fuzz_time();
-        for (Client& client : clients_) client.peer().end();
         // Writing to a client that reads nothing takes the longest.
-        for (const int64_t ms : {0, 100, 1'000, 3'000, 12'000, 30'000, 120'000})
-            if (service_->connections() > 0 || registry_.size() > 0) time.pass_ms(ms);
-        check();
-        CHECK(service_->connections() == 0 && sessions_.size() == 0);
-        CHECK(guard_.empty() && registry_.size() == 0 && registry_.standbys() == 0);
+        end_clients(*service_, {0, 100, 1'000, 3'000, 12'000, 30'000, 120'000});
+        CHECK(guard_.empty());
         service_->stop();
         service_.reset();
         registry_.stop();
         gate_.remove(guard_);
     }
 
-    FuzzInput& input_;
     std::shared_ptr<config::Snapshot> snapshot_;
-    net::SessionTable sessions_;
-    live::Registry registry_;
     KeyGuard guard_;
-    net::Gate gate_;
     std::unique_ptr<Service> service_;
-    std::array<Client, kClients> clients_;
+    std::array<Client, kFuzzClients> clients_;
 };
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    auto& time = runtime::testing::fuzz_time();
-    const size_t coroutines = runtime::coroutine_count();
-    {
-        FuzzInput input(data, std::min<size_t>(size, 4'096));
-        World(input).run();
-    }
-    time.settle();
-    CHECK(runtime::coroutine_count() == coroutines);
-    return 0;
+    return service::testing::run_fuzz_input<World>(data, size);
 }

@@ -15,13 +15,10 @@
 
 #include "base/bytes.h"
 #include "config/snapshot.h"
-#include "live/hub/registry.h"
 #include "net/access/gate.h"
-#include "net/sessions/session.h"
 #include "protocol/rtsp/auth.h"
 #include "protocol/rtsp/reader.h"
-#include "runtime/loop/fuzz_testing.h"
-#include "runtime/socket/memory_stream_testing.h"
+#include "service/connections_fuzz_testing.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/service.h"
 #include "service/rtsp/stats.h"
@@ -31,7 +28,9 @@ namespace {
 using namespace service::rtsp;
 using rtsp::Method;
 using runtime::testing::FuzzInput;
-using runtime::testing::MemoryPeer;
+using service::testing::ConnectionsFuzz;
+using service::testing::FuzzClient;
+using service::testing::kFuzzClients;
 
 constexpr std::string_view kUrls[] = {
     "rtsp://h/live/a",
@@ -81,14 +80,13 @@ constexpr std::string_view kPayloads[] = {
     {"\x09\x10", 2},
     {"", 0},
 };
-constexpr int64_t kPauses[] = {1, 20, 100, 500, 1'000, 3'000, 6'000, 11'000, 31'000, 61'000};
 constexpr std::string_view kUser = "viewer", kPassword = "secret";
-constexpr size_t kClients = 4, kTracks = 2;
+constexpr size_t kTracks = 2;
 
 // The sockets of the clients' media: a pair for each track of each client.
 struct MediaSockets {
-    std::array<int, 2 * kClients * kTracks> fds{};
-    std::array<uint16_t, 2 * kClients * kTracks> ports{};
+    std::array<int, 2 * kFuzzClients * kTracks> fds{};
+    std::array<uint16_t, 2 * kFuzzClients * kTracks> ports{};
     MediaSockets() {
         for (size_t i = 0; i < fds.size(); ++i) {
             fds[i] = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -149,24 +147,19 @@ std::string base64(std::string_view text) {
 }
 
 // An end of a connection and what it knows of its session.
-class Client {
+class Client final : public FuzzClient {
   public:
     // The answers to a tunnel's requests come on another client's connection: each client has numbers of its own.
     explicit Client(size_t number)
         : number_(number), cseq_(static_cast<uint32_t>(3'000'000'000 + number * 1'000'000)) {}
 
     void connect(Service& service) {
-        peer_ = std::make_unique<MemoryPeer>();
-        service.accept(peer_->stream(), nullptr);
-        pending_.clear();
+        service.accept(new_stream(), nullptr);
         asked_.clear();
         answers_.emplace(kLimits);
         unread_.clear();
         plays_ = publishes_ = in_base64_ = has_answer_ = false;
     }
-    bool connected() const { return peer_ != nullptr; }
-    MemoryPeer& peer() { return *peer_; }
-    void raw(std::string_view bytes) { pending_ += bytes; }
     void sends_base64() { in_base64_ = true; }
 
     void request(Method method, std::string_view url, std::string_view fields = {}, std::string_view body = {}) {
@@ -177,14 +170,9 @@ class Client {
         if (!body.empty()) pending_ += "Content-Length: " + std::to_string(body.size()) + "\r\n";
         pending_ += "\r\n" + std::string(body);
     }
-    // What was requested, in two parts.
     void flush(size_t cut) {
-        const std::string bytes = in_base64_ ? base64(pending_) : pending_;
-        pending_.clear();
-        const size_t at = std::min(bytes.size(), bytes.size() * cut / 255);
-        peer_->send(std::string_view(bytes).substr(0, at));
-        if (at > 0 && at < bytes.size()) runtime::testing::fuzz_time().settle();
-        peer_->send(std::string_view(bytes).substr(at));
+        const std::string bytes = std::exchange(pending_, {});
+        send_in_two(in_base64_ ? base64(bytes) : bytes, cut);
     }
     std::string rtp(size_t track, std::string_view payload, uint8_t options) {
         uint8_t head[12] = {0x80, static_cast<uint8_t>((options & 1 ? 0x80 : 0) | (96 + track))};
@@ -202,7 +190,6 @@ class Client {
         pending_ += bytes;
     }
     void check_answers() {
-        if (!peer_) return;
         unread_ += peer_->take();
         if (unread_.empty()) return;
         // A tunnel's answer is the first of its connection.
@@ -239,8 +226,7 @@ class Client {
     }
 
     size_t number_;
-    std::unique_ptr<MemoryPeer> peer_;
-    std::string pending_, unread_;
+    std::string unread_;
     std::map<uint32_t, Method> asked_;
     std::optional<rtsp::Reader> answers_;
     uint32_t cseq_;
@@ -249,32 +235,26 @@ class Client {
     bool plays_ = false, publishes_ = false, in_base64_ = false, has_answer_ = false;
 };
 
-class World {
+class World final : public ConnectionsFuzz<World> {
   public:
-    explicit World(FuzzInput& input) : input_(input) {
+    explicit World(FuzzInput& input) : ConnectionsFuzz(input) {
         options_ = input_.byte();
         snapshot_ = make_snapshot(options_);
         guard_.slow_ms = options_ & 1 ? 50 : 0;
         gate_.add(guard_);
-        registry_.start();
         // A pair of free ports may be taken meanwhile.
         while (!service_) {
             service_ = std::make_unique<Service>(snapshot_, sessions_, registry_, gate_, offers_, "fuzz");
             if (!service_->start()) service_.reset();
         }
-        for (size_t i = 0; i < kClients; ++i) clients_[i].emplace(i).connect(*service_);
+        for (size_t i = 0; i < kFuzzClients; ++i) clients_[i].emplace(i).connect(*service_);
     }
     ~World() { finish(); }
-    World(const World&) = delete;
-
-    void run() {
-        while (!input_.empty()) {
-            step();
-            for (auto& client : clients_) client->check_answers();
-        }
-    }
 
   private:
+    friend ConnectionsFuzz;
+    static constexpr int64_t kPauses[] = {1, 20, 100, 500, 1'000, 3'000, 6'000, 11'000, 31'000, 61'000};
+
     static std::shared_ptr<config::Snapshot> make_snapshot(uint8_t options) {
         auto snapshot = std::make_shared<config::Snapshot>(*config::default_snapshot());
         auto& server = snapshot->get<ServerConfig>();
@@ -302,10 +282,12 @@ class World {
     std::string transport(size_t kind, size_t pair) const {
         std::string text(kTransports[kind % std::size(kTransports)]);
         if (const size_t at = text.find('P', text.find("client_port=")); at != text.npos)
-            text.replace(at, 1, media_sockets().text(pair % (kClients * kTracks)));
+            text.replace(at, 1, media_sockets().text(pair % (kFuzzClients * kTracks)));
         return "Transport: " + text + "\r\n";
     }
 
+    Client& client(size_t number) { return *clients_[number]; }
+    void connect(size_t number) { clients_[number]->connect(*service_); }
     void add_request(Client& client) {
         const Method method = kMethods[input_.choice(std::size(kMethods))];
         const std::string_view url = kUrls[input_.choice(std::size(kUrls))];
@@ -319,7 +301,8 @@ class World {
         client.request(method, url, all, body);
     }
     // All requests of a session at once.
-    void add_session(Client& client, size_t number, bool publishes) {
+    void add_session(size_t number, bool publishes) {
+        Client& client = *clients_[number];
         const uint8_t bits = input_.byte();
         const std::string url = std::string("rtsp://h/live/") + (bits & 1 ? "b" : "a");
         const std::string common = fields(bits & 2);
@@ -333,7 +316,8 @@ class World {
                            common + transport(bits & 4 ? 2 : track, number * kTracks + track));
         client.request(publishes ? Method::kRecord : Method::kPlay, url, common);
     }
-    void send_media(Client& client, size_t number) {
+    void add_media(size_t number) {
+        Client& client = *clients_[number];
         const uint8_t kind = input_.byte(), options = input_.byte();
         const size_t track = kind & 1;
         std::string bytes = client.rtp(track, kPayloads[(kind >> 1) & 7], options);
@@ -346,7 +330,9 @@ class World {
         const auto ports = service_->udp_ports()->ports();
         media_sockets().send(2 * (number * kTracks + track) + rtcp, rtcp ? ports.rtcp : ports.rtp, bytes);
     }
-    void add_tunnel(Client& client, size_t number) {
+    // A tunnel.
+    void add_other(size_t number) {
+        Client& client = *clients_[number];
         const bool is_post = input_.byte() & 1;
         client.raw(std::string(is_post ? "POST" : "GET") + " /live/a HTTP/1.0\r\nx-sessioncookie: c" +
                    std::to_string(number / 2) + "\r\n\r\n");
@@ -354,99 +340,39 @@ class World {
         client.flush(255);
         client.sends_base64();
     }
-    void kick() {
-        if (sessions_.size() == 0) return;
-        net::Session& session = sessions_.at(input_.choice(std::min<size_t>(sessions_.size(), 256)));
-        session.kick("kicked");
-    }
     void reload() {
         options_ = static_cast<uint8_t>((options_ & 1) | (input_.byte() & ~1u));
         auto adopt = service_->prepare(make_snapshot(options_));
         CHECK(adopt);
         (*adopt)();
     }
-    void reconnect(Client& client) {
-        if (client.peer().closed()) client.connect(*service_);
-    }
-
-    void step() {
-        const uint8_t action = input_.byte();
-        const size_t number = action & 3;
-        Client& client = *clients_[number];
-        switch (action >> 2 & 15) {
-            case 0:
-            case 1:
-                return add_request(client);
-            case 2:
-                return add_session(client, number, false);
-            case 3:
-                return add_session(client, number, true);
-            case 4:
-            case 5:
-                return send_media(client, number);
-            case 6:
-            case 7:
-                client.flush(input_.byte());
-                return runtime::testing::fuzz_time().settle();
-            case 8:
-                return runtime::testing::fuzz_time().pass_ms(kPauses[input_.choice(std::size(kPauses))]);
-            case 9:
-                return kick();
-            case 10:
-                return input_.byte() & 1 ? client.peer().end() : client.peer().reset();
-            case 11:
-                return reconnect(client);
-            case 12:
-                return client.peer().set_room(input_.byte() & 1 ? input_.byte() : SIZE_MAX);
-            case 13:
-                return add_tunnel(client, number);
-            case 14:
-                return reload();
-            default:
-                return client.raw(input_.text());
-        }
+    void check() {
+        for (auto& client : clients_) client->check_answers();
     }
 
     void finish() {
-        auto& time = runtime::testing::fuzz_time();
-        for (auto& client : clients_) client->peer().end();
         // Writing to a client that reads nothing takes the longest.
-        for (const int64_t ms : {0, 100, 1'000, 12'000, 10'000})
-            if (service_->connections() > 0) time.pass_ms(ms);
-        for (auto& client : clients_) client->check_answers();
-        CHECK(service_->connections() == 0 && sessions_.size() == 0);
+        end_clients(*service_, {0, 100, 1'000, 12'000, 10'000});
         CHECK(service_->udp_ports()->claims() == 0);
         for (const auto& carriers : rtsp_stats().sessions)
             for (const uint64_t count : carriers) CHECK(count == 0);
-        CHECK(guard_.inside == 0 && registry_.size() == 0 && registry_.standbys() == 0);
+        CHECK(guard_.inside == 0);
         service_->stop();
         service_.reset();
         registry_.stop();
         gate_.remove(guard_);
     }
 
-    FuzzInput& input_;
     uint8_t options_ = 0;
     std::shared_ptr<config::Snapshot> snapshot_;
-    net::SessionTable sessions_;
-    live::Registry registry_;
     SlowGuard guard_;
-    net::Gate gate_;
     service::Offers offers_;
     std::unique_ptr<Service> service_;
-    std::array<std::optional<Client>, kClients> clients_;
+    std::array<std::optional<Client>, kFuzzClients> clients_;
 };
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    auto& time = runtime::testing::fuzz_time();
-    const size_t coroutines = runtime::coroutine_count();
-    {
-        FuzzInput input(data, std::min<size_t>(size, 4'096));
-        World(input).run();
-    }
-    time.settle();
-    CHECK(runtime::coroutine_count() == coroutines);
-    return 0;
+    return service::testing::run_fuzz_input<World>(data, size);
 }
