@@ -24,8 +24,6 @@ using base::Result;
 
 namespace {
 
-constexpr int64_t kTcpTickMs = 1000;
-
 constexpr size_t kTokenBytes = 18;
 // A media datagram is shorter. A datagram that is tried with several keys is copied.
 constexpr size_t kMaxContestedBytes = 2048;
@@ -359,16 +357,9 @@ void Service::set_due(RtcSession& session, int64_t due_ms) {
 }
 
 void Service::run_housekeeping() {
-    int64_t tcp_ms = 0;
-    while (true) {
-        const auto next = tcp_ports_.empty() ? runtime::Deadline::never() : runtime::Deadline::in_ms(kTcpTickMs);
-        if (auto woken = work_.wait(next); !woken && woken.error().code() != Code::kTimeout) return;
+    while (work_.wait(runtime::Deadline::never())) {
         work_.reset();
         if (!reap()) return;
-        const int64_t now_ms = runtime::now_ms();
-        if (now_ms - tcp_ms < kTcpTickMs) continue;
-        tcp_ms = now_ms;
-        for (auto& port : tcp_ports_) port->tick(now_ms);
     }
 }
 

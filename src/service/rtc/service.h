@@ -2,8 +2,8 @@
 // The WebRTC service: creates sessions from offers, over the UDP and TCP addresses of rtc_server. Signalling
 // (requests/signaling.h: WHIP, WHEP, the JSON API) asks net::Gate, then calls create(); the media is created by
 // play/player.h and publish/publisher.h. A session is in connection/. The service owns all sockets and timers and ends
-// the sessions: one receiving coroutine per UDP socket, a timer per session, and one coroutine that destroys the sessions
-// that have ended.
+// the sessions: one receiving coroutine per UDP socket, a timer per session, and one coroutine that destroys the
+// sessions that have ended.
 
 #include <cstdint>
 #include <deque>

@@ -4,7 +4,8 @@
 
 #include <cstring>
 
-#include "base/clock.h"
+#include "runtime/loop/clock.h"
+#include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "service/rtc/connection/routes.h"
 #include "service/rtc/connection/tcp_port.h"
@@ -114,11 +115,13 @@ TEST_F(PortsTest, WhoDoesNotShowWhoHeIsGoes) {
     auto stream = connect(**port);
     ASSERT_TRUE(ok(stream->write(bytes(framed("who?")), Deadline::in_ms(5000))));
     EXPECT_EQ(read(*stream, 9), framed("[") + framed("who?"));
-    const int64_t now_ms = base::monotonic_ms();
-    (*port)->tick(now_ms);
-    EXPECT_EQ((*port)->counters().unconfirmed, 0u);
-    (*port)->tick(now_ms + TcpPort::kConfirmMs + 1);
-    EXPECT_EQ((*port)->counters().unconfirmed, 1u);
+    {
+        runtime::testing::SimulatedTime time;
+        time.pass_ms(TcpPort::kConfirmMs - 2'000);
+        EXPECT_EQ((*port)->counters().unconfirmed, 0u);
+        time.pass_ms(2'100);
+        EXPECT_EQ((*port)->counters().unconfirmed, 1u);
+    }
     EXPECT_EQ(read(*stream, 1), "(end)");
     EXPECT_EQ((*port)->connections(), 0u);
 }
@@ -133,7 +136,7 @@ TEST_F(PortsTest, TcpConnectionsCountAndMakeRoom) {
     EXPECT_EQ(read(*second, 9), framed("[") + framed("who?"));
     EXPECT_EQ(admission.connections(), 2u);
     EXPECT_EQ(admission.embryonic().size(), 2u);
-    EXPECT_TRUE(admission.embryonic().evict_one(base::monotonic_ms(), 0));
+    EXPECT_TRUE(admission.embryonic().evict_one(runtime::now_ms(), 0));
     EXPECT_EQ(admission.connections(), 1u);
     EXPECT_EQ(read(*first, 1), "(end)");
     echo_.confirms = true;

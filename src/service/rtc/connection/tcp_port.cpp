@@ -44,7 +44,7 @@ class TcpPort::Connection final : public Wire, private runtime::ParkedHandler, p
         port_.user_.on_wire_closed(*this);
     }
 
-    bool late(int64_t now_ms) const { return now_ms - since_ms_ >= kConfirmMs; }
+    int64_t confirm_until_ms() const { return since_ms_ + kConfirmMs; }
     void leave() {
         if (closing_) return;
         closing_ = true;
@@ -180,6 +180,7 @@ void TcpPort::take(std::unique_ptr<runtime::ByteStream> stream) {
     }
     ++counters_.accepted;
     connections_.add(std::make_unique<Connection>(*this, std::move(stream), runtime::now_ms()));
+    if (!confirm_timer_.is_set()) confirm_timer_.set(runtime::now_ms() + kConfirmMs);
 }
 
 void TcpPort::close_soon(Connection& connection) {
@@ -199,12 +200,12 @@ bool TcpPort::sweep() {
     return true;
 }
 
-void TcpPort::tick(int64_t now_ms) {
-    while (!unconfirmed_.empty() && unconfirmed_.front()->late(now_ms)) {
-        Connection& late = *unconfirmed_.front();
+void TcpPort::close_late() {
+    for (; !unconfirmed_.empty(); unconfirmed_.front()->confirm()) {
+        Connection& oldest = *unconfirmed_.front();
+        if (runtime::now_ms() < oldest.confirm_until_ms()) return confirm_timer_.set(oldest.confirm_until_ms());
         ++counters_.unconfirmed;
-        late.confirm();
-        late.leave();
+        oldest.leave();
     }
 }
 

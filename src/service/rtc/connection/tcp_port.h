@@ -14,6 +14,7 @@
 #include "net/admission/acceptor.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
+#include "runtime/loop/timers.h"
 #include "service/rtc/connection/wire.h"
 
 namespace service::rtc {
@@ -41,20 +42,26 @@ class TcpPort {
     uint16_t port() const { return acceptor_.port(); }
     size_t connections() const { return connections_.size(); }
     const Counters& counters() const { return counters_; }
-    // Closes connections whose time to confirm is over. Called about once a second.
-    void tick(int64_t now_ms);
 
   private:
     class Connection;
+    // Due when the time of the oldest unconfirmed connection is over.
+    struct ConfirmTimer final : runtime::Timer {
+        explicit ConfirmTimer(TcpPort& of) : port(of) {}
+        void on_due() override { port.close_late(); }
+        TcpPort& port;
+    };
     TcpPort(WireUser& user, net::SessionTable& sessions);
     void take(std::unique_ptr<runtime::ByteStream> stream);
     void close_soon(Connection& connection);
     bool sweep();
+    void close_late();
 
     WireUser& user_;
     net::Admission& admission_;
     base::IndexedList<Connection> connections_;
     std::list<Connection*> unconfirmed_;  // oldest first
+    ConfirmTimer confirm_timer_{*this};
     std::vector<Connection*> leaving_;
     Counters counters_;
     runtime::Event sweep_{"TCP connections to close"};
