@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/clock.h"
+#include "runtime/loop/clock.h"
 
 namespace service::hook {
 
@@ -23,7 +23,7 @@ void EndReports::add(Report report) {
         // The end of a player is unrelated to what its connection published.
         const bool waits = report.hook != Hook::kOnStop && files_.contains(report.client_id);
         if (!waits || waiting_.size() >= kMaxClients) return send_(report);
-        client = waiting_.emplace(report.client_id, Waiting{{}, base::monotonic_ms() + max_wait_ms_}).first;
+        client = waiting_.emplace(report.client_id, Waiting{{}, runtime::now_ms() + max_wait_ms_}).first;
         if (!watcher_ || watcher_.done()) watcher_ = runtime::spawn("hook-ends", [this] { watch(); });
     }
     client->second.reports.push_back(std::move(report));
@@ -42,7 +42,7 @@ void EndReports::send_of(Clients::iterator client) {
 void EndReports::watch() {
     constexpr int64_t kPollMs = 200;
     while (!waiting_.empty() && runtime::sleep_ms(kPollMs)) {
-        const int64_t now = base::monotonic_ms();
+        const int64_t now = runtime::now_ms();
         for (auto client = waiting_.begin(); client != waiting_.end();) {
             auto next = std::next(client);
             if (client->second.until_ms <= now) send_of(client);

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/backoff.h"
+#include "runtime/loop/clock.h"
 
 namespace service::hook {
 
@@ -31,7 +31,7 @@ void Reporter::add(Report report) {
 
 void Reporter::drop(const Report& report) {
     ++stats_.at(report.call.hook).dropped;
-    int64_t now = base::monotonic_ms();
+    int64_t now = runtime::now_ms();
     if (now < dropped_note_ms_) return;
     dropped_note_ms_ = now + kDropNoteMs;
     base::log::warn("hook {} {}: a report was dropped; {} so far", hook_name(report.call.hook),
