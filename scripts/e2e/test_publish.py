@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, http, media, publishing, rtmp
+from lib import ffmpeg, flv, http, media, metrics, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
 
@@ -129,7 +129,7 @@ def test_a_file_does_not_wait_for_a_publisher(servers):
 def test_players_that_wait_are_bounded_and_take_nothing_from_others(servers):
     """Of one address and in all; one more gets 404 at once, and a bystander's stream goes on."""
     server = servers(
-        top="max_waiting_players 60; address_limits { waiting_players 40; exempt none; }\n" + api.CONF % "",
+        top="max_waiting_players 60; address_limits { waiting_players 40; exempt none; }\n" + metrics.EXPORTER % "",
         vhosts=default_vhost(remux=f"wait_publisher_timeout {int(scaled(3000))};"),
     )
     waiting = []
@@ -149,8 +149,9 @@ def test_players_that_wait_are_bounded_and_take_nothing_from_others(servers):
             finally:
                 for live in waiting:
                     live.close()
-    waits = server.log().count("flv-play waits")
-    assert waits == 60, f"40 of one address and 20 of the other may wait: {waits}"
+    refused = metrics.Metrics(server)
+    refusals = {limit: refused.value("srs_waiting_players_refused_total", limit=limit) for limit in ("address", "all")}
+    assert refusals == {"address": 30, "all": 10}, f"40 of one address and 20 of the other may wait: {refusals}"
 
 
 # --- one publisher at a time

@@ -36,8 +36,9 @@ void add_global(std::vector<Row>& rows) {
                        "Maximum number of HLS viewers (hls_ctx). They are not connections. Beyond the limit a "
                        "viewer gets status 503."));
     rows.push_back(row(scope, "max_waiting_players", &G::max_waiting_players, 2000, count(1, 1'000'000), kLive,
-                       "Maximum number of HTTP players that wait for a publisher (wait_publisher). Beyond the "
-                       "limit a player gets status 404. Also the maximum number of RTMP and RTSP players that get "
+                       "Maximum number of players that wait for their stream before they are answered: by HTTP for a "
+                       "publisher (wait_publisher), by any protocol for a stream that is fetched. Beyond the limit a "
+                       "player gets status 404. Also the maximum number of RTMP and RTSP players that get "
                        "nothing, because the stream is not published or they have paused. Beyond it the one that has "
                        "waited longest is closed, of the address that has most."));
     rows.push_back(row(scope, "waiting_timeout", &G::waiting_timeout, 600'000, milliseconds(0, 86'400'000), kLive,

@@ -300,7 +300,7 @@ class Run {
         CHECK(admission.connections() == 0 && admission.embryonic().size() == 0 && admission.idle().size() == 0);
         const net::InputMemory& memory = house_.sessions.input_memory();
         CHECK(memory.holders() == 0 && memory.bytes() == 0 && house_.sessions.unserved().size() == 0);
-        CHECK(house_.gauge("srs_waiting_players") == 0);
+        CHECK(house_.sessions.waiting().count() == 0);
         CHECK(house_.gauge("srs_hls_viewers") == static_cast<double>(house_.sessions.size()));
         house_.registry.for_each([](live::Stream& stream) { CHECK(stream.viewer_count() == 0); });
     }

@@ -149,6 +149,8 @@ struct Limits : WithoutClients {
         sessions.unserved().set_limits({static_cast<size_t>(limits.waiting_players),
                                         static_cast<size_t>(next->global.max_waiting_players),
                                         next->global.waiting_timeout, exempt});
+        sessions.waiting().set_limits({static_cast<size_t>(limits.waiting_players),
+                                       static_cast<size_t>(next->global.max_waiting_players), 0, 0, exempt});
     }
 };
 

@@ -35,9 +35,14 @@ struct SegmentOffer {
     std::function<bool(const config::Vhost&, std::string_view path)> is_segment;
 };
 
-// Whether a stream that is not published is fetched from another server when a player asks the gate for it, so that
-// players may wait for it. Does not yield.
-using FetchOffer = std::function<bool(const live::StreamKey&)>;
+// What a service does about a stream that is not published.
+enum class Fetching : uint8_t {
+    kNever,    // it is not fetched
+    kAsked,    // servers are asked for it when a player asks the gate, so that players may wait for it
+    kRefused,  // they were asked a moment ago, and none has it
+};
+// Does not yield.
+using FetchOffer = std::function<Fetching(const live::StreamKey&)>;
 
 // An output of a stream (a forward, a transcoding) that does not work.
 struct OutputProblem {
@@ -63,9 +68,12 @@ struct Offers {
     // Each appends the metrics of its service to the text, always the same families. They do not yield.
     std::vector<std::function<void(prometheus::Text&)>> metrics{};
 
-    bool is_fetched(const live::StreamKey& key) const {
-        return std::ranges::any_of(fetches, [&](const FetchOffer& offer) { return offer(key); });
+    Fetching fetching(const live::StreamKey& key) const {
+        for (const FetchOffer& offer : fetches)
+            if (const Fetching fetching = offer(key); fetching != Fetching::kNever) return fetching;
+        return Fetching::kNever;
     }
+    bool is_fetched(const live::StreamKey& key) const { return fetching(key) != Fetching::kNever; }
 };
 
 struct SharedParts {

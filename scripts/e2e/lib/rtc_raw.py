@@ -100,6 +100,14 @@ def offer(ufrag="peer", password="peersPasswordOf24Letters", fingerprint=NO_FING
     return "\r\n".join(lines) + "\r\n"
 
 
+class Refused(AssertionError):
+    """An offer was answered with another status than 201."""
+
+    def __init__(self, response):
+        super().__init__(f"an offer should be answered with 201: {response.describe()}")
+        self.status = response.status
+
+
 class Session:
     """A session that was asked for, and a socket of its own that knows how to speak for it."""
 
@@ -115,7 +123,8 @@ class Session:
         self.response = own.read_response("POST")
         if not connection:
             own.close()
-        assert self.response.status == 201, f"an offer should be answered with 201: {self.response.describe()}"
+        if self.response.status != 201:
+            raise Refused(self.response)
         self.answer = self.response.body.decode()
         self.ufrag = self._value("ice-ufrag")
         self.password = self._value("ice-pwd")

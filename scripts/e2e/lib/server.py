@@ -242,7 +242,7 @@ class Server:
     def wait_players(self, path, count):
         """Until it has taken that many players of the stream, app/name."""
         joined = re.compile(rf"RTMP play: \S+/{path}\b")
-        waits_or_plays = re.compile(rf"\[(\w+)\]\[\d+\] flv-play (?:waits|started): \S+/{path}\b")
+        waits_or_plays = re.compile(rf"\[(\w+)\]\[\d+\] (?:a player waits|flv-play started): \S+/{path}\b")
 
         def playing():
             log = self.log()

@@ -16,6 +16,7 @@
 #include "base/ip.h"
 #include "base/ref.h"
 #include "base/result.h"
+#include "net/admission/address_quota.h"
 #include "net/admission/admission.h"
 #include "net/admission/input_memory.h"
 #include "net/sessions/account.h"
@@ -138,6 +139,9 @@ class SessionTable {
     const Admission& admission() const { return admission_; }
     UnservedSessions& unserved() { return unserved_; }
     const UnservedSessions& unserved() const { return unserved_; }
+    // Players, with or without a session, that wait for their stream to be published before they are answered.
+    AddressQuota& waiting() { return waiting_; }
+    const AddressQuota& waiting() const { return waiting_; }
     InputMemory& input_memory() { return input_memory_; }
     const InputMemory& input_memory() const { return input_memory_; }
     // Logs a line, at most one a second; the next one reports how many were left out.
@@ -192,6 +196,7 @@ class SessionTable {
     Admission admission_;
     InputMemory input_memory_;
     UnservedSessions unserved_;
+    AddressQuota waiting_{"players that wait for a stream", "address_limits.waiting_players", "max_waiting_players"};
     int64_t refusal_logged_ms_ = 0;
     uint64_t refusals_unlogged_ = 0;
 };

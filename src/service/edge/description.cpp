@@ -12,7 +12,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     // Users of the offer may outlive the service.
     parts.offers.fetches.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
         const auto edge = weak.lock();
-        return edge && edge->pulls().is_fetched(key);
+        return edge ? edge->pulls().fetching(key) : Fetching::kNever;
     });
     parts.offers.passes_up = [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().is_edge(); };
     parts.offers.metrics.push_back(

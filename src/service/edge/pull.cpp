@@ -58,6 +58,7 @@ void Pull::want(const net::Visitor& visitor) {
     path_ = std::move(path);
     if (attempts() == 0) by_flv_ = visitor.type == net::SessionType::kFlvPlay;
     if (attempts() > 0 && !params_refused_) return;
+    if (params_refused_) forget_refusal();
     params_ = params_for_origin(visitor.param);
     params_refused_ = false;
 }
@@ -72,8 +73,6 @@ std::vector<std::string> Pull::servers_now(const config::Vhost& vhost) {
         if (std::ranges::none_of(located_, [&](const auto& one) { return is_same_origin(one, origin, scheme); }))
             all.push_back(std::move(origin));
     std::ranges::stable_partition(all, [&](const std::string& origin) { return origin != silent_; });
-    nowhere_ = all.empty();
-    if (const auto stream = owner_.registry().find(key()); nowhere_ && stream) stream->wake_waiting();
     return all;
 }
 

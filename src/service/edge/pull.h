@@ -47,8 +47,6 @@ class Pull final : public relay::SourceRunner {
     void want(const net::Visitor& visitor);
 
     const base::IpAddress& address() const { return address_; }
-    // There is no server to pull it from, as far as it is known.
-    bool is_nowhere() const { return nowhere_; }
 
   private:
     std::vector<std::string> servers_now(const config::Vhost& vhost) override;
@@ -62,7 +60,6 @@ class Pull final : public relay::SourceRunner {
 
     PullOwner& owner_;
     const base::IpAddress address_;
-    bool nowhere_ = false;
     std::vector<std::string> located_;  // by the last look-up
     std::string silent_;                // the origin that failed last by a time limit; empty: another way, or none
     bool by_flv_ = false;               // its first player came by HTTP-FLV

@@ -149,11 +149,10 @@ std::vector<std::string> PullManager::locate(const config::Vhost& vhost, const l
     return offers_.locator->locate(key, by_http);
 }
 
-bool PullManager::is_fetched(const live::StreamKey& key) const {
-    const config::Vhost* vhost = started_ ? fetching(*snapshot_, key.vhost) : nullptr;
-    if (!vhost || vhost->get<VhostConfig>().is_edge()) return vhost != nullptr;
+Fetching PullManager::fetching(const live::StreamKey& key) const {
+    if (!started_ || !fetching(*snapshot_, key.vhost)) return Fetching::kNever;
     const auto found = pulls_.find(key);
-    return found == pulls_.end() || !found->second->is_nowhere();
+    return found != pulls_.end() && found->second->is_refused() ? Fetching::kRefused : Fetching::kAsked;
 }
 
 void PullManager::stream_unpublished(live::Stream& stream) {

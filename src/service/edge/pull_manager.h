@@ -42,9 +42,8 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
 
     // Whether the vhost's streams are pulled: it is an edge, or they are looked up.
     bool fetches(const config::Vhost& vhost) const;
-    // Whether a stream that is not published is pulled when a player asks for it. Not if it was looked up, is nowhere,
-    // and the vhost is no edge.
-    bool is_fetched(const live::StreamKey& key) const;
+    // For Offers::fetches. A stream that was looked up and is nowhere is refused, too.
+    Fetching fetching(const live::StreamKey& key) const;
     // What its requests to origins call this server (params.h).
     const std::string& request_name() const override { return request_name_; }
     // Begins a pull for players who are there already: the publisher of this server left.

@@ -132,17 +132,16 @@ TEST_F(PullsTest, OfALocalVhostComeFromWhereTheStreamIs) {
     ASSERT_TRUE(ok(ask("a")));
     EXPECT_EQ(find("a"), nullptr) << "nobody is asked where streams are";
     offers_.locator = &locator;
-    EXPECT_TRUE(pulls_->is_fetched(key("a")));
+    EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kAsked);
     ASSERT_TRUE(ok(ask("a")));
     ASSERT_TRUE(until([&] { return find("a") && find("a")->server() == "rtmp://127.0.0.1:2"; }));
-    EXPECT_TRUE(pulls_->is_fetched(key("a")));
+    EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kAsked);
     ASSERT_TRUE(ok(ask("nowhere")));
-    EXPECT_TRUE(pulls_->is_fetched(key("nowhere"))) << "it is looked up first";
-    ASSERT_TRUE(until([&] { return find("nowhere")->is_nowhere(); }));
-    EXPECT_FALSE(pulls_->is_fetched(key("nowhere")));
+    EXPECT_EQ(pulls_->fetching(key("nowhere")), Fetching::kAsked) << "it is looked up first";
+    ASSERT_TRUE(until([&] { return pulls_->fetching(key("nowhere")) == Fetching::kRefused; }));
     // It is looked up again.
     locator.servers["nowhere"] = "rtmp://127.0.0.1:2";
-    EXPECT_TRUE(until([&] { return !find("nowhere")->is_nowhere(); }));
+    EXPECT_TRUE(until([&] { return find("nowhere")->server() == "rtmp://127.0.0.1:2"; }));
     EXPECT_FALSE(locator.by_http.front()) << "by the protocol of the vhost";
     offers_.locator = nullptr;
     pulls_->reload(snapshot_);
@@ -154,7 +153,7 @@ TEST_F(PullsTest, OfALocalVhostEndWhenItsPublisherComes) {
     offers_.locator = &locator;
     pulls_->reload(snapshot_ = with({}, "local"));
     ASSERT_TRUE(ok(ask("a")));
-    ASSERT_TRUE(until([&] { return find("a")->is_nowhere(); }));
+    ASSERT_TRUE(until([&] { return find("a")->is_refused(); }));
     auto stream = registry_.find_or_create(key("a"), live::live_options(vhost()));
     LocalOwner owner;
     auto publication = stream->acquire(owner, false);
@@ -281,6 +280,23 @@ TEST_F(PullsTest, CountNoPullTwiceWhereTheTargetOfARedirectRefuses) {
     pulls_->stop();
 }
 
+TEST_F(PullsTest, AskAgainForAPlayerWithOtherParametersThanThoseRefused) {
+    relay::testing::FakeServer first;
+    first.plays = false;
+    pulls_->reload(snapshot_ = with({first.address()}));
+    ASSERT_TRUE(ok(ask("a")));
+    ASSERT_TRUE(until([&] { return pulls_->fetching(key("a")) == Fetching::kRefused; }));
+    net::Visitor visitor;
+    visitor.vhost = vhost().name;
+    visitor.app = "live";
+    visitor.stream = "a";
+    visitor.param = "?k=v";
+    ASSERT_TRUE(ok(gate_.admit(visitor, vhost())));
+    EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kAsked);
+    ASSERT_TRUE(until([&] { return first.played.back() == "a?k=v"; }));
+    pulls_->stop();
+}
+
 TEST_F(PullsTest, TellOriginsTheVhostAtConnect) {
     relay::testing::FakeServer first;
     auto edge = std::make_shared<config::Snapshot>(*with({first.address()}));
@@ -308,13 +324,13 @@ TEST_F(PullsTest, BeginForAdmittedClientsAlone) {
 
 TEST_F(PullsTest, EndWhereTheVhostIsNoEdgeAnyMore) {
     ASSERT_TRUE(ok(ask("a")));
-    EXPECT_TRUE(pulls_->is_fetched(key("a")));
+    EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kAsked);
     pulls_->reload(with({"127.0.0.1:2"}));
     ASSERT_NE(find("a"), nullptr);
     EXPECT_TRUE(until([&] { return find("a")->server() == "127.0.0.1:2"; }));
     pulls_->reload(with({}, "local"));
     EXPECT_EQ(find("a"), nullptr);
-    EXPECT_FALSE(pulls_->is_fetched(key("a")));
+    EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kNever);
 }
 
 TEST_F(PullsTest, AreGivenUpAfterAWhile) {

@@ -76,7 +76,8 @@ void PushManager::leave(live::Stream& stream) {
         if (&push->stream() == &stream) push->finish();
     // Another publisher may have the stream at the origin.
     const bool is_over = !stream.published();
-    if (is_over && pulls_.is_fetched(stream.key()) && stream.demand() > 0) pulls_.resume(stream.key());
+    if (is_over && pulls_.fetching(stream.key()) != Fetching::kNever && stream.demand() > 0)
+        pulls_.resume(stream.key());
 }
 
 }  // namespace service::edge

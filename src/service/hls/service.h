@@ -91,7 +91,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                      const net::HttpRequest& request, net::HttpResponse& response);
     // It is there within the time. Yields.
     base::Result<bool> await_playlist(const live::StreamKey& key, const config::Vhost& vhost, const std::string& path,
-                                      runtime::ByteStream* client);
+                                      const net::HttpRequest& request, net::HttpResponse& response);
     // context: of a viewer that was admitted while it waited; empty: that of the request.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
                                 net::HttpResponse& response, std::string_view context = {});
@@ -136,7 +136,6 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     net::Gate& gate_;
     net::FileAccess& files_;
     const Offers& offers_;
-    size_t awaiting_ = 0;          // requests for playlists of streams that are fetched
     std::set<ViewerName> asking_;  // a guard is being asked about these
     runtime::Event asked_{"a viewer's admission"};
     runtime::LogLimit refusal_log_;

@@ -10,6 +10,7 @@
 #include "net/http/http_visitor.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
+#include "service/await_stream.h"
 #include "service/hls/config.h"
 #include "service/hls/service.h"
 #include "service/hls/serving/serve.h"
@@ -21,9 +22,6 @@ namespace {
 // A viewer without a request for this many target durations has left; most players request once in each.
 constexpr int64_t kIdleTargets = 3;
 constexpr int64_t kMinIdleMs = 10'000;
-// Requests for playlists of streams that are fetched: at most so many wait, for so long and two segments.
-constexpr size_t kMaxAwaiting = 1'000;
-constexpr int64_t kMinAwaitMs = 5'000;
 
 std::string_view without_slashes(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
@@ -145,12 +143,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     const auto& hls = vhost.get<VhostConfig>();
     if (!hls.enabled || draining_ || request.is_head() || without_suffix(path) != path) return {};
     const auto named = stream_of_playlist(hls, vhost.name, path);
-    if (!named || awaiting_ >= kMaxAwaiting || !offers_.is_fetched(*named)) return {};
-    struct Count {
-        explicit Count(size_t& all) : count(++all) {}
-        ~Count() { --count; }
-        size_t& count;
-    } const counted(awaiting_);
+    if (!named || !offers_.is_fetched(*named)) return {};
     std::string context(hls.ctx ? request.message.parameter("hls_ctx") : std::string_view());
     const bool has_context = !context.empty();
     if (has_context && !Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
@@ -161,7 +154,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
         if (admission.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admission.error()));
         return refuse_viewer(admission.error(), response);
     }
-    if (!TRY(await_playlist(*named, vhost, path, response.client()))) return {};
+    if (!TRY(await_playlist(*named, vhost, path, request, response))) return {};
     const Playlist come = find_playlist(vhost.name, path);
     if (!come.output) return {};
     if (!hls.ctx) return serve_without_context(come, request, response);
@@ -170,21 +163,31 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     return playlist(come, vhost, request, response, context);
 }
 
+// Until the first segment is complete, for the time of two behind the publication. False: there is no playlist, and the
+// player may have been answered.
 base::Result<bool> Service::await_playlist(const live::StreamKey& key, const config::Vhost& vhost,
-                                           const std::string& path, runtime::ByteStream* client) {
+                                           const std::string& path, const net::HttpRequest& request,
+                                           net::HttpResponse& response) {
     const auto stream = registry_.find_or_create(key, live::live_options(vhost));
     const live::PlayerLease waits(stream);
     const auto limit =
-        runtime::Deadline::in_ms(kMinAwaitMs + static_cast<int64_t>(2'000 * vhost.get<VhostConfig>().fragment));
-    const auto may_wait = [&] { return !draining_ && offers_.is_fetched(key); };
-    while (may_wait() && !limit.passed()) {
-        if (auto waited = stream->await(live::Awaited::kPublished, limit, {client, may_wait}); !waited) {
-            if (waited.error().code() == base::Code::kCancelled) return std::unexpected(std::move(waited.error()));
-            break;
+        runtime::Deadline::in_ms(kFetchedWithinMs + static_cast<int64_t>(2'000 * vhost.get<VhostConfig>().fragment));
+    while (!draining_ && !limit.passed()) {
+        auto published = await_stream(*stream, {.sessions = sessions_,
+                                                .offers = offers_,
+                                                .ip = request.peer_ip,
+                                                .client = response.client(),
+                                                .may_wait = [this] { return !draining_; }});
+        if (!published && published.error().code() == base::Code::kCancelled)
+            return std::unexpected(std::move(published.error()));
+        if (!published) {
+            response.header("Cache-Control", "no-store");
+            TRY(response.send_error(404, published.error().text()));
+            return false;
         }
         const auto output = find_output(vhost.name, path);
         if (!output || output->view()) return output != nullptr;
-        const runtime::EndWatch watch(client);
+        const runtime::EndWatch watch(response.client());
         if (auto waited = output->await_segment(limit); !waited && waited.error().code() != base::Code::kTimeout)
             return std::unexpected(std::move(waited.error()));
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "convert/flv/all_tracks.h"
 #include "live/hub/leases.h"
@@ -15,6 +14,7 @@
 #include "protocol/ts/program.h"
 #include "protocol/websocket/handshake.h"
 #include "runtime/loop/coroutine.h"
+#include "service/await_stream.h"
 #include "service/http_live/config.h"
 #include "service/http_live/encoders.h"
 #include "service/relay/path.h"
@@ -39,12 +39,6 @@ std::string_view what_lacks(const live::Stream& stream, Format format) {
     return {};
 }
 
-net::AddressQuota::Limits waiting_limits(const config::Snapshot& snapshot) {
-    const config::AddressLimits& limits = snapshot.address_limits;
-    return {static_cast<size_t>(limits.waiting_players), static_cast<size_t>(snapshot.global.max_waiting_players), 0, 0,
-            limits.exempt};
-}
-
 // Files of that name have been looked for by now.
 base::Result<void> refuse_unknown_vhost(const net::HttpRequest& request, net::HttpResponse& response) {
     const std::string& path = request.message.path;
@@ -59,7 +53,6 @@ base::Result<void> refuse_unknown_vhost(const net::HttpRequest& request, net::Ht
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
                  net::HttpRouter& router, net::Gate& gate, const Offers& offers)
     : snapshot_(std::move(snapshot)), sessions_(sessions), registry_(registry), gate_(gate), offers_(offers) {
-    waiting_.set_limits(waiting_limits(*snapshot_));
     auto add = [&](When when, bool is_fallback, const char* summary) {
         net::HttpRoute route;
         route.methods = {http::Method::kGet};
@@ -77,11 +70,6 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 }
 
 Service::~Service() { stop(); }
-
-void Service::reload(const config::SnapshotPtr& next) {
-    snapshot_ = next;
-    waiting_.set_limits(waiting_limits(*next));
-}
 
 base::Result<void> Service::handle(When when, net::HttpRequest& request, net::HttpResponse& response) {
     config::SnapshotPtr snapshot = snapshot_;  // keeps vhost alive
@@ -116,27 +104,21 @@ base::Ref<live::Stream> Service::find_stream(const config::Vhost& vhost, const M
     return stream->published() || comes_back ? stream : base::Ref<live::Stream>();
 }
 
-// Null: it was not published in time, or the client may not wait.
-base::Result<base::Ref<live::Stream>> Service::wait_for_publisher(const net::HttpRequest& request,
-                                                                  net::HttpResponse& response,
-                                                                  const config::Vhost& vhost, const MountMatch& match) {
-    auto share = waiting_.take(request.peer_ip, 0);
-    if (!share) {
-        sessions_.log_refusal("waiting player", request.peer_ip, share.error());
-        return base::Ref<live::Stream>();
-    }
+base::Result<base::Ref<live::Stream>> Service::await_published(const net::HttpRequest& request,
+                                                               net::HttpResponse& response, const config::Vhost& vhost,
+                                                               const MountMatch& match) {
     const live::StreamKey key{vhost.name, match.app, match.stream};
-    base::log::trace("flv-play waits: {} for {}", key.text(), request.peer_ip);
     const auto& remux = vhost.get<VhostConfig>();
     auto stream = registry_.find_or_create(key, live::live_options(vhost));
     const live::PlayerLease waits(stream);
-    // A look-up may find that what is fetched is nowhere.
-    const auto may_wait = [&] { return !stopping_ && (remux.wait_publisher || offers_.is_fetched(key)); };
-    auto waited = stream->await(live::Awaited::kPublished, runtime::Deadline::in_ms(remux.wait_publisher_timeout),
-                                {response.client(), may_wait});
-    if (waited) return stream;
-    if (waited.error().code() == base::Code::kCancelled) return std::unexpected(std::move(waited.error()));
-    return base::Ref<live::Stream>();
+    TRY(await_stream(*stream, {.sessions = sessions_,
+                               .offers = offers_,
+                               .ip = request.peer_ip,
+                               .client = response.client(),
+                               .may_wait = [this] { return !stopping_; },
+                               .for_publisher = remux.wait_publisher,
+                               .limit_ms = remux.wait_publisher ? remux.wait_publisher_timeout : kFetchedWithinMs}));
+    return stream;
 }
 
 // To the server that has the stream, if the vhost says so. Its hooks are asked about the player, those of this one not.
@@ -179,9 +161,14 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     }
     // The stream may have ended or begun while a guard was asked.
     stream = find_stream(vhost, match);
-    if (!stream && when == When::kLater) stream = TRY(wait_for_publisher(request, response, vhost, match));
-    if (!stream)
-        return response.send_error(404, when == When::kLater ? "the stream is not published" : "the stream has ended");
+    if (!stream && when == When::kLater) {
+        auto published = await_published(request, response, vhost, match);
+        if (!published && published.error().code() == base::Code::kCancelled)
+            return std::unexpected(std::move(published.error()));
+        if (!published) return response.send_error(404, published.error().text());
+        stream = *std::move(published);
+    }
+    if (!stream) return response.send_error(404, "the stream has ended");
     if (!visitor.forward_path.empty()) {
         // The client is another server, which recognizes itself there.
         response.header("Via", http::via_of_path(relay::path_through(*stream, registry_)));

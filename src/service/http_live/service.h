@@ -30,11 +30,9 @@ class Service final : private LiveViewerOwner {
     void stop_accepting();
     bool idle() const { return viewers_.empty(); }
     void stop();
-    void reload(const config::SnapshotPtr& next);
+    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
 
     size_t viewers() const { return viewers_.size(); }
-    // The players that wait for a publisher.
-    const net::AddressQuota& waiting() const { return waiting_; }
 
   private:
     enum class When : uint8_t { kPublished, kLater };
@@ -44,9 +42,8 @@ class Service final : private LiveViewerOwner {
                             const config::Vhost& vhost, const MountMatch& match);
     base::Result<void> redirect(const net::HttpRequest& request, net::HttpResponse& response,
                                 const config::Vhost& vhost, const MountMatch& match);
-    base::Result<base::Ref<live::Stream>> wait_for_publisher(const net::HttpRequest& request,
-                                                             net::HttpResponse& response, const config::Vhost& vhost,
-                                                             const MountMatch& match);
+    base::Result<base::Ref<live::Stream>> await_published(const net::HttpRequest& request, net::HttpResponse& response,
+                                                          const config::Vhost& vhost, const MountMatch& match);
     base::Ref<live::Stream> find_stream(const config::Vhost& vhost, const MountMatch& match);
     void viewer_ended(LiveViewer& viewer) override;
 
@@ -55,8 +52,6 @@ class Service final : private LiveViewerOwner {
     live::Registry& registry_;
     net::Gate& gate_;
     const Offers& offers_;
-    net::AddressQuota waiting_{"HTTP players that wait for a publisher", "address_limits.waiting_players",
-                               "max_waiting_players"};
     base::IndexedList<LiveViewer> viewers_;
     bool stopping_ = false;
 };

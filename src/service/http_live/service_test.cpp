@@ -275,12 +275,9 @@ class HttpWaitingTest : public HttpLiveTest {
         vhost().get<VhostConfig>().wait_publisher_timeout = 5'000;
         limit_waiting(2, 3);
     }
-    const net::AddressQuota& waiting() const { return service_->waiting(); }
-    void limit_waiting(int of_address, int in_all) {
-        snapshot_->address_limits.exempt.clear();
-        snapshot_->address_limits.waiting_players = of_address;
-        snapshot_->global.max_waiting_players = in_all;
-        service_->reload(snapshot_);
+    const net::AddressQuota& waiting() { return sessions_.waiting(); }
+    void limit_waiting(size_t of_address, size_t in_all) {
+        sessions_.waiting().set_limits({.of_address = of_address, .in_all = in_all});
     }
     std::unique_ptr<RawClient> ask(std::string_view target, std::string_view fields = "") {
         auto client = std::make_unique<RawClient>(server_->port());

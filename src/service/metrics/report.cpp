@@ -150,6 +150,12 @@ void Report::totals(Text& text) const {
     text.single("srs_unserved_players_ended_total", Type::kCounter,
                 "Such players closed by waiting_timeout, at a limit, or in favour of new connections.",
                 number(sessions_.unserved().ended_total()));
+    text.single("srs_waiting_players", Type::kGauge,
+                "Players that wait for their stream before they are answered: by HTTP for a publisher, by any protocol "
+                "for a stream that is fetched.",
+                number(sessions_.waiting().count()));
+    write_refused(text, "srs_waiting_players_refused_total",
+                  "Such players refused by max_waiting_players or address_limits.", sessions_.waiting());
     const net::InputMemory& input = sessions_.input_memory();
     text.single(
         "srs_unfinished_input_bytes", Type::kGauge,

@@ -70,8 +70,10 @@ class FlvSource final : public BodySource {
         const http::Response& response = parser_.response();
         answered_ = true;
         if (is_redirect(response.status)) location_ = response.headers.get("Location");
-        if (response.status != 200)
+        if (response.status != 200) {
+            fetch_->refused();
             return fail(Code::kRefused, fmt::format("the answer's status is {}", response.status));
+        }
         path_ = http::path_of_via(response.headers.get("Via"));
         return {};
     }

@@ -28,6 +28,7 @@ class RtmpSource final : public BodySource, private ::rtmp::ClientHandler {
         options.tc_url = options_.target.tc_url;
         session_.emplace(static_cast<::rtmp::ClientHandler&>(*this), url, options, kRtmpHandshakeBytes);
         auto ready = await_ready(*session_, *socket_, "asking to play", limit);
+        if (!ready && ready.error().code() == Code::kRefused) fetch_->refused();
         location_ = session_->location();
         return ready;
     }

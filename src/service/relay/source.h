@@ -4,8 +4,10 @@
 // API and metrics, the log.
 //
 // A further protocol (SRT, HLS) is one class in a file of its own:
-// - run() connects, asks for the stream, and calls Fetch::opened() when the server has agreed. With the first media it
-//   acquires the stream's name, as body_source.cpp and service/rtsp/camera_source.cpp do, and calls Fetch::streaming().
+// - run() connects, asks for the stream, and calls Fetch::opened() when the server has agreed, or Fetch::refused().
+// With
+//   the first media it acquires the stream's name, as body_source.cpp and service/rtsp/camera_source.cpp do, and calls
+//   Fetch::streaming().
 // - It counts its bytes in Fetch::traffic, calls Fetch::check() about twice a second, and returns when
 //   Fetch::is_ending(). Whatever ends it otherwise is an error.
 // - The service that has its directives makes it in make_source() of its SourceRunner.
@@ -48,6 +50,8 @@ class Fetch {
 
     // The server has the stream, as far as it says: media are awaited.
     void opened();
+    // The server has answered that it does not give the stream.
+    void refused() { is_refused_ = true; }
     // Media flow, and the stream's name is acquired. url: without secrets. detail: for the log; may be empty.
     void streaming(const std::string& ip, const std::string& url, std::string_view detail);
     bool is_streaming() const { return session_.has_value(); }
@@ -75,6 +79,7 @@ class Fetch {
     std::string end_text_;  // not empty: it is to end
     base::CloseReason end_reason_ = base::CloseReason::kUnknown;
     bool is_given_up_ = false;
+    bool is_refused_ = false;
 };
 
 class Source {

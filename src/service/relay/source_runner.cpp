@@ -172,7 +172,8 @@ SourceRunner::Outcome SourceRunner::run_round() {
     if (ending_ || runtime::cancelled()) return Outcome::kFailed;
     if (const auto stream = owner_.registry().find(key()); servers.empty() && stream && stream->published())
         return Outcome::kOver;  // by a publisher of this server
-    least_pause_ms_ = 0;
+    least_pause_ms_ = refused_until_ms_ = 0;
+    bool all_refuse = true;
     for (const std::string& server : servers) {
         auto ended = attempt(server);
         if (ending_ || runtime::cancelled()) return Outcome::kFailed;
@@ -181,9 +182,19 @@ SourceRunner::Outcome SourceRunner::run_round() {
         record_failure(ended.error());
         if ((was_steady && is_awaited()) || reconfigured_) return Outcome::kAgain;
         if (is_unwanted()) return Outcome::kOver;
+        all_refuse &= server_refuses_;
     }
+    if (all_refuse) record_refusal();
     return Outcome::kFailed;
 }
+
+void SourceRunner::record_refusal() {
+    state_ = State::kPausing;
+    refused_until_ms_ = runtime::now_ms() + std::max(kRefusedMs, least_pause_ms_);
+    if (const auto stream = owner_.registry().find(key())) stream->wake_waiting();
+}
+
+bool SourceRunner::is_refused() const { return state_ == State::kPausing && runtime::now_ms() < refused_until_ms_; }
 
 // No error: the stream is not wanted any more, or a publisher of this server has its name.
 Result<void> SourceRunner::attempt(const std::string& server) {
@@ -191,6 +202,7 @@ Result<void> SourceRunner::attempt(const std::string& server) {
     ++attempts_;
     state_ = State::kConnecting;
     streaming_ms_ = 0;
+    server_refuses_ = false;
     const config::SnapshotPtr snapshot = owner_.snapshot();  // keeps vhost alive
     const config::Vhost* vhost = owner_.fetching(*snapshot, key().vhost);
     if (!vhost) return fail(Code::kNotFound, "streams of the vhost are not fetched any more");
@@ -198,7 +210,9 @@ Result<void> SourceRunner::attempt(const std::string& server) {
     if (!options_.is_configured && stream->published()) return {};
     // What could not be published is not asked for.
     TRY(stream->check_free(false, live::standby_options(*vhost)));
-    std::unique_ptr<Source> source = TRY(make_source(server, *vhost));
+    auto made = make_source(server, *vhost);
+    server_refuses_ = !made;
+    std::unique_ptr<Source> source = TRY(std::move(made));
     for (int redirects = 0;; ++redirects) {
         state_ = State::kConnecting;
         streaming_ms_ = 0;
@@ -209,6 +223,7 @@ Result<void> SourceRunner::attempt(const std::string& server) {
             return fetch.finish(source->run(fetch, Deadline::in_ms(options_.connect_ms)));
         }();
         fetch_ = nullptr;
+        server_refuses_ = fetch.is_refused_ || state_ == State::kWaitingForMedia;
         if (streaming_ms_ > 0) on_streaming_ended();
         auto next = source->redirected();
         if (ended || (next && !*next)) return ended;
@@ -248,7 +263,7 @@ void SourceRunner::pause() {
     } const counted(owner_.pausing_);
     const int64_t began_ms = runtime::now_ms(), backoff_ms = backoff_.next_ms();
     const uint64_t random = runtime::random_u64();
-    while (!reconfigured_ && !ending_ && !is_unwanted()) {
+    while (!reconfigured_ && !ending_ && (!is_unwanted() || runtime::now_ms() < began_ms + least_pause_ms_)) {
         const int64_t awaited_ms =
             std::clamp<int64_t>(static_cast<int64_t>(owner_.pausing_) * kPauseOfEachMs, kAwaitedPauseMs, kFirstPauseMs);
         const int64_t pause_ms = std::max(is_awaited() ? awaited_ms : backoff_ms, least_pause_ms_);

@@ -52,6 +52,7 @@ class SourceRunner {
     static constexpr int64_t kFirstPauseMs = 3'000, kLongestPauseMs = 30'000;
     // While players wait, a quarter more or less: 0.8 s, and more where so many wait for a round that each had 10 ms.
     static constexpr int64_t kAwaitedPauseMs = 800, kPauseOfEachMs = 10;
+    static constexpr int64_t kRefusedMs = 1'000;     // a refusal by all servers counts for players that come so late
     static constexpr int64_t kUnwatchedMs = 10'000;  // the stream is let go so long after its last player
 
     struct Options {
@@ -85,6 +86,9 @@ class SourceRunner {
     State state() const { return state_; }
     bool had_media() const { return had_media_; }
     bool has_players() const;
+    // All servers were asked within the last second, or as far as they are left alone since, and none gives the stream:
+    // they refuse it, or agreed and sent no media.
+    bool is_refused() const;
     int64_t started_ms() const { return started_ms_; }             // by the loop's clock
     const std::string& server() const { return server_; }          // that it is connected to, or that it tries
     const std::string& problem() const { return errors_.last(); }  // the last failure; empty: it works
@@ -108,6 +112,8 @@ class SourceRunner {
     bool is_streaming() const { return streaming_ms_ > 0; }
     // A round begins anew, at once.
     void begin_again();
+    // What servers are asked has changed: what they have answered does not count any more.
+    void forget_refusal() { refused_until_ms_ = 0; }
     // What it is connected to ends, and is not the last.
     void close_connection(std::string_view why, base::CloseReason reason);
 
@@ -124,6 +130,7 @@ class SourceRunner {
     Outcome run_round();
     base::Result<void> attempt(const std::string& server);
     void record_failure(const base::Error& error);
+    void record_refusal();
     void pause();
     bool is_awaited() const;
     void begin_streaming(const std::string& ip, const std::string& url, std::string_view detail);
@@ -139,6 +146,8 @@ class SourceRunner {
     int64_t wanted_ms_ = 0;     // by the loop's clock: when a player asked or was there last; 0: none was
     int64_t streaming_ms_ = 0;  // since when media flow on this connection; 0: they do not
     int64_t least_pause_ms_ = 0;
+    bool server_refuses_ = false;   // server() has been asked, and does not give the stream
+    int64_t refused_until_ms_ = 0;  // by the loop's clock, see is_refused()
     uint64_t attempts_ = 0;
     std::string server_;
     runtime::Backoff backoff_{kFirstPauseMs, kLongestPauseMs};

@@ -29,6 +29,15 @@ net::SessionType fetch_type() {
 
 Result<void> refuses(Fetch&) { return fail(Code::kClosed, "connection refused"); }
 Result<void> rejects(Fetch&) { return fail(Code::kRefused, "wrong password"); }
+Result<void> says_no(Fetch& fetch) {
+    fetch.refused();
+    return fail(Code::kNotFound, "status 404");
+}
+Result<void> sends_nothing(Fetch& fetch) {
+    fetch.opened();
+    TRY(runtime::sleep_ms(200));
+    return fail(Code::kTimeout, "no audio or video");
+}
 // Sends media until it is to end, or for so long.
 std::function<Result<void>(Fetch&)> sends(int64_t ms = 1'000'000'000) {
     return [ms](Fetch& fetch) -> Result<void> {
@@ -244,6 +253,61 @@ TEST_F(SourceRunnerTest, OneThatRefusesCredentialsIsAskedSeldom) {
     play(1'000'000);
     EXPECT_EQ(attempts_in(time, 20'000), 1u) << "whoever waits";
     EXPECT_GE(attempts_in(time, 20'000), 1u);
+}
+
+TEST_F(SourceRunnerTest, OneOnDemandIsNotAskedMoreOftenBecausePlayersComeAndGo) {
+    servers_ = {{"a", rejects}};
+    runtime::testing::SimulatedTime time;
+    configure("a", true);
+    for (int i = 0; i < 2; ++i) {
+        runner_->want();
+        EXPECT_EQ(attempts_in(time, SourceRunner::kUnwatchedMs + 1'000), i == 0 ? 1u : 0u);
+    }
+}
+
+TEST_F(SourceRunnerTest, IsRefusedWhereNoServerOfARoundGivesTheStream) {
+    servers_ = {{"away", refuses}, {"no", says_no}, {"silent", sends_nothing}, {"short", sends(100)}};
+    const struct {
+        std::vector<std::string> servers;
+        bool is_refused;
+    } rows[] = {
+        {{"no"}, true},     {{"silent"}, true}, {{"no", "silent"}, true}, {{"away"}, false}, {{"no", "away"}, false},
+        {{"short"}, false}, {{}, true},
+    };
+    for (const auto& row : rows) {
+        runtime::testing::SimulatedTime time;
+        FakeRunner& runner = begin(row.servers);
+        play(1'000'000);
+        bool is_told = false;
+        auto waiting = runtime::spawn("player", [&] {
+            const auto may_wait = [&] { return !runner.is_refused(); };
+            is_told = !stream_->await(live::Awaited::kPublished, runtime::Deadline::in_ms(550), {nullptr, may_wait}) &&
+                      runner.is_refused();
+        });
+        time.pass_ms(500);
+        EXPECT_EQ(runner.is_refused(), row.is_refused) << testing::PrintToString(row.servers);
+        EXPECT_EQ(is_told, row.is_refused) << testing::PrintToString(row.servers);
+        waiting.cancel_and_join();
+        runner.stop("the row ends", CloseReason::kServerStop);
+        time.pass_ms(10);
+        ASSERT_FALSE(runner_);
+    }
+}
+
+TEST_F(SourceRunnerTest, ARefusalCountsForASecond) {
+    servers_ = {{"no", says_no}};
+    runtime::testing::SimulatedTime time;
+    FakeRunner& runner = begin({"no"});
+    time.pass_ms(100);
+    EXPECT_TRUE(runner.is_refused());
+    servers_["no"] = refuses;
+    play(1'000'000);
+    time.pass_ms(SourceRunner::kRefusedMs);
+    EXPECT_FALSE(runner.is_refused()) << "the server is away now, and may come back";
+    servers_["no"] = sends();
+    time.pass_ms(1'100);
+    EXPECT_EQ(runner.state(), State::kStreaming);
+    EXPECT_FALSE(runner.is_refused());
 }
 
 TEST_F(SourceRunnerTest, OneOnDemandWaitsForPlayers) {

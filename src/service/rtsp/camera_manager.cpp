@@ -77,9 +77,10 @@ Camera* CameraManager::find(const live::StreamKey& stream) const {
     return found == cameras_.end() ? nullptr : found->get();
 }
 
-bool CameraManager::pulls_on_demand(const live::StreamKey& stream) const {
+Fetching CameraManager::fetching(const live::StreamKey& stream) const {
     const Camera* camera = find(stream);
-    return camera && camera->task().on_demand;
+    if (!camera) return Fetching::kNever;
+    return camera->is_refused() ? Fetching::kRefused : Fetching::kAsked;
 }
 
 }  // namespace service::rtsp

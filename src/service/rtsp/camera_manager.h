@@ -1,6 +1,7 @@
 #pragma once
 // CameraManager: the ingests of RTSP that the configuration has, each a Camera; a reload begins, changes and ends them.
-// A guard of the gate learns which streams players ask for: of these, the ones on demand are pulled.
+// A guard of the gate learns which streams players ask for: of these, the ones on demand are pulled, and of the others
+// a pause ends.
 
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "net/sessions/session.h"
 #include "runtime/loop/task_list.h"
 #include "service/rtsp/camera.h"
+#include "service/shared_parts.h"
 
 namespace service::rtsp {
 
@@ -28,10 +30,8 @@ class CameraManager final : private relay::SourceOwner, private net::Guard {
     void stop();
 
     const runtime::TaskList<Camera>& list() const { return cameras_; }
-    // Whether a stream that is not published yet is pulled, so that a player may wait for it.
-    bool pulls(const live::StreamKey& stream) const { return find(stream) != nullptr; }
-    // The same, of one on demand, for which a player begins the pull.
-    bool pulls_on_demand(const live::StreamKey& stream) const;
+    // For Offers::fetches.
+    Fetching fetching(const live::StreamKey& stream) const;
 
   private:
     const config::SnapshotPtr& snapshot() const override { return snapshot_; }

@@ -122,7 +122,9 @@ Result<void> CameraSource::serve() {
         if (read) {
             if (read->empty()) return fail(Code::kClosed, "closed by the camera");
             fetch_->traffic.received_bytes += read->size();
-            TRY(take(*read));
+            auto taken = take(*read);
+            if (!taken && !playing_) fetch_->refused();
+            TRY(std::move(taken));
         }
         if (!location_.empty()) return fail(Code::kClosed, "the camera is at another address");
         TRY(tick());

@@ -21,7 +21,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     // Users of the offer may outlive the service.
     parts.offers.fetches.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
         const auto rtsp = weak.lock();
-        return rtsp && rtsp->cameras().pulls_on_demand(key);
+        return rtsp ? rtsp->cameras().fetching(key) : Fetching::kNever;
     });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });

@@ -14,6 +14,7 @@
 #include "protocol/sdp/session/control.h"
 #include "protocol/sdp/session/write.h"
 #include "runtime/loop/clock.h"
+#include "service/await_stream.h"
 #include "service/relay/path.h"
 #include "service/rtsp/address.h"
 #include "service/rtsp/camera.h"
@@ -34,8 +35,7 @@ namespace {
 // Logs of players of a stream that chose channels of their own, whose bytes nobody shares.
 constexpr size_t kMaxUncommonLogs = 4;
 
-// How long DESCRIBE waits for a stream that is fetched, and for its tracks.
-constexpr int64_t kPublishedMs = 10'000, kTracksMs = 5'000;
+constexpr int64_t kTracksMs = 5'000;  // so long DESCRIBE waits for the tracks of a published stream
 
 size_t uncommon_logs(const live::Stream& stream) {
     size_t count = 0;
@@ -77,18 +77,20 @@ bool Connection::has_description_of(std::string_view url) const {
 // One that is fetched is waited for. Yields.
 Result<base::Ref<live::Stream>> Connection::await_published(const Place& place) {
     if (auto stream = service_.registry().find(place.key); stream && stream->published()) return stream;
-    if (!service_.is_fetched(place.key)) return base::fail(CloseReason::kNotFound, "the stream is not published");
+    if (!service_.offers().is_fetched(place.key))
+        return base::fail(CloseReason::kNotFound, "the stream is not published");
     auto stream = service_.registry().find_or_create(place.key, live::live_options(*place.vhost));
     const live::PlayerLease waits(stream);
-    TRY(stream->await(live::Awaited::kPublished, runtime::Deadline::in_ms(kPublishedMs),
-                      {work_->socket.get(), [&] { return service_.is_fetched(place.key); }}));
+    TRY(await_stream(
+        *stream,
+        {.sessions = service_.sessions(), .offers = service_.offers(), .ip = ip(), .client = work_->socket.get()}));
     return stream;
 }
 
 // Yields.
 Result<void> Connection::await_tracks(live::Stream& stream) {
     const live::PlayerLease waits{base::Ref<live::Stream>(&stream)};
-    const auto may_wait = [&] { return stream.published() || service_.is_fetched(stream.key()); };
+    const auto may_wait = [&] { return stream.published() || service_.offers().is_fetched(stream.key()); };
     return stream.await(live::Awaited::kTracks, runtime::Deadline::in_ms(kTracksMs), {work_->socket.get(), may_wait});
 }
 

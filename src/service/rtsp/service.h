@@ -56,8 +56,7 @@ class Service {
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     runtime::LogLimit& description_log() { return description_log_; }  // what is odd in what clients announce
     const CameraManager& cameras() const { return cameras_; }
-    // Whether a stream that is not published is fetched from a camera or another server, so that a player may wait.
-    bool is_fetched(const live::StreamKey& key) const { return cameras_.pulls(key) || offers_.is_fetched(key); }
+    const Offers& offers() const { return offers_; }
     void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
   private:

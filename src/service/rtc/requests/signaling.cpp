@@ -15,6 +15,7 @@
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/dns.h"
 #include "service/api_answer.h"
+#include "service/await_stream.h"
 #include "service/rtc/config.h"
 #include "service/rtc/requests/candidates.h"
 #include "service/rtc/requests/pages.h"
@@ -35,7 +36,7 @@ constexpr size_t kMaxJson = 160 * 1024;  // an escaped description of 64 kB
 constexpr size_t kOfferBytes = 48 * 1024;
 constexpr int kMaxIterations = 20;  // iterations of the loop for which an offer yields to others
 constexpr int64_t kResolveMs = 2'000;
-constexpr int64_t kFetchMs = 5'000;
+constexpr int64_t kTracksMs = 5'000;  // so long an answer waits for the tracks of a stream that is fetched
 constexpr int64_t kKeepResolvedMs = 60'000;
 constexpr uint32_t kMaxLost = 1000;
 
@@ -325,15 +326,18 @@ Result<net::AddressQuota::Share> Signaling::admit_offer(const OfferRequest& offe
 }
 
 // Waits for a stream that is fetched and for its tracks, whose codecs the answer names. Yields.
-Result<void> Signaling::await_fetched(const live::StreamKey& key, const config::Vhost& vhost,
+Result<void> Signaling::await_fetched(const live::StreamKey& key, const config::Vhost& vhost, const std::string& ip,
                                       runtime::ByteStream* client) {
-    const auto may_wait = [&] { return !stopping_ && offers_.is_fetched(key); };
-    if (!may_wait()) return {};
+    if (!offers_.is_fetched(key)) return {};
     const auto stream = registry_.find_or_create(key, live::live_options(vhost));
+    const live::PlayerLease waits(stream);
+    TRY(await_stream(*stream, {.sessions = table_, .offers = offers_, .ip = ip, .client = client, .may_wait = [this] {
+                                   return !stopping_;
+                               }}));
     // The tracks of a publisher by RTP are known from the beginning.
     if (stream->publisher() && stream->publisher()->publishes_rtp()) return {};
-    const live::PlayerLease waits(stream);
-    auto waited = stream->await(live::Awaited::kTracks, runtime::Deadline::in_ms(kFetchMs), {client, may_wait});
+    const auto may_wait = [&] { return !stopping_ && stream->published(); };
+    auto waited = stream->await(live::Awaited::kTracks, runtime::Deadline::in_ms(kTracksMs), {client, may_wait});
     if (!waited && waited.error().code() == Code::kCancelled) return waited;
     return {};  // the negotiation says what is missing
 }
@@ -366,7 +370,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
         if (grant.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, grant.error());
         return std::unexpected(std::move(grant.error()));
     }
-    if (!publishes) TRY(await_fetched(visitor.key(), *vhost, response.client()));
+    if (!publishes) TRY(await_fetched(visitor.key(), *vhost, request.peer_ip, response.client()));
     SessionRequest wanted;
     wanted.candidates = TRY(candidates(offer, request, *snapshot));
     // The answer would not be read.

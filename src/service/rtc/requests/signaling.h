@@ -65,7 +65,7 @@ class Signaling {
     base::Result<net::AddressQuota::Share> admit_offer(const OfferRequest& offer, const std::string& ip);
     base::Result<Answer> begin(const Endpoint& endpoint, OfferRequest& offer, const net::HttpRequest& request,
                                const net::HttpResponse& response);
-    base::Result<void> await_fetched(const live::StreamKey& key, const config::Vhost& vhost,
+    base::Result<void> await_fetched(const live::StreamKey& key, const config::Vhost& vhost, const std::string& ip,
                                      runtime::ByteStream* client);
     base::Result<std::vector<CandidateAddress>> candidates(const OfferRequest& offer, const net::HttpRequest& request,
                                                            const config::Snapshot& snapshot);
