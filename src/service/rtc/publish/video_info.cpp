@@ -5,7 +5,8 @@
 #include "media/h264.h"
 #include "media/h265.h"
 #include "media/vpx.h"
-#include "protocol/rtp/packet.h"
+#include "protocol/rtp/payload/nalu_format.h"
+#include "protocol/rtp/payload/vpx_payload.h"
 
 namespace service::rtc {
 
@@ -34,65 +35,31 @@ Info of_hevc_sps(Bytes nalu) {
                             .height = sps->height};
 }
 
-// The first NAL unit of the wanted type, alone or in an aggregation packet, whose own type is `aggregation`.
-Bytes find_nalu(Bytes payload, uint8_t wanted, uint8_t aggregation, size_t header, uint8_t (*type_of)(Bytes)) {
-    if (type_of(payload) == wanted) return payload;
-    if (type_of(payload) != aggregation) return {};
-    for (size_t at = header; at + 2 < payload.size();) {
-        const size_t size = rtp::get_u16(&payload[at]);
-        at += 2;
-        if (size == 0 || size > payload.size() - at) return {};
-        const Bytes nalu = payload.subspan(at, size);
-        if (type_of(nalu) == wanted) return nalu;
-        at += size;
+// The first SPS, alone or in an aggregation packet.
+Bytes find_sps(const rtp::NaluFormat& format, Bytes payload) {
+    const uint8_t type = format.type(payload);
+    if (type == format.sps) return payload;
+    if (type != format.aggregate) return {};
+    base::ByteReader in(payload.subspan(format.header_size));
+    while (in.left() > 0) {
+        const Bytes nalu = in.bytes(in.u16());
+        if (!in.ok() || nalu.empty()) return {};
+        if (format.type(nalu) == format.sps) return nalu;
     }
     return {};
 }
 
-Info of_vp(media::Codec codec, const base::Result<media::VpFrame>& frame) {
+Info of_vp(media::Codec codec, Bytes payload) {
+    const rtp::VpxDescriptor descriptor = rtp::parse_vpx_descriptor(codec, payload);
+    if (!descriptor.begins_frame) return std::nullopt;
+    const Bytes body = payload.subspan(descriptor.size);
+    const auto frame = codec == media::Codec::kVp8 ? media::parse_vp8_frame(body) : media::parse_vp9_frame(body);
     if (!frame || !frame->keyframe) return std::nullopt;
     return media::VideoInfo{.codec = codec,
                             .profile = std::to_string(frame->profile),
                             .level = {},
                             .width = frame->width,
                             .height = frame->height};
-}
-
-// Removes the payload descriptor; nothing if no frame begins after it.
-std::optional<Bytes> behind_vp8_descriptor(Bytes payload) {
-    base::ByteReader in(payload);
-    const uint8_t first = in.u8();
-    if ((first & 0x17) != 0x10) return std::nullopt;  // S bit, and the first partition
-    if (first & 0x80) {
-        const uint8_t more = in.u8();
-        if (more & 0x80 && in.u8() & 0x80) in.skip(1);  // picture id of 15 bits
-        if (more & 0x40) in.skip(1);
-        if (more & 0x30) in.skip(1);
-    }
-    if (!in.ok()) return std::nullopt;
-    return in.rest();
-}
-
-void skip_vp9_structure(base::ByteReader& in) {
-    const uint8_t first = in.u8();
-    if (first & 0x10) in.skip(4u * ((first >> 5) + 1u));
-    if (!(first & 0x08)) return;
-    for (unsigned left = in.u8(); left > 0 && in.ok(); --left) in.skip(in.u8() >> 2 & 3u);
-}
-
-std::optional<Bytes> behind_vp9_descriptor(Bytes payload) {
-    base::ByteReader in(payload);
-    const uint8_t first = in.u8();
-    const bool flexible = first & 0x10;
-    if (!(first & 0x08)) return std::nullopt;  // B bit
-    if (first & 0x80 && in.u8() & 0x80) in.skip(1);
-    if (first & 0x20) in.skip(flexible ? 1 : 2);
-    if (first & 0x40 && flexible)
-        for (int i = 0; i < 3 && in.u8() & 1; ++i) {
-        }
-    if (first & 0x02) skip_vp9_structure(in);
-    if (!in.ok()) return std::nullopt;
-    return in.rest();
 }
 
 std::optional<size_t> read_leb128(base::ByteReader& in) {
@@ -138,25 +105,15 @@ Info of_av1(Bytes payload) {
 }  // namespace
 
 std::optional<media::VideoInfo> video_info(media::Codec codec, std::span<const uint8_t> payload) {
-    constexpr uint8_t kStapA = 24, kHevcAggregation = 48;
     if (payload.empty()) return std::nullopt;
     switch (codec) {
-        case media::Codec::kH264: {
-            const Bytes sps = find_nalu(payload, media::h264::kSps, kStapA, 1, media::h264::nalu_type);
-            return sps.empty() ? std::nullopt : of_h264_sps(sps);
-        }
-        case media::Codec::kHevc: {
-            const Bytes sps = find_nalu(payload, media::h265::kSps, kHevcAggregation, 2, media::h265::nalu_type);
-            return sps.empty() ? std::nullopt : of_hevc_sps(sps);
-        }
-        case media::Codec::kVp8: {
-            const auto frame = behind_vp8_descriptor(payload);
-            return frame ? of_vp(codec, media::parse_vp8_frame(*frame)) : std::nullopt;
-        }
-        case media::Codec::kVp9: {
-            const auto frame = behind_vp9_descriptor(payload);
-            return frame ? of_vp(codec, media::parse_vp9_frame(*frame)) : std::nullopt;
-        }
+        case media::Codec::kH264:
+            return of_h264_sps(find_sps(rtp::kH264Format, payload));
+        case media::Codec::kHevc:
+            return of_hevc_sps(find_sps(rtp::kHevcFormat, payload));
+        case media::Codec::kVp8:
+        case media::Codec::kVp9:
+            return of_vp(codec, payload);
         case media::Codec::kAv1:
             return of_av1(payload);
         default:
