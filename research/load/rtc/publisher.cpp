@@ -21,7 +21,7 @@ class Listener final : public rtcp::Visitor {
     }
     void on_pli(uint32_t, uint32_t) override { ++heard_.keyframe_requests; }
     void on_fir(uint32_t, uint32_t, uint8_t) override { ++heard_.keyframe_requests; }
-    void on_transport_feedback(const rtcp::TransportFeedback&) override { ++heard_.transport_feedback; }
+    void on_transport_feedback(uint32_t, uint32_t, std::span<const uint8_t>) override { ++heard_.transport_feedback; }
 
   private:
     Publisher::Heard& heard_;

@@ -1,6 +1,6 @@
 #pragma once
 // RTCP's packet types and their contents: RFC 3550, 6; RFC 4585 and 5104 (feedback); draft-alvestrand-rmcat-remb-03
-// (REMB); draft-holmer-rmcat-transport-wide-cc-extensions-01 (in rtcp/transport_feedback.h).
+// (REMB); draft-holmer-rmcat-transport-wide-cc-extensions-01 (in rtcp/twcc_collector.h).
 
 #include <cstdint>
 #include <span>

@@ -115,9 +115,7 @@ Outcome transport_feedback(uint8_t format, const Feedback& feedback, Visitor& vi
         return Outcome::kGood;
     }
     if (format != kTransportCcFormat) return Outcome::kUnknown;
-    auto parsed = TransportFeedback::parse(feedback.sender, feedback.media, feedback.fci);
-    if (!parsed) return Outcome::kMalformed;
-    visitor.on_transport_feedback(*parsed);
+    visitor.on_transport_feedback(feedback.sender, feedback.media, feedback.fci);
     return Outcome::kGood;
 }
 

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "protocol/rtcp/packet.h"
-#include "protocol/rtcp/transport_feedback.h"
 
 namespace rtcp {
 
@@ -24,7 +23,9 @@ class Visitor {
     // `sequence` is the same when the request is repeated.
     virtual void on_fir([[maybe_unused]] uint32_t sender, [[maybe_unused]] uint32_t media,
                         [[maybe_unused]] uint8_t sequence) {}
-    virtual void on_transport_feedback(const TransportFeedback&) {}
+    // Transport-wide congestion control: the bytes after the two SSRCs, which are not read here.
+    virtual void on_transport_feedback([[maybe_unused]] uint32_t sender, [[maybe_unused]] uint32_t media,
+                                       [[maybe_unused]] std::span<const uint8_t> body) {}
     virtual void on_remb([[maybe_unused]] uint32_t sender, [[maybe_unused]] uint64_t bits_per_second, SsrcList) {}
 };
 

@@ -60,11 +60,6 @@ struct Rewriter final : rtcp::Visitor {
         notes.on_remb(sender, rate, list);
         same("remb", writer, notes.text);
     }
-    void on_transport_feedback(const rtcp::TransportFeedback& feedback) override {
-        size_t packets = 0;
-        feedback.for_each([&packets](uint16_t, std::optional<int64_t>) { ++packets; });
-        CHECK(packets == feedback.packet_count() && packets <= rtcp::kMaxFeedbackPackets);
-    }
 };
 
 }  // namespace

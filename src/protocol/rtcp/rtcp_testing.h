@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "protocol/rtcp/parser.h"
+#include "protocol/rtcp/transport_feedback_testing.h"
 #include "protocol/rtcp/writer.h"
 
 namespace rtcp {
@@ -37,7 +38,10 @@ struct Notes final : Visitor {
     void on_fir(uint32_t sender, uint32_t media, uint8_t sequence) override {
         note(fmt::format("fir {} {} {}", sender, media, sequence));
     }
-    void on_transport_feedback(const TransportFeedback& f) override {
+    void on_transport_feedback(uint32_t sender, uint32_t media, std::span<const uint8_t> body) override {
+        const auto parsed = TransportFeedback::parse(sender, media, body);
+        if (!parsed) return note("malformed 1");
+        const TransportFeedback& f = *parsed;
         note(fmt::format("twcc {} {} from {} count {} reference {} feedback {}", f.sender_ssrc(), f.media_ssrc(),
                          f.base_sequence(), f.packet_count(), f.reference_time(), f.feedback_count()));
         f.for_each([this](uint16_t sequence, std::optional<int64_t> at) { arrivals.emplace_back(sequence, at); });

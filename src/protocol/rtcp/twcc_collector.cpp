@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "protocol/rtcp/transport_feedback.h"
 
 namespace rtcp {
 

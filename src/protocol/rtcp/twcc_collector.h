@@ -11,6 +11,9 @@
 
 namespace rtcp {
 
+inline constexpr int64_t kTwccTickUs = 250;
+inline constexpr int64_t kTwccReferenceTicks = 256;  // 64 ms
+
 class TwccCollector {
   public:
     // How many packets may arrive between two feedbacks. When more arrive, the oldest ones are never reported, which

@@ -177,7 +177,6 @@ class Relay {
                          .rtx_ssrc = 2,
                          .payload_type = 100,
                          .rtx_payload_type = form & 1 ? uint8_t{101} : kNoPayloadType,
-                         .twcc_id = static_cast<uint8_t>(form & 8 ? 3 : 0),
                          .mid_id = static_cast<uint8_t>(form & 16 ? 4 : 0),
                          .nack = true,
                          .mid = "v"};

@@ -100,7 +100,7 @@ bool Player::forward(const live::RtpPacket& packet) {
     if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
     const uint64_t number = track->to_viewer_sequence(packet.sequence);
     if (number == 0) return false;
-    const auto header = track->header(packet, number, twcc_);
+    const auto header = track->header(packet, number);
     session_.send_rtp(header, {}, packet.payload, number);
     ++counters_.packets;
     return true;

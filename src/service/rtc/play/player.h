@@ -31,7 +31,6 @@ struct PlayerCounters {
     uint32_t nacks_unknown = 0;   // not in the ring (evicted, or never received)
     uint32_t jumps = 0;           // skips to a later keyframe
     uint32_t keyframe_requests = 0;
-    uint32_t twcc_feedback = 0;
     uint32_t bad_rtcp = 0;
     uint32_t remb_kbps = 0;      // the bitrate in the viewer's last REMB; 0: none received
     uint32_t fraction_lost = 0;  // of 256, the worst track in the viewer's last report
@@ -104,7 +103,6 @@ class Player final : private live::RtpSink, public Media {
     std::vector<SendTrack> tracks_;
     std::array<int8_t, live::RtpRing::kMaxTracks> track_index_{};  // lane track to index in tracks_; -1: not sent
     RtpCursor cursor_;
-    uint16_t twcc_ = 0;
     int8_t video_ = -1;  // index in tracks_ if the lane has video too
     bool joined_ = false;
     PlayerCounters counters_;

@@ -44,7 +44,6 @@ class Player::Feedback final : public rtcp::Visitor {
     void on_remb(uint32_t, uint64_t bits_per_second, rtcp::SsrcList) override {
         player_.counters_.remb_kbps = static_cast<uint32_t>(std::min<uint64_t>(bits_per_second / 1000, UINT32_MAX));
     }
-    void on_transport_feedback(const rtcp::TransportFeedback&) override { ++player_.counters_.twcc_feedback; }
 
   private:
     // Per datagram: the answer must not be many times as long as the request.

@@ -55,7 +55,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     ++all.retransmitted;
     // The number under which it was sent, which may be before a jump.
     const uint64_t number = track.highest() - static_cast<uint16_t>(static_cast<uint16_t>(track.highest()) - sequence);
-    const SendTrack::Retransmission sent = track.retransmission(*packet, number, twcc_);
+    const SendTrack::Retransmission sent = track.retransmission(*packet, number);
     uint8_t first[2];
     base::put_u16(first, sequence);
     session_.send_rtp(sent.header, track.has_rtx() ? std::span<const uint8_t>(first) : std::span<const uint8_t>(),

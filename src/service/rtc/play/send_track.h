@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "live/rtp/rtp_ring.h"
 #include "protocol/rtp/packet.h"
@@ -27,8 +28,7 @@ struct SendFormat {
     uint32_t rtx_ssrc = 0;
     uint8_t payload_type = 0;
     uint8_t rtx_payload_type = kNoPayloadType;
-    uint8_t twcc_id = 0;  // header extension id; 0: not negotiated
-    uint8_t mid_id = 0;
+    uint8_t mid_id = 0;  // header extension id; 0: not negotiated
     bool nack = false;
     std::string mid{};
 
@@ -67,16 +67,15 @@ class SendTrack {
     std::optional<uint64_t> to_ring_sequence(uint16_t viewer_sequence) const;
 
     // The header for the first transmission as this viewer must see it, valid until the next call. The packet's SRTP
-    // index is viewer_sequence. twcc: the session's next transport-wide number, incremented if the extension is used.
-    // Counts the packet.
-    std::span<const uint8_t> header(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
+    // index is viewer_sequence. Counts the packet.
+    std::span<const uint8_t> header(const live::RtpPacket& packet, uint64_t viewer_sequence);
     // The header for a retransmission, and its SRTP index: an RTX header if RTX was negotiated (its payload begins with
     // the original sequence number), otherwise identical to the first transmission.
     struct Retransmission {
         std::span<const uint8_t> header;
         uint64_t index;
     };
-    Retransmission retransmission(const live::RtpPacket& packet, uint64_t viewer_sequence, uint16_t& twcc);
+    Retransmission retransmission(const live::RtpPacket& packet, uint64_t viewer_sequence);
 
     // For sender reports; retransmissions are not counted.
     uint32_t packets() const { return packets_; }
@@ -95,17 +94,14 @@ class SendTrack {
     // 9143, 15.2 allows to stop).
     static constexpr uint32_t kMidPackets = 32;
 
-    // Whether header extensions may differ between transmissions of a packet: only if no packet is retransmitted
-    // unchanged.
-    bool extensions_may_change() const { return has_rtx() || !nack_; }
-    void start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc, uint16_t sequence);
-    size_t fill(uint16_t& twcc);  // writes the extensions; returns the header's size
-    size_t fill_mid();            // what fill() returns while the mid is sent
-    void write_form();
+    static constexpr size_t kMaxMid = 15;  // a longer mid is not sent
 
-    std::array<uint8_t, 40> header_{};
-    uint8_t header_size_ = 12;  // without mid
-    uint8_t twcc_id_ = 0, mid_id_ = 0, mid_size_ = 0;
+    void write_mid(uint8_t id, std::string_view mid);
+    std::span<const uint8_t> start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc,
+                                          uint16_t sequence);
+
+    std::array<uint8_t, rtp::kFixedHeaderSize + 4 + 1 + kMaxMid> header_{};
+    uint8_t header_size_ = rtp::kFixedHeaderSize;
     media::Kind kind_;
     media::Codec codec_;
     uint8_t payload_type_, rtx_payload_type_;
@@ -118,7 +114,6 @@ class SendTrack {
     Segment before_;
     uint64_t rtx_sequence_;  // of the next RTX packet
     uint32_t rtx_ssrc_;
-    std::array<char, 15> mid_{};  // a longer mid is not sent
 };
 
 }  // namespace service::rtc

@@ -21,22 +21,20 @@ SendFormat with_rtx() {
     SendFormat format = kPlain;
     format.rtx_ssrc = 0x55667788;
     format.rtx_payload_type = 103;
-    format.twcc_id = 3;
     return format;
 }
 
 struct Sent {
     SendTrack& track;
-    uint16_t twcc = 100;
     rtp::PacketView send(const live::RtpPacket& p) {
         auto number = track.to_viewer_sequence(p.sequence);
         EXPECT_NE(number, 0u);
-        auto header = track.header(p, number, twcc);
+        auto header = track.header(p, number);
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
     rtp::PacketView send_again(const live::RtpPacket& p, uint64_t number) {
-        auto header = track.retransmission(p, number, twcc).header;
+        auto header = track.retransmission(p, number).header;
         bytes.assign(header.begin(), header.end());
         return *rtp::PacketView::parse(bytes);
     }
@@ -75,42 +73,38 @@ TEST(SendTrack, AfterARestartNothingOfBeforeIsKnownAndNumbersGoOn) {
     EXPECT_FALSE(track.to_ring_sequence(1002));
 }
 
-TEST(SendTrack, NumbersTransportWideAndNoOtherExtension) {
-    SendTrack track(with_rtx(), 1000);
-    track.begin_at(1);
-    Sent sent{track};
-    for (uint16_t i = 0; i < 3; ++i) {
-        auto view = sent.send(packet(1u + i));
-        ASSERT_TRUE(view.extension(3));
-        EXPECT_EQ(rtp::transport_cc(*view.extension(3)), 100 + i);
-        EXPECT_EQ(view.header_size(), 20u);
-    }
-}
-
 TEST(SendTrack, TellsTheMidAtFirst) {
-    for (uint8_t twcc_id : {0, 3}) {
+    for (const char* mid : {"0", "video0", "a-mid-of-15-let"}) {
         SendFormat format = with_rtx();
-        format.twcc_id = twcc_id;
         format.mid_id = 4;
-        format.mid = "video0";
+        format.mid = mid;
         SendTrack track(format, 1000);
         track.begin_at(1);
         Sent sent{track};
         for (uint64_t i = 1; i <= 40; ++i) {
             auto view = sent.send(packet(i));
-            EXPECT_EQ(view.extension(3).has_value(), twcc_id != 0);
             EXPECT_EQ(view.extension(4).has_value(), i <= 32) << i;
             if (i <= 32) {
-                EXPECT_EQ(rtp::text_value(*view.extension(4)), "video0");
+                EXPECT_EQ(rtp::text_value(*view.extension(4)), mid);
             }
             EXPECT_TRUE(view.payload().empty());  // only a header was parsed: its size is consistent
         }
     }
 }
 
+TEST(SendTrack, AMidThatDoesNotFitTheOneByteFormIsNotSent) {
+    for (const uint8_t id : {4, 15}) {
+        SendFormat format = with_rtx();
+        format.mid_id = id;
+        format.mid = id == 4 ? "a-mid-of-16-lett" : "0";
+        SendTrack track(format, 1000);
+        track.begin_at(1);
+        EXPECT_EQ(Sent{track}.send(packet(1)).header_size(), 12u);
+    }
+}
+
 TEST(SendTrack, WhatIsSentAgainWithoutRtxIsTheSameToTheBit) {
     SendFormat format = kPlain;
-    format.twcc_id = 3;
     format.mid_id = 4;
     format.mid = "0";
     SendTrack track(format, 1000);
@@ -130,7 +124,6 @@ TEST(SendTrack, RtxHasItsOwnNumbers) {
     (void)sent.send(packet(1, 50, true));
     auto view = sent.send_again(packet(1, 50, true), 1001);
     EXPECT_EQ(view.header(), (rtp::Header{true, 103, 1000, 50, 0x55667788}));
-    EXPECT_EQ(rtp::transport_cc(*view.extension(3)), 101);
     view = sent.send_again(packet(1, 50, true), 1001);
     EXPECT_EQ(view.sequence(), 1001);
     // The media continues unaffected.
@@ -190,7 +183,7 @@ TEST(SendTrack, StopsAndGoesOn) {
     EXPECT_FALSE(track.to_viewer_sequence(1));
 }
 
-TEST(SendTrack, IsSmall) { EXPECT_LE(sizeof(SendTrack), 192u); }
+TEST(SendTrack, IsSmall) { EXPECT_LE(sizeof(SendTrack), 152u); }
 
 }  // namespace
 }  // namespace service::rtc

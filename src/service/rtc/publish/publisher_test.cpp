@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hex_testing.h"
 #include "protocol/rtcp/parser.h"
+#include "protocol/rtcp/transport_feedback_testing.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/extensions.h"
 #include "protocol/rtp/ntp.h"
@@ -35,8 +36,10 @@ struct Told : rtcp::Visitor {
         lost.for_each([this](uint16_t sequence) { nacks.push_back(sequence); });
     }
     void on_pli(uint32_t, uint32_t) override { ++plis; }
-    void on_transport_feedback(const rtcp::TransportFeedback& feedback) override {
-        feedback.for_each([this](uint16_t, std::optional<int64_t> came) { twcc_packets += came.has_value(); });
+    void on_transport_feedback(uint32_t sender, uint32_t media, std::span<const uint8_t> body) override {
+        const auto feedback = rtcp::TransportFeedback::parse(sender, media, body);
+        ASSERT_TRUE(feedback);
+        feedback->for_each([this](uint16_t, std::optional<int64_t> came) { twcc_packets += came.has_value(); });
     }
     void on_remb(uint32_t, uint64_t rate, rtcp::SsrcList) override { remb = rate; }
 };

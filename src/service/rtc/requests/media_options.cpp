@@ -118,7 +118,6 @@ SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint3
             .rtx_ssrc = video ? ssrcs[1] : 0,
             .payload_type = media.payload_type,
             .rtx_payload_type = video ? media.rtx_payload_type.value_or(kNoPayloadType) : kNoPayloadType,
-            .twcc_id = media.feedback.twcc ? media.extension_id(sdp::Extension::kTwcc) : uint8_t{0},
             .mid_id = media.extension_id(sdp::Extension::kMid),
             .nack = media.feedback.nack,
             .mid = media.mid};
