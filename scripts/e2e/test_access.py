@@ -1,11 +1,9 @@
 """Who may publish and play: by address (security) and by web page (refer), for every protocol. The sources of
 connections are addresses of this machine, 127.0.0.1 to 127.0.0.4."""
 
-import signal
-
 import pytest
 
-from lib import hls, http, media, publishing, rtmp
+from lib import api, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -35,7 +33,7 @@ def live(servers):
     """Makes a server with these directives in its vhost, and publishes live/s to it from PUBLISHER."""
     running = []
 
-    def start(more, top="", **connect):
+    def start(more, top=api.ON, **connect):
         server = servers(top=top, vhosts=vhost(more))
         client = rtmp.Client("127.0.0.1", server.rtmp_port, source=PUBLISHER).handshake()
         client.connect("live", **connect)
@@ -108,8 +106,8 @@ def test_addresses(live):
     for kind in KINDS:
         assert plays(server, kind, PLAYER) == "yes", f"{kind}: {PLAYER} is allowed to play"
         assert plays(server, kind, DENIED) == REFUSED[kind], f"{kind}: {DENIED} is denied"
-    server.wait_log(rf"publish .*refused: publish from 127\.0\.0\.1 is allowed by none of 2 rules")
-    server.wait_log(rf"play .*refused: play from {DENIED} is denied by the rule deny play {DENIED}")
+    api.ended(server, r"publish from 127\.0\.0\.1 is allowed by none of 2 rules", reason="refused-address")
+    api.ended(server, f"play from {DENIED} is denied by the rule deny play {DENIED}", reason="refused-address")
 
 
 def test_a_forged_address_is_none(live):
@@ -196,10 +194,7 @@ def test_rules_change_with_a_reload(live):
     player = publishing.Collector(rtmp.player(server, "live", "s", source=PLAYER, timeout=scaled(20)))
     wait_until(lambda: len(player.tags) > 10, 5, "the player sees the stream")
     text = server.conf_path.read_text()
-    server.conf_path.write_text(text.replace(f"deny play {DENIED};", f"deny play {PLAYER};"))
-    mark = server.log_mark()
-    server.signal(signal.SIGHUP)
-    server.wait_log(r"reload: .* changes, 1 of them in force", 5, mark)
+    api.reload(server, text.replace(f"deny play {DENIED};", f"deny play {PLAYER};"))
     assert plays(server, "rtmp", PLAYER) == REFUSED["rtmp"] and plays(server, "rtmp", DENIED) == "yes"
     seen = len(player.tags)
     wait_until(lambda: len(player.tags) > seen + 20, 5, "who was in goes on")
@@ -219,4 +214,4 @@ def test_web_pages(live):
             assert plays(server, kind, "127.0.0.1", page) == "yes", f"{kind} from {page}"
         for page in (BAD, "http://other.example/", None):
             assert plays(server, kind, "127.0.0.1", page) == REFUSED[kind], f"{kind} from {page}"
-    server.wait_log(r"refused: play from the web page of evilgood\.example is not allowed")
+    api.ended(server, r"play from the web page of evilgood\.example is not allowed", reason="refused-refer")

@@ -4,7 +4,6 @@ operator gets in to a full server. And no client's input holds the loop, however
 
 import contextlib
 import re
-import socket
 import struct
 import threading
 import time
@@ -189,12 +188,11 @@ def test_a_connected_session_is_a_connection(servers, certificate):
             assert dtls.run(Dtls.established), dtls.told()
             wait_until(lambda: metric(server, "srs_connections") == before + 1, 5, "it counts")
             with Session(server, "live/s", fingerprint=certificate.fingerprint).verify() as late:
-                mark = server.log_mark()
                 with hold_all(server, 19):
                     wait_until(lambda: metric(server, "srs_connections") == 20, 5, "with the session the server is full")
                     with Dtls(late, certificate) as refused:
                         refused.run(lambda one: one.process.poll() is not None, 3)
-                    server.wait_log(r"rtc-play ended: .* the limit of max_connections", 5, mark)
+                    api.ended(server, "the limit of max_connections", 5, type="rtc-play")
                     rtc.wait_sessions(server, "rtc-play", 1)
 
 

@@ -326,7 +326,7 @@ def test_kick(servers, protocol):
         else:
             publishing.Collector(player).thread.join(scaled(5))
         wait_until(lambda: victim["id"] not in [one["id"] for one in api.clients(server)], 5, "it is no client", step=0.1)
-        server.wait_log(f"{victim['id']}.*kicked by the API")
+        api.ended(server, "kicked by the API", id=victim["id"], reason="kicked")
         api.ask(server, f"/api/v1/clients/{victim['id']}", "DELETE", code=2049)
         if protocol != "publisher":
             assert publisher.error is None and len(api.clients(server)) == 1, "others stay"

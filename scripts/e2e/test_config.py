@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import http, media, publishing, rtmp
+from lib import api, http, media, publishing, rtmp
 from lib.server import ROOT, Server, can_connect, default_vhost, run_once
 from lib.timing import wait_until
 
@@ -393,27 +393,24 @@ def test_a_directory_that_cannot_be_made_is_said(servers):
     assert code != 0 and re.search(r"pid file \./file/srs\.pid.*making the directory \./file", said), said
 
 
-def logged_server_id(server, since=0):
-    return re.search(r"server id (\S+),", server.wait_log("server id", since=since)).group(1)
+def server_id(server):
+    return api.ask(server, "/api/v1/versions")["server"]
 
 
 def test_server_id_is_made_up_once(servers):
-    server = servers()
-    name = logged_server_id(server)
+    server = servers(top=api.ON)
+    name = server_id(server)
     assert re.fullmatch(r"vid-[0-9a-z]{7}", name), name
     assert server.pid_path.with_suffix(".id").read_text() == name + "\n", "it should be kept beside the pid file"
     server.stop()
-    mark = server.log_mark()
     server.start()
-    assert logged_server_id(server, mark) == name, "it should be the same after a restart"
-    server.signal(signal.SIGHUP)
-    line = server.wait_log(r"reload: .* changes")
-    assert "0 changes" in line, f"a reload should find nothing new: {line}"
+    assert server_id(server) == name, "it should be the same after a restart"
+    api.reload(server)
+    assert server_id(server) == name, "and after a reload"
     server.stop()
     server.conf_path.write_text("server_id origin-7;\n" + server.conf)
-    mark = server.log_mark()
     server.start()
-    assert logged_server_id(server, mark) == "origin-7", "what is configured should be in force"
+    assert server_id(server) == "origin-7", "what is configured should be used"
 
 
 # What -t has to say as the start does: text of a configuration, the line, whether it is refused, and words.
@@ -519,15 +516,14 @@ def test_what_is_no_problem_is_not_said(servers, certificate, text):
 
 
 def test_a_reload_says_what_t_says(servers, certificate):
-    server = servers(vhosts=default_vhost("chunk_size 5000;"))
+    server = servers(top=api.CONF % "raw_api { enabled on; allow_reload on; }", vhosts=default_vhost("chunk_size 5000;"))
     conf = server.conf_path.read_text()
     blocked = server.dir / "blocked"
     blocked.write_text("a file where a directory should be")
     server.conf_path.write_text(conf + f"vhost v {{ dvr {{ enabled on; dvr_path {blocked}/x.flv; }} exec {{ enabled on; publish /no/tool; }} }}\n")
-    server.process.send_signal(signal.SIGHUP)
-    server.wait_log("reload: .*warning: vhost v dvr_path .* is no directory")
-    server.wait_log("reload: .*warning: exec of vhost v: /no/tool is not there")
-    server.wait_log("reload: .* changes, ")
+    problems = api.ask(server, "/api/v1/raw?rpc=reload")["reload"]["problems"]
+    for wanted in ("warning: vhost v dvr_path .* is no directory", "warning: exec of vhost v: /no/tool is not there"):
+        assert any(re.search(wanted, problem) for problem in problems), f"{wanted!r} should be among {problems}"
 
 
 def test_a_missing_semicolon_is_hinted(tmp_path):

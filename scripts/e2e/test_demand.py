@@ -360,7 +360,7 @@ def test_viewers_of_hls_keep_an_idle_publisher(servers, hls):
     watched, alone = (rtmp.publisher(server, "live", name) for name in ("s", "alone"))
     with publishing.Steady(watched, tags, speed=4), publishing.Steady(alone, tags):
         wait_until(lambda: http.get_status(server.http_port, "/live/s.m3u8") == 200, 3, lambda: "a playlist")
-        server.wait_log("no viewer for 3 s .kickoff_for_idle.", 8)
+        api.ended(server, r"no viewer for 3 s \(kickoff_for_idle\)", 8, name="alone", reason="no-viewers")
         time.sleep(scaled(0.7))
         streams = {stream["name"]: stream["publish"]["active"] for stream in api.ask(server, "/api/v1/streams")["streams"]}
         assert streams.get("s") and not streams.get("alone"), f"the one that is watched should go on: {streams}"

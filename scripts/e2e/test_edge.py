@@ -30,8 +30,8 @@ def test_many_players_one_pull(servers):
         assert len(clients(second, "edge-pull")) == 2, f"two pulls should be clients of the edge: {api.clients(second)}"
         for player in players:
             player.close()
-        second.wait_log("edge-pull ended: .*live/a .*no player for a while", 15)
-        second.wait_log("edge-pull ended: .*live/b .*no player for a while", 15)
+        api.ended(second, "no player for a while", 15, type="edge-pull", name="a")
+        api.ended(second, "no player for a while", 15, type="edge-pull", name="b")
         wait_clients(first, "rtmp-play", 0)
 
 
@@ -159,7 +159,7 @@ def test_reload_changes_the_origin(servers):
             assert frames_of(player, 60)
             second.conf_path.write_text(second.conf_path.read_text().replace("mode remote", "mode local"))
             second.signal(signal.SIGHUP)
-            second.wait_log("edge-pull ended: .*the vhost is no edge any more", 5)
+            api.ended(second, "the vhost is no edge any more", 5, type="edge-pull")
 
 
 def test_hls_whep_rtsp_and_dvr_at_the_edge(servers):

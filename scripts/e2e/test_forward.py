@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from lib import ffmpeg, flv, media, nginx, publishing, rtmp, rtsp
+from lib import api, ffmpeg, flv, media, nginx, publishing, rtmp, rtsp
 from lib.destination import Destination
 from lib.server import OBJS, default_vhost
 from lib.timing import scaled, wait_until
@@ -211,7 +211,7 @@ def test_a_slow_destination_goes_on_at_a_keyframe(servers):
         big.append(tag._replace(timestamp=1000 + index * 20, body=body))
     with Destination(receive_buffer=4096) as slow, Destination() as good:
         play = "mw_latency 50; queue_length 1;"
-        server = servers(vhosts=forwarding(slow.address, good.address, play=play))
+        server = servers(top=api.ON, vhosts=forwarding(slow.address, good.address, play=play))
         with rtmp.publisher(server, "live", "s") as client:
             publishing.send_all(client, tags[:30], SPEED)
             wait_tags(slow, 15)
@@ -233,7 +233,7 @@ def test_a_slow_destination_goes_on_at_a_keyframe(servers):
     assert same == len(want) == len(end), (
         f"the end should come whole: of {len(want)} frames from the last keyframe on {len(end)} came, the first {same} the same"
     )
-    server.wait_log(r"rtmp-forward ended.*too slow", 5)
+    api.ended(server, "too slow", type="rtmp-forward")
 
 
 def test_a_stream_that_comes_back_to_its_server_is_refused(servers):

@@ -285,13 +285,13 @@ def test_the_directory_is_removed(servers):
 
 
 def test_no_permission(servers):
-    """A file stands where a directory should be: log and API say so, the stream lives, and HLS begins as soon as it is
+    """A file stands where a directory should be: the API says so, the stream lives, and HLS begins as soon as it is
     gone."""
     server = servers.make(top=api.CONF % "debug on;", vhosts=hls.vhost(fragment="1"))
     (server.dir / "html/live").write_text("in the way")
     server.start()
     with steady(server):
-        server.wait_log("HLS of .*/live/one failed: opening .*Not a directory", seconds=10)
+        api.explained(server, "one", "outputs", "hls: .*Not a directory")
         disk = api.ask(server, "/api/v1/debug/runtime")["data"]["disk"]
         assert disk["files_failed"] >= 1 and disk["bytes_written"] == 0, disk
         player = rtmp.player(server, "live", "one")
@@ -306,7 +306,7 @@ def test_no_permission(servers):
 
 def test_disk_full(servers):
     """On a small tmpfs: nothing partial is named, the stream lives, and within 10 s of space returning it goes on."""
-    server = servers.make(vhosts=hls.vhost(fragment="1", path="./html/small"))
+    server = servers.make(top=api.ON, vhosts=hls.vhost(fragment="1", path="./html/small"))
     small = server.dir / "html/small"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True).returncode:
@@ -315,7 +315,7 @@ def test_disk_full(servers):
         (small / "ballast").write_bytes(bytes(812 * 1024))
         server.start()
         with steady(server, speed=4):
-            server.wait_log("HLS of .* failed: .*No space left", seconds=30)
+            api.explained(server, "one", "outputs", "hls: .*No space left", 30)
             player = rtmp.player(server, "live", "one")
             wait_until(lambda: any(flv.is_frame(tag) for tag in player.tags()), 5, "frames of the stream")
             player.close()
@@ -364,13 +364,13 @@ def test_both_storages_fail_one_by_one(servers, tmp_path):
 @pytest.mark.parametrize("policy", ["ignore", "disconnect", "continue"])
 def test_on_error(servers, policy):
     server = servers(
-        vhosts=hls.vhost(fragment="0.5", on_error=policy), environment={"DISK_FAULT": "path=live/ op=write error=EIO"}
+        top=api.ON, vhosts=hls.vhost(fragment="0.5", on_error=policy), environment={"DISK_FAULT": "path=live/ op=write error=EIO"}
     )
     with steady(server) as publisher:
-        server.wait_log("HLS of .* failed: .*Input/output error", 15)
         if policy == "disconnect":
-            server.wait_log("fmle-publish ended: .*HLS failed", 5)
+            api.ended(server, "HLS failed", 20, type="fmle-publish", reason="output-failed")
             return
+        api.explained(server, "one", "outputs", "hls: .*Input/output error", 15)
         if policy == "ignore":
             server.wait_log("is off until it is published again", 5)
         since = server.log_mark()

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from lib import amf0, browser, ffmpeg, flv, hls, hooks, http, media, publishing, rtmp
+from lib import amf0, api, browser, ffmpeg, flv, hls, hooks, http, media, publishing, rtmp
 from lib.timing import scaled, wait_until
 
 PATH = "/live/one.m3u8"
@@ -265,7 +265,7 @@ def test_hls_js_changes_to_the_second_track(servers, tool, tmp_path, form):
     if not browser.is_there("hls.js/dist/hls.min.js"):
         pytest.skip("scripts/test installs hls.js and Chromium")
     settings = {"use_fmp4": "on" if form.startswith("fmp4") else "off", "keys": "on" if form.endswith("keys") else "off"}
-    server = servers(vhosts=hls.vhost(fragment="1", window="20", ctx="on", **settings))
+    server = servers(top=api.ON, vhosts=hls.vhost(fragment="1", window="20", ctx="on", **settings))
     with steady(server):
         wait_until(lambda: http.get_status(server.http_port, PATH) == 200, 15, "a playlist")
         page = browser.Browser(tool, tmp_path, PAGE, server.http_url(PATH[1:]))
@@ -288,7 +288,8 @@ def test_hls_js_changes_to_the_second_track(servers, tool, tmp_path, form):
             wait_until(lambda: plays(440, after["frames"] + 25), 60, lambda: f"440 Hz again; {page.last()}", 0.2)
         finally:
             page.close()
-    assert server.log().count("hls-play started") == 1, "the browser is one viewer, whatever it fetches"
+    viewers = [one for one in api.clients(server) if one["type"] == "hls-play"]
+    assert len(viewers) == 1, f"the browser is one viewer, whatever it fetches: {viewers}"
 
 
 def files_of(server):

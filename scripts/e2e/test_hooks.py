@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lib import dvr, flv, hooks, http, media, ports, publishing, rtc, rtc_raw, rtmp
+from lib import api, dvr, flv, hooks, http, media, ports, publishing, rtc, rtc_raw, rtmp
 from lib.timing import scaled, wait_until
 
 ALL = ("on_connect", "on_close", "on_publish", "on_unpublish", "on_play", "on_stop")
@@ -130,13 +130,13 @@ def test_http_players(servers):
 def test_every_url_must_accept(servers):
     with hooks.HookServer(no=hooks.answer('{"code":7}')) as asked:
         urls = f"{asked.url('yes')} {asked.url('no')} {asked.url('never')}"
-        server = servers(vhosts=hooks.vhost(on_publish=urls, on_unpublish=asked.url("end")))
+        server = servers(top=api.ON, vhosts=hooks.vhost(on_publish=urls, on_unpublish=asked.url("end")))
         with pytest.raises(rtmp.Refused) as refused:
             rtmp.publisher(server, "live", "one")
         assert "on_publish" in str(refused.value) and "7" in str(refused.value), refused.value
         assert [call.target for call in asked.calls] == ["/yes", "/no"], "in turn, up to the refusal"
-        server.wait_log("publish.*live/one.*refused: on_publish: code 7")
-        assert "/never" not in server.log() and not asked.bodies("on_unpublish")
+        api.ended(server, "on_publish: code 7", reason="refused-hook")
+        assert not asked.bodies("on_unpublish")
 
 
 def test_a_refusal_refuses_whatever_fail_open_says(servers):
@@ -438,7 +438,7 @@ def test_who_was_never_asked_about_has_no_end(servers):
     # The ends are told to another: at most 64 calls, of all kinds, go to one host at once.
     with hooks.HookServer(slow=hooks.slow(scaled(30))) as asked, hooks.HookServer() as told:
         slow = {"on_publish": asked.url("slow"), "on_unpublish": told.url(), "timeout": 60_000}
-        server = servers(vhosts=hooks.vhost(**slow))
+        server = servers(top=api.ON, vhosts=hooks.vhost(**slow))
         clients = [rtmp.Client("127.0.0.1", server.rtmp_port, timeout=20).handshake() for _ in range(66)]
         for number, client in enumerate(clients[:64]):
             client.connect("live")
@@ -449,9 +449,8 @@ def test_who_was_never_asked_about_has_no_end(servers):
             client.send_command("publish", None, "late", "live", stream_id=1, csid=4)
         time.sleep(0.5)
         assert asked.actions() == ["on_publish"] * 64, asked.actions()
-        mark = server.log_mark()
         clients[64].close()
-        server.wait_log("closed by the peer, which was not let in yet", 10, mark)
+        api.ended(server, "closed by the peer, which was not let in yet", reason="peer-closed")
         # One of the others makes room, and the next one's turn comes.
         clients[0].close()
         told.wait("on_unpublish", stream="s0")

@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from lib import amf0, flv, http, media, publishing, rtmp
+from lib import amf0, api, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled
 
 
 def server_with(servers, play):
-    return servers(vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 0; " + play, rejoin=100))
+    return servers(top=api.ON, vhosts=default_vhost(remux="wait_publisher on;", play="mw_latency 0; " + play, rejoin=100))
 
 
 def played(server, tags, name="s"):
@@ -164,10 +164,9 @@ def rtmp_player(server, name, **options):
 @pytest.mark.parametrize("times", ["time_jitter off;", "atc on;"])
 def test_a_jump_of_the_times_makes_nobody_too_slow(servers, times):
     """A minute forward inside a GOP, passed on as it came: how far a viewer lags is a matter of when bytes came."""
-    server = servers(vhosts=default_vhost(remux="", play="mw_latency 350; " + times, rejoin=100))
+    server = servers(top=api.ON, vhosts=default_vhost(remux="", play="mw_latency 350; " + times, rejoin=100))
     header, key, inter = video_at([0, 0, 0])[:3]
     frames = [(inter if index else key)._replace(timestamp=40 * index + 60_000 * (index >= 30)) for index in range(60)]
-    mark = server.log_mark()
     with publishing.Steady(rtmp.publisher(server, "live", "other"), media.tags(media.plain())):
         beside = rtmp.player(server, "live", "other", timeout=scaled(20))
         with rtmp.publisher(server, "live", "jumps") as client:
@@ -182,8 +181,8 @@ def test_a_jump_of_the_times_makes_nobody_too_slow(servers, times):
             assert describe(got) == describe(frames), f"{name} should get all {len(frames)} frames, it got {len(got)}"
         while not flv.frames(beside.tags()):
             assert not beside.ended, "who plays another stream should go on"
-    ends = [server.wait_log(rf"{kind} ended: .*/jumps ", 5, mark) for kind in ("rtmp-play", "flv-play")]
-    assert not any("too slow" in line for line in ends), f"nobody was too slow: {ends}"
+    ends = [api.ended(server, type=kind, name="jumps")["text"] for kind in ("rtmp-play", "flv-play")]
+    assert not any("too slow" in text for text in ends), f"nobody was too slow: {ends}"
 
 
 @pytest.mark.parametrize("way", [rtmp_player, http_player], ids=["rtmp", "http-flv"])
@@ -220,7 +219,7 @@ def test_a_slow_viewer_goes_on_at_a_later_keyframe(servers, way):
     for a, b in gaps:
         assert flv.is_keyframe(frames[b]), f"behind the gap from frame {a} on there should be a keyframe: {b}"
     assert places[-1] == len(frames) - 1, "once it reads again it should come to the end"
-    line = server.wait_log(r"play ended: .*/slow .*times too slow", 5, mark)
+    line = api.ended(server, "times too slow", name="slow")["text"]
     jumps, skipped = map(int, re.search(r"\((\d+) times too slow, (\d+) bytes skipped\)", line).groups())
     missed = sum(len(frames[at].body) for a, b in gaps for at in range(a + 1, b))
     # It may have been moved on several times while it took nothing.

@@ -1,7 +1,6 @@
 """RTSP: players over TCP get what was published, by our own client, ffmpeg and GStreamer; requests, sessions, access, bad
 input."""
 
-import base64
 import re
 import socket
 import subprocess
@@ -204,18 +203,18 @@ def test_pause_and_play_again(stream, server):
         response = player.request("TEARDOWN", rtsp.url(server, "live/s"))
         assert response.status == 200, f"TEARDOWN: {response}"
         assert player.ended(), "the connection should end after TEARDOWN"
-    server.wait_log("rtsp-play ended: .*live/s.*closed by the client .TEARDOWN")
+    api.ended(server, r"closed by the client \(TEARDOWN", type="rtsp-play", name="s", reason="peer-closed")
 
 
 def test_the_end_of_the_stream_ends_players(servers):
-    server = make(servers)
+    server = make(servers, top=API)
     tags = media.tags(media.plain())
     with rtsp.client(server) as player:
         with rtmp.publisher(server, "live", "s") as client:
             publishing.send_all(client, tags[:100])
             player.play(rtsp.url(server, "live/s"))
         assert player.ended(10), "a player should be disconnected when its stream is over"
-    server.wait_log("rtsp-play ended: .*stream-ended")
+    api.ended(server, type="rtsp-play", reason="stream-ended")
 
 
 def test_another_codec_ends_players(server):
@@ -337,7 +336,7 @@ def test_udp_ends_with_the_connection_and_in_silence(servers):
             silent.frames.clear()
             silent.read_datagrams(1)
             assert not silent.frames, "nothing should be sent to a player whose session is over"
-    server.wait_log("neither a request nor a report for 5 s")
+    api.ended(server, "neither a request nor a report for 5 s", reason="peer-timeout")
 
 
 def test_transport_is_not_mixed_and_a_pause_pauses(udp_stream, udp_server):
@@ -501,13 +500,13 @@ def test_ffmpeg_logs_in(servers, tool, tmp_path):
 
 
 def test_silent_clients_are_disconnected(servers):
-    server = make(servers, "session_timeout 5;")
+    server = make(servers, "session_timeout 5;", top=API)
     with rtsp.client(server, timeout=15) as silent, rtsp.client(server, timeout=15) as slow:
         assert slow.request("OPTIONS", "*").status == 200
         slow.send(b"OPTIONS * RTSP/1.0\r\nCSeq:")
         assert silent.ended(9), "a client without a request should be disconnected after 5 s"
         assert slow.ended(9), "a client with half a request should be disconnected after 5 s"
-    server.wait_log("no request for 5 s .session_timeout")
+    api.ended(server, r"no request for 5 s \(session_timeout")
 
 
 # --- bad input

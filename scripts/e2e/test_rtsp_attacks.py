@@ -1,11 +1,9 @@
 """RTSP connections that do what no player and no camera does: the server answers or closes, serves the next client, and its
 log stays short."""
 
-import time
-
 import pytest
 
-from lib import api, flv, media, publishing, rtmp, rtsp
+from lib import api, media, publishing, rtmp, rtsp
 from lib.rtsp_server import API, UDP, make, port_pair
 
 

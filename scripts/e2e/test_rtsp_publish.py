@@ -141,7 +141,7 @@ def test_webrtc_publishers_are_played(servers, tool):
     encode = ["-c:v", "libx264", "-profile:v", "baseline", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "libopus", "-ac", "2"]
     where = f"http://127.0.0.1:{server.api_port}/rtc/v1/whip/?app=live&stream=s"
     tool(ffmpeg.command9(*words, *encode, "-f", "whip", where))
-    server.wait_log("rtc-publish|publish.*live/s", 20)
+    api.wait_stream(server, "s", lambda stream: stream["publish"]["active"], 20)
     wait_until(lambda: described(server).status == 200, 20, lambda: f"a stream of a WHIP publisher can be played: {described(server)}", step=0.3)
     with rtsp.client(server) as player:
         player.play(rtsp.url(server, "live/s"))
@@ -175,7 +175,7 @@ def test_api_hooks_and_the_name_in_use(servers):
         (begun,), (ended,) = asked.bodies("on_publish"), asked.bodies("on_unpublish")
         assert (begun["stream"], begun["param"]) == ("s", "?key=1"), f"on_publish: {begun}"
         assert begun["client_id"] == ended["client_id"] == one["id"], f"one client: {begun}, {ended}, {one}"
-    server.wait_log("rtsp-publish ended: .*live/s")
+    api.ended(server, type="rtsp-publish", name="s")
 
 
 def test_clients_are_kicked_and_names_taken_over(servers):
@@ -196,8 +196,8 @@ def test_clients_are_kicked_and_names_taken_over(servers):
                 (one,) = [found for found in api.clients(server) if found["type"] == kind]
                 api.ask(server, f"/api/v1/clients/{one['id']}", method="DELETE")
                 assert client.ended(5), f"a kicked client of type {kind} should be disconnected"
-    server.wait_log("rtsp-publish ended: .*publisher-replaced")
-    server.wait_log("rtsp-play ended: .*kicked")
+    api.ended(server, type="rtsp-publish", reason="publisher-replaced")
+    api.ended(server, type="rtsp-play", reason="kicked")
 
 
 def test_publishing_is_refused(servers):
@@ -239,8 +239,8 @@ def test_silent_publishers_are_disconnected(servers):
         publishing.send_all(later, tags[:60], 4)
         assert silent.ended(5), "a publisher that sends nothing should be disconnected"
         assert later.ended(5), "a publisher that stops sending should be disconnected"
-    server.wait_log("no usable audio or video within 1000 ms of its start .firstpkt_timeout")
-    server.wait_log("no usable audio or video for 1000 ms .normal_timeout")
+    api.ended(server, r"no usable audio or video within 1000 ms of its start \(firstpkt_timeout\)", name="a", reason="peer-timeout")
+    api.ended(server, r"no usable audio or video for 1000 ms \(normal_timeout\)", name="b", reason="peer-timeout")
 
 
 # --- bad input

@@ -90,7 +90,7 @@ def test_an_address_may_have_so_many(published, kind):
     clients = [SILENT[kind](server) for _ in range(8)]
     wait_until(lambda: [is_open(one) for one in clients] == [False] * 3 + [True] * 5, 5, "the oldest three are closed")
     assert all(is_open(one) for one in served)
-    server.wait_log(r"6 players of this address get nothing \(address_limits\.waiting_players\)")
+    api.ended(server, r"6 players of this address get nothing \(address_limits\.waiting_players\)")
     for client in [*served, *clients]:
         client.close()
 
@@ -100,7 +100,7 @@ def test_their_time_is_limited(published, kind):
     server = published("waiting_timeout 1500;\n")
     client = SILENT[kind](server)
     wait_until(lambda: not is_open(client), 8, "its time is over")
-    server.wait_log(r"the player got nothing for 1500 ms \(waiting_timeout\)")
+    api.ended(server, r"the player got nothing for 1500 ms \(waiting_timeout\)")
     client.close()
 
 

@@ -326,9 +326,7 @@ def test_off_is_as_before_and_a_reload_switches_it_on(start):
         with pytest.raises(rtmp.Refused, match="is being published already"):
             rtmp.publisher(server, "live", "one").close()
         assert "standbys" not in stream(server), stream(server)
-        server.conf_path.write_text(server.conf_path.read_text().replace("standby off;", "standby on;"))
-        server.process.send_signal(signal.SIGHUP)
-        server.wait_log("reload")
+        api.reload(server, server.conf_path.read_text().replace("standby off;", "standby on;"))
 
         def waits():
             try:

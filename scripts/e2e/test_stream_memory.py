@@ -284,7 +284,7 @@ def test_a_publisher_that_needs_more_than_there_is_is_ended(servers):
             publisher.send_tag(video_frame(0, 12_000_000))
             publisher.wait_status("nothing else")
         assert refused.value.code == "NetStream.Publish.Failed"
-        server.wait_log(r"fmle-publish ended: .*/live/a .*stream_memory.*flood")
+        api.ended(server, "stream_memory", type="fmle-publish", name="a", reason="flood")
         # The name is free, and what fits is published.
         with rtmp.publisher(server, "live", "a") as publisher:
             publisher.send_tag(headers()[0])

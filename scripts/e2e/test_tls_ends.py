@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from lib import flv, http, media, publishing, rtmp
+from lib import api, flv, http, media, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -21,7 +21,7 @@ def server(servers, certificate):
     key, cert = certificate[:2]
     files = f"key {key}; cert {cert};"
     return servers(
-        top=f"rtmps {{ enabled on; listen 127.0.0.1:RTMPS_PORT; {files} }}",
+        top=api.ON + f"rtmps {{ enabled on; listen 127.0.0.1:RTMPS_PORT; {files} }}",
         http=f"https {{ enabled on; listen 127.0.0.1:HTTPS_PORT; {files} }}",
         vhosts=default_vhost(play="queue_length 60; send_timeout 6000;", rejoin=300),
     )
@@ -81,7 +81,7 @@ def test_a_slow_viewer_gets_the_stream_to_its_end(server, make):
         reading.start()
         publishing.send_all(publisher, tags[5:])
         end(publisher)
-    server.wait_log("fmle-publish ended", 10)
+    api.ended(server, type="fmle-publish")
     reading.join(scaled(10))
     assert not reading.is_alive() and len(last_frames(seen)) == FRAMES, "a plain player gets it all, without delay"
     time.sleep(0.5)  # the stream has ended by now: what is left lies in the server
@@ -96,8 +96,7 @@ def test_a_slow_viewer_gets_the_stream_to_its_end(server, make):
             commands = [word.command() for word in words if word.type == rtmp.COMMAND]
             codes = [command[-1].get("code") for command in commands if isinstance(command[-1], dict)]
             assert codes[-2:] == ["NetStream.Play.UnpublishNotify", "NetStream.Play.Stop"], codes
-    wait_until(lambda: server.log().count("play ended") == 4, 5, "all have ended")
-    assert server.log().count("the stream ended") == 4, server.log()[-2000:]
+    wait_until(lambda: api.ends(server, reason="stream-ended") == 4, 5, lambda: f"all four players have ended with their stream: {server.evidence()}")
 
 
 def test_who_does_not_read_is_closed_all_the_same(server):
@@ -109,7 +108,7 @@ def test_who_does_not_read_is_closed_all_the_same(server):
             end(publisher)
             # send_timeout, from the last byte that it took.
             for kind in ("rtmp-play", "flv-play"):
-                server.wait_log(f"{kind} ended: .*no byte accepted for 6", 12)
+                api.ended(server, "no byte accepted for 6", 12, type=kind, reason="too-slow")
 
 
 def test_an_answer_ends_with_close_notify(server):

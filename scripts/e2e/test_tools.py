@@ -245,7 +245,7 @@ def test_a_name_becomes_no_option(servers, tmp_path):
     fake = Fake(tmp_path / "fake")
     server = servers(top=API, vhosts=default_vhost(vhost=exec_conf(f"{fake.path} [stream]")))
     with publish(server, "-version"):
-        server.wait_log(r"exec of __defaultVhost__/live/-version: '\[stream\]' would become an option: '-version'")
+        api.explained(server, "-version", "outputs", r"'\[stream\]' would become an option: '-version'")
         assert tools_of(server) == [] and fake.runs() == []
     with publish(server, "s"):
         assert fake.wait_runs(1)[0]["args"][1:] == ["s"]
@@ -418,7 +418,7 @@ def test_a_loop_is_left_alone(servers, tmp_path):
     engine = "engine ff { enabled on; vcodec copy; output rtmp://localhost:[port]/[app]/[stream]?vhost=[vhost]; }"
     server = servers(top=API, vhosts=default_vhost(vhost=transcode(engine, more=f"ffmpeg {fake.path};")))
     with publish(server):
-        server.wait_log("__defaultVhost__/live/s is not transcoded: engine ff publishes to its own input: a loop")
+        api.explained(server, "s", "outputs", "engine ff publishes to its own input: a loop")
         assert tools_of(server) == [] and fake.runs() == []
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from lib import api, media, rtmp, rtsp
 from lib.server import default_vhost
-from lib.timing import SLOW, scaled, wait_until
+from lib.timing import SLOW, scaled
 
 MB = 1 << 20
 API = api.CONF % ""
@@ -68,7 +68,7 @@ def test_publishers_of_one_address(servers):
     publishers = [rtmp.publisher(server, "live", f"s{i}", chunk_size=0xFFFFFF) for i in range(20)]
     for publisher in publishers:
         pour(publisher, begun(rtmp.VIDEO, stream_id=publisher.stream_id) + bytes(15 * MB))
-    server.wait_log(r"unfinished input of \d+ kB from this address \(address_limits.input_memory\)")
+    api.ended(server, r"unfinished input of \d+ kB from this address \(address_limits.input_memory\)", reason="refused-limit")
     assert SLOW > 1 or grown_kb(server, before) < 60_000, f"{grown_kb(server, before)} kB more"
     assert not is_closed_now(beside), "another address is not concerned"
     for publisher in [*publishers, beside]:
@@ -96,12 +96,12 @@ def test_unfinished_messages_belong_to_the_stream(servers):
     pour(first, begun(rtmp.VIDEO, stream_id=first.stream_id) + bytes(4 * MB))
     api.wait_stream(server, "first", lambda stream: 4 * MB <= stream["memory"]["input"] <= stream["memory"]["total"])
     pour(first, bytes(10 * MB))
-    server.wait_log(r"live/first: its publisher is ended: 12 MB of memory are not enough")
+    api.ended(server, "12 MB of memory are not enough|stream_memory", name="first", reason="flood")
     # Loopback is exempt from what an address may have, but not from what all may.
     publishers = [rtmp.publisher(server, "live", f"s{i}", chunk_size=0xFFFFFF) for i in range(12)]
     for publisher in publishers:
         pour(publisher, begun(rtmp.VIDEO, stream_id=publisher.stream_id) + bytes(8 * MB))
-    server.wait_log(r"unfinished input of \d+ kB in all")
+    api.ended(server, r"unfinished input of \d+ kB in all", reason="refused-limit")
     assert SLOW > 1 or grown_kb(server, before) < 90_000, f"{grown_kb(server, before)} kB more"
     for publisher in [first, *publishers]:
         publisher.close()
@@ -127,7 +127,7 @@ def test_fragments_by_rtsp(servers):
                 client.send_packet(0, struct.pack("!BBHII", 0x80, 96, index, 0, 1000) + payload)
         except OSError:
             pass  # it was closed
-    server.wait_log(r"unfinished input of \d+ kB from this address")
+    api.ended(server, r"unfinished input of \d+ kB from this address", reason="refused-limit")
     assert SLOW > 1 or grown_kb(server, before) < 60_000, f"{grown_kb(server, before)} kB more"
     assert any(api.streams(server)[f"s{number}"]["publish"]["active"] for number in range(3)), "the first may stay"
     for client in clients:

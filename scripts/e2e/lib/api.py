@@ -2,11 +2,14 @@
 
 import base64
 import json
+import re
+import signal
 
 from . import http
 from .timing import wait_until
 
 CONF = "http_api { enabled on; listen 127.0.0.1:API_PORT; %s }\n"
+ON = CONF % ""
 ENVELOPE = {"code": int, "server": str, "service": str, "pid": str}
 KBPS = {"recv_30s": int, "send_30s": int}
 VHOST = {
@@ -73,3 +76,53 @@ def wait_stream(server, name, condition=lambda stream: True, seconds=10):
 
 def basic(credentials):
     return "Basic " + base64.b64encode(credentials.encode()).decode()
+
+
+def ended(server, text="", seconds=10, **fields):
+    """The newest session that has ended with these values of its fields (doc/why.md), and with this pattern in its text."""
+    seen = []
+
+    def found():
+        seen[:] = ask(server, "/api/v1/clients?closed=true&count=1000")["clients"]
+        for one in seen:
+            if all(one[name] == value for name, value in fields.items()) and re.search(text, one["text"]):
+                return one
+        return None
+
+    return wait_until(found, seconds, lambda: f"an ended session with {fields} and {text!r}; there are {seen}", step=0.1)
+
+
+def explained(server, name, check, text="", seconds=10, verdict="bad"):
+    """What a check says of the stream (doc/why.md), once it has that verdict and this pattern in its text."""
+    seen = {}
+
+    def found():
+        if name not in (known := streams(server)):
+            return None
+        checks = ask(server, f"/api/v1/streams/{known[name]['id']}/explain")["checks"]
+        seen.update({one["name"]: one for one in checks})
+        one = seen[check]
+        return one if one["verdict"] == verdict and re.search(text, one["text"]) else None
+
+    return wait_until(found, seconds, lambda: f"{check} of {name} is {verdict}, with {text!r}; it is {seen.get(check)}", step=0.1)
+
+
+def reload(server, change=None, seconds=5):
+    """A reload by SIGHUP, with another text of the configuration if there is one: until it is done, and well."""
+    if change is not None:
+        server.conf_path.write_text(change)
+    before = ask(server, "/api/v1/operations")["data"]["reloads"]
+    server.signal(signal.SIGHUP)
+
+    def done():
+        now = ask(server, "/api/v1/operations")["data"]["reloads"]
+        return now if now["total"] > before["total"] else None
+
+    after = wait_until(done, seconds, "the reload is done", step=0.02)
+    assert after["failed"] == before["failed"], f"the configuration was refused\n{server.evidence()}"
+
+
+def ends(server, **fields):
+    """How many sessions have ended with these values of their fields."""
+    every = ask(server, "/api/v1/clients?closed=true&count=1000")["clients"]
+    return sum(all(one[name] == value for name, value in fields.items()) for one in every)
