@@ -18,7 +18,7 @@ import subprocess
 
 import pytest
 
-from lib import homes, media, order, timing
+from lib import homes, media, order, rtc, timing
 from lib.ffmpeg import Process
 from lib.server import BINARY, Server
 from lib.watch import Watch
@@ -165,3 +165,17 @@ def certificate(tmp_path_factory):
         capture_output=True,
     )
     return key, cert
+
+
+@pytest.fixture
+def pages(tool, tmp_path):
+    """Opens the test page: pages(publish=..., play=...)."""
+    opened = []
+
+    def open_page(**wanted):
+        opened.append(rtc.Page(tool, tmp_path / f"page{len(opened)}", **wanted))
+        return opened[-1]
+
+    yield open_page
+    for page in opened:
+        page.close()

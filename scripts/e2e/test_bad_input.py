@@ -10,75 +10,21 @@ import time
 import pytest
 
 from lib import bad, flv, http, media, publishing, rtmp
-from lib.server import default_vhost
 from lib.timing import SLOW, VALGRIND, scaled, wait_until
-from lib.watch import Watch
+from lib.watched import Watched
 from conftest import Servers
 
-GAP_MS = 150
 # Of the server. Under valgrind the cases are of those that do not wait for one, and the watched stream must get through.
 HANDSHAKE_MS, REQUEST_MS, FIRST_PACKET_MS, NORMAL_MS, SEND_MS = (
     int(ms * SLOW) if VALGRIND else ms for ms in (1000, 1000, 800, 1500, 1000)
 )
 
 
-class Watched:
-    """A server with a stream that is watched, shared by the tests of this file; a new one where a test broke it."""
-
-    def __init__(self, directory, top, http_options, **vhost):
-        self.servers = Servers(directory)
-        self.options = {"top": top, "http": http_options, "vhosts": default_vhost("min_latency on;", **vhost)}
-        self.directory = directory
-        self.server = self.watch = None
-        self.checked = 0.0  # the time up to which the viewers have been looked at
-
-    def up(self):
-        if not (self.server and self.server.alive() and self.watch.process.poll() is None):
-            if self.watch:
-                self.watch.stop()
-            self.server = self.servers(**self.options)
-            self.watch = Watch(self.server, media.plain(), self.server.dir)
-            wait_until(
-                lambda: all(self.watch.seen(who) > 40 for who in Watch.VIEWERS),
-                10,
-                lambda: f"the viewers see the stream\n{self.watch.errors.read_text()}\n{self.server.evidence()}",
-            )
-            time.sleep(1)
-            now = time.monotonic()
-            self.usual = {who: self.watch.gap(who, now - 1.5, now) for who in Watch.VIEWERS}
-            self.checked = now
-        return self
-
-    def down(self):
-        if self.watch:
-            self.watch.stop()
-        self.servers.finish()
-
-    def assert_undisturbed(self, since):
-        """No gap, since that time and since the look before, that exceeds the usual one, or the sender's own, by more than
-        the limit. A stall that is under way shows as a gap up to the end, so that the end is so far away."""
-        time.sleep(GAP_MS * SLOW / 1000 + max(self.usual.values()) + 0.1)
-        since, until = min(since, self.checked), time.monotonic()
-        self.checked = until
-        assert (
-            self.server.alive()
-        ), f"the server has ended with {self.server.process.returncode}\n{self.server.evidence()}"
-        sender = self.watch.gap("send", since, until)
-        for who in Watch.VIEWERS:
-            gap, usual = self.watch.gap(who, since, until), max(self.usual[who], sender)
-            assert (gap - usual) * 1000 <= GAP_MS * SLOW, (
-                f"the {who} viewer's longest gap should grow by at most "
-                f"{GAP_MS * SLOW:.0f} ms from {usual * 1000:.0f} ms; it was {gap * 1000:.0f} ms"
-            )
-        stamps = [event[3] for event in self.watch.events() if event[1] == "rtmp"]
-        assert len(set(stamps)) > 40 and stamps[-1] > stamps[0], "the watched stream should go on"
-
-
 @pytest.fixture(scope="module")
 def quick_server(tmp_path_factory):
     """Short time limits, so that tests of them are quick."""
     watched = Watched(
-        tmp_path_factory.mktemp("bad"),
+        Servers(tmp_path_factory.mktemp("bad")),
         f"rtmp {{ handshake_timeout {HANDSHAKE_MS}; }}\npithy_print_ms 1000;",
         f"request_timeout {REQUEST_MS};",
         play=f"send_timeout {SEND_MS}; queue_length 5;",
@@ -91,7 +37,7 @@ def quick_server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def default_server(tmp_path_factory):
     """The time limits that are the defaults."""
-    watched = Watched(tmp_path_factory.mktemp("default"), "", "")
+    watched = Watched(Servers(tmp_path_factory.mktemp("default")))
     yield watched
     watched.down()
 
@@ -142,47 +88,46 @@ FIRST_PACKET = FIRST_PACKET_MS / 1000 + 1
 NORMAL = NORMAL_MS / 1000 + 1
 SILENT = r"handshake|did not publish or play|timeout|timed out|\d+ ms"
 
-# What is done, what the log then says, and how long the connections may stay open.
-CASES = {
-    "random bytes": (bad.random_bytes, r"C0|version|handshake", HANDSHAKE),
-    "HTTP on the RTMP port": (bad.http_on_the_rtmp_port, r"version 71", AT_ONCE),
-    "a handshake that stalls": (bad.handshake_stalls, r"waiting for C1", HANDSHAKE),
-    "silence after the handshake": (bad.handshake_then_silence, SILENT, HANDSHAKE),
-    "silence after connect": (bad.connect_then_silence, SILENT, HANDSHAKE),
-    "random chunks": (bad.random_chunks, r"chunk|AMF|message", HANDSHAKE),
-    "half a chunk": (bad.half_a_chunk, SILENT, HANDSHAKE),
-    "half a chunk header": (bad.half_a_chunk_header, SILENT, HANDSHAKE),
-    "half a chunk, then the end": (bad.half_a_chunk_and_gone, r"closed|end of stream", AT_ONCE),
-    "chunk size 0": (bad.set_chunk_size(0), r"chunk size 0\b", AT_ONCE),
-    "chunk size 2^31": (bad.set_chunk_size(1 << 31), r"chunk size 2147483648", AT_ONCE),
-    "a short control message": (bad.short_control_message, r"Set Chunk Size", AT_ONCE),
-    "a message of 16 MiB never sent": (bad.longest_message_never_sent, SILENT, HANDSHAKE),
+# What the log says of each of bad.CASES, and how long the connections may stay open.
+EXPECTED = {
+    "random bytes": (r"C0|version|handshake", HANDSHAKE),
+    "HTTP on the RTMP port": (r"version 71", AT_ONCE),
+    "a handshake that stalls": (r"waiting for C1", HANDSHAKE),
+    "silence after the handshake": (SILENT, HANDSHAKE),
+    "silence after connect": (SILENT, HANDSHAKE),
+    "random chunks": (r"chunk|AMF|message", HANDSHAKE),
+    "half a chunk": (SILENT, HANDSHAKE),
+    "half a chunk header": (SILENT, HANDSHAKE),
+    "half a chunk, then the end": (r"closed|end of stream", AT_ONCE),
+    "chunk size 0": (r"chunk size 0\b", AT_ONCE),
+    "chunk size 2^31": (r"chunk size 2147483648", AT_ONCE),
+    "a short control message": (r"Set Chunk Size", AT_ONCE),
+    "a message of 16 MiB never sent": (SILENT, HANDSHAKE),
     "many messages of 16 MiB never sent": (
-        bad.many_longest_messages,
         r"unfinished messages|more than|timeout|\d+ ms",
         HANDSHAKE,
     ),
-    "a type 3 chunk first": (bad.type_3_chunk_first, r"begins with a type 3", AT_ONCE),
-    "a type 2 chunk first": (bad.type_2_chunk_first, r"begins with a type 2", AT_ONCE),
-    "10,000 chunk streams": (bad.ten_thousand_chunk_streams, r"more than \d+ chunk streams", AT_ONCE),
-    "a broken aggregate": (bad.broken_aggregate, r"no usable audio or video.*aggregate", NORMAL),
-    "AMF nested 10,000 deep": (bad.amf_nested_deep, r"nested too deep", AT_ONCE),
-    "strings longer than their message": (bad.amf_string_too_long, r"runs past the end", AT_ONCE),
-    "an array longer than its message": (bad.amf_array_too_long, r"AMF", AT_ONCE),
-    "an unknown AMF type": (bad.amf_unknown_marker, r"AMF0: unknown type", AT_ONCE),
-    "publish before connect": (bad.publish_before_connect, r"publish|connect|handshake", HANDSHAKE),
-    "a video tag of length 0": (bad.empty_tag(flv.VIDEO), r"no usable audio or video", FIRST_PACKET),
-    "an audio tag of length 0": (bad.empty_tag(flv.AUDIO), r"no usable audio or video", FIRST_PACKET),
-    "a wrong AVC length prefix": (bad.wrong_avc_length_prefix, r"no usable audio or video.*length prefix", NORMAL),
-    "a broken AVC sequence header": (bad.broken_avc_sequence_header, r"no usable audio or video.*sequence header", FIRST_PACKET),
-    "broken metadata": (bad.broken_metadata, r"no usable audio or video.*(data message|AMF)", FIRST_PACKET),
-    "random bytes to HTTP": (bad.random_http, r"malformed|request|method|URL", REQUEST),
-    "an endless HTTP header": (bad.endless_header, r"431|too large", AT_ONCE),
-    "silence to HTTP": (bad.silent_http, r"request|timeout|408", REQUEST),
-    "an unmasked WebSocket frame": (bad.UNMASKED, r"mask", AT_ONCE),
-    "reserved WebSocket bits": (bad.RESERVED_BITS, r"reserved|RSV", AT_ONCE),
-    "a huge WebSocket message": (bad.HUGE_MESSAGE, r"WebSocket|message|frame", AT_ONCE),
-    "a long WebSocket ping": (bad.LONG_CONTROL, r"control", AT_ONCE),
+    "a type 3 chunk first": (r"begins with a type 3", AT_ONCE),
+    "a type 2 chunk first": (r"begins with a type 2", AT_ONCE),
+    "10,000 chunk streams": (r"more than \d+ chunk streams", AT_ONCE),
+    "a broken aggregate": (r"no usable audio or video.*aggregate", NORMAL),
+    "AMF nested 10,000 deep": (r"nested too deep", AT_ONCE),
+    "strings longer than their message": (r"runs past the end", AT_ONCE),
+    "an array longer than its message": (r"AMF", AT_ONCE),
+    "an unknown AMF type": (r"AMF0: unknown type", AT_ONCE),
+    "publish before connect": (r"publish|connect|handshake", HANDSHAKE),
+    "a video tag of length 0": (r"no usable audio or video", FIRST_PACKET),
+    "an audio tag of length 0": (r"no usable audio or video", FIRST_PACKET),
+    "a wrong AVC length prefix": (r"no usable audio or video.*length prefix", NORMAL),
+    "a broken AVC sequence header": (r"no usable audio or video.*sequence header", FIRST_PACKET),
+    "broken metadata": (r"no usable audio or video.*(data message|AMF)", FIRST_PACKET),
+    "random bytes to HTTP": (r"malformed|request|method|URL", REQUEST),
+    "an endless HTTP header": (r"431|too large", AT_ONCE),
+    "silence to HTTP": (r"request|timeout|408", REQUEST),
+    "an unmasked WebSocket frame": (r"mask", AT_ONCE),
+    "reserved WebSocket bits": (r"reserved|RSV", AT_ONCE),
+    "a huge WebSocket message": (r"WebSocket|message|frame", AT_ONCE),
+    "a long WebSocket ping": (r"control", AT_ONCE),
 }
 VALGRIND_TOO = {
     "random chunks",
@@ -196,28 +141,17 @@ VALGRIND_TOO = {
 
 @pytest.mark.quiet
 @pytest.mark.parametrize(
-    "case", [pytest.param(name, marks=[pytest.mark.valgrind] if name in VALGRIND_TOO else []) for name in CASES]
+    "case", [pytest.param(name, marks=[pytest.mark.valgrind] if name in VALGRIND_TOO else []) for name in bad.CASES]
 )
 def test_bad_input(quick, case):
-    misbehave, says, seconds = CASES[case]
+    says, seconds = EXPECTED[case]
     mark, since = quick.server.log_mark(), time.monotonic()
-    wait_closed(misbehave(quick.server), seconds)
+    wait_closed(bad.CASES[case](quick.server), seconds)
     quick.server.wait_log(says, 2, mark)
     quick.assert_undisturbed(since)
 
 
 # --- publishers
-
-
-def wild_times():
-    """Times as no encoder should have them: back by a second and by an hour, far ahead, over the wrap of 32 bits."""
-    frames = flv.frames(media.from_keyframe(media.plain()))[:400]
-    starts = [5000, 4000, 3600_000, 0, 0x7FFFFFF0, 0xFFFFFF - 200, 0xFFFFFFFF - 400, 100]
-    part = len(frames) // len(starts)
-    for index, start in enumerate(starts):
-        base = frames[index * part].timestamp
-        for tag in frames[index * part : (index + 1) * part]:
-            yield tag._replace(timestamp=(tag.timestamp - base + start) & 0xFFFFFFFF)
 
 
 @pytest.mark.quiet
@@ -226,7 +160,7 @@ def test_timestamps_that_jump_back_and_wrap(quick):
     ahead."""
     mark, since = quick.server.log_mark(), time.monotonic()
     headers = [tag for tag in media.tags(media.plain()) if not flv.is_frame(tag)]
-    frames = list(wild_times())
+    frames = list(bad.wild_times())
     with rtmp.publisher(quick.server, "live", "wild") as client:
         publishing.send_all(client, headers + frames[:1])
         player = rtmp.player(quick.server, "live", "wild", timeout=scaled(5))

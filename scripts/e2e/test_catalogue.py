@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lib import catalogue, media, rtc
+from lib import catalogue, rtc
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
 from lib.watch import Watch

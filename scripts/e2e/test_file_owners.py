@@ -10,8 +10,8 @@ from urllib.parse import quote, urljoin
 import pytest
 
 from lib import hls, hooks, http, media, publishing, rtmp
+from lib.signed_urls import SECRET, query
 from lib.timing import wait_until
-from test_signed_urls import SECRET, query
 
 PLAYER, DENIED = "127.0.0.3", "127.0.0.4"
 RULES = f"security {{ enabled on; allow publish all; allow play all; deny play {DENIED}; }}"

@@ -9,11 +9,9 @@ import pytest
 
 from lib import hooks, http, media, publishing, rtmp, rtsp
 from lib.destination import Destination
-from lib.server import ROOT
+from lib.rtc_offers import SDP, offer
 from lib.timing import wait_until
 
-OFFERS = ROOT / "src/protocol/sdp/corpus/negotiation"
-SDP = {"Content_Type": "application/sdp"}
 
 # Of RTMP: app and tcUrl of connect, and the stream's name.
 RTMP = {
@@ -84,13 +82,13 @@ def by_whip(server, action, way, vhost):
     stream = "s" if WHIP[way] else urllib.parse.quote(f"s?vhost={vhost}")
     with http.Connection(server.api_port) as connection:
         target = f"/rtc/v1/{kind}/?app=live&stream={stream}&{query}"
-        connection.request("POST", target, (OFFERS / name).read_bytes(), Host=host, **SDP)
+        connection.request("POST", target, offer(name), Host=host, **SDP)
         return verdict(connection.read_response().status)
 
 
 def by_json(server, action, url):
     name = "chromium_whip" if action == "publish" else "chromium_whep"
-    body = json.dumps({"sdp": (OFFERS / name).read_text(), "streamurl": f"webrtc://{url}"}).encode()
+    body = json.dumps({"sdp": offer(name).decode(), "streamurl": f"webrtc://{url}"}).encode()
     with http.Connection(server.api_port) as connection:
         connection.request("POST", f"/rtc/v1/{action}/", body, Host="127.0.0.1")
         code = json.loads(connection.read_response().body)["code"]

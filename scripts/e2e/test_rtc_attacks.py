@@ -9,7 +9,7 @@ import time
 import pytest
 
 from conftest import Servers
-from lib import http, rtc, rtc_raw
+from lib import api, http, rtc, rtc_raw
 from lib.rtc_raw import Dtls, DtlsServer, Session, attribute, stun
 from lib.timing import SLOW, scaled, wait_until
 
@@ -157,32 +157,20 @@ def test_nothing_for_who_is_not_verified(attacked, certificate):
         wait_until(is_answered, 5, "a hello from a verified address should be answered")
 
 
-def garbage(chance):
-    """Something that is no DTLS, that could be a record, or an alert that anybody could have written."""
-    body = chance.randbytes(chance.randrange(1, 300))
-    kind = chance.randrange(3)
-    if kind == 0:
-        return bytes([chance.randrange(20, 64)]) + body
-    if kind == 1:
-        return bytes([21, 254, 253, 0, 0, 0, 0, 0, 0, 0, chance.randrange(50, 256), 0, 2, 2, 40])
-    epoch, sequence = chance.randrange(3), chance.randrange(1 << 16)
-    return bytes([chance.randrange(20, 24), 254, 253, 0, epoch, 0, 0, 0, 1]) + sequence.to_bytes(2) + len(body).to_bytes(2) + body
-
-
 def test_garbage_among_a_handshake(attacked, certificate):
     chance = random.Random(1)
     with Session(attacked, fingerprint=certificate.fingerprint).verify() as session:
 
         def with_garbage(datagram):
-            return [*(garbage(chance) for _ in range(100)), datagram]
+            return [*(rtc_raw.garbage(chance) for _ in range(100)), datagram]
 
         for _ in range(200):
-            session.send(garbage(chance))
+            session.send(rtc_raw.garbage(chance))
         with Dtls(session, certificate, to_server=with_garbage) as dtls:
             assert dtls.run(Dtls.established), f"garbage should not end a handshake; s_client says {dtls.told()}"
             # Nor what comes after it.
             for _ in range(200):
-                session.send(garbage(chance))
+                session.send(rtc_raw.garbage(chance))
             session.verify()
             rtc.wait_sessions(attacked, "rtc-play", 1)
 
@@ -221,13 +209,12 @@ def test_an_unkind_network(attacked, certificate, what):
 
 
 def test_a_certificate_that_was_not_told(attacked, certificate):
-    mark = attacked.log_mark()
     with Session(attacked, fingerprint=rtc_raw.NO_FINGERPRINT).verify() as session:
         with Dtls(session, certificate) as dtls:
             done = dtls.run(lambda one: one.process.poll() is not None or one.established())
             assert done and not dtls.established(), f"it should be refused; s_client says {dtls.told()}"
             assert b"alert bad certificate" in dtls.output, f"s_client should be told why; it says {dtls.output}"
-    attacked.wait_log("fingerprint", 5, mark)
+    api.ended(attacked, "fingerprint", 5, type="rtc-play")
     rtc.wait_sessions(attacked, "rtc-play", 0, HALF_OPEN_SECONDS)
     assert_serves(attacked, certificate)
 

@@ -17,20 +17,6 @@ def rtc_server(servers, tmp_path):
         server.stop()
 
 
-@pytest.fixture
-def pages(tool, tmp_path):
-    """Opens the test page: pages(publish=..., play=...)."""
-    opened = []
-
-    def open_page(**wanted):
-        opened.append(rtc.Page(tool, tmp_path / f"page{len(opened)}", **wanted))
-        return opened[-1]
-
-    yield open_page
-    for page in opened:
-        page.close()
-
-
 def assert_in_step(page, who):
     """Audio and video of each second reach the page together. The browser learns from sender reports how they belong
     together and moves slowly: each of the last four seconds counts, within twenty."""

@@ -10,10 +10,9 @@ import pytest
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 
 from lib import api, http, rtc, rtc_aiortc, rtc_raw
-from lib.server import ROOT
+from lib.rtc_offers import SDP, offer
 from lib.timing import wait_until
 
-OFFERS = ROOT / "src/protocol/sdp/corpus/negotiation"
 RTCP = range(200, 208)  # the second byte (RFC 5761, 4)
 
 
@@ -42,7 +41,7 @@ def ask(server, stream, kind="whip", name="chromium_whip"):
     """The answer to an offer, with its fields, as text; the status alone where it is refused."""
     with http.Connection(server.api_port) as connection:
         path = f"/rtc/v1/{kind}/?app=live&stream={stream}"
-        connection.request("POST", path, (OFFERS / name).read_bytes(), Content_Type="application/sdp")
+        connection.request("POST", path, offer(name), **SDP)
         response = connection.read_response("POST")
     if response.status != 201:
         return str(response.status)

@@ -7,7 +7,6 @@ import pytest
 
 from lib import rtc
 from lib.timing import scaled, wait_until
-from test_rtc_browser import pages  # noqa: F401, a fixture
 
 pytestmark = pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
 
@@ -22,7 +21,7 @@ def server(servers):
     return servers(top=top, vhosts=wanted["vhosts"])
 
 
-def test_whip_to_whep_over_tcp(server, pages):  # noqa: F811
+def test_whip_to_whep_over_tcp(server, pages):
     page = pages(source="canvas", publish=rtc.whip_url(server), play=rtc.whep_url(server))
     seen = page.wait(lambda one: rtc.decodes(one, 60) and rtc.hears(one), 30, "60 frames and audio")
     rtc.assert_colours(seen["colours"], rtc.FIELDS)

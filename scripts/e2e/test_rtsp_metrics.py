@@ -7,12 +7,11 @@ import socket
 import struct
 
 from lib import media, ports, publishing, rtsp
-from lib.camera import Camera
+from lib.camera import Camera, camera_tags, ingest
 from lib.recorder import Recorder
 from lib.timing import wait_until
 from lib.metrics import EXPORTER, Metrics
 from lib.rtsp_server import API, UDP, Tunnel, make, port_pair
-from test_rtsp_pull import ingest, tags_of
 
 KINDS, TRANSPORTS = ("play", "publish", "pull", "forward"), ("tcp", "udp", "http-tunnel")
 
@@ -86,7 +85,7 @@ def test_sessions_and_losses(servers):
 
 def test_pulls(servers):
     nobody = f"rtsp://127.0.0.1:{ports.take()[0]}/s"
-    with Camera(tags_of()) as tcp, Camera(tags_of(), transports=("udp",)) as udp:
+    with Camera(camera_tags()) as tcp, Camera(camera_tags(), transports=("udp",)) as udp:
         server = exporting(
             servers, ingest(tcp.url(), "a"), ingest(udp.url(), "b"), ingest(nobody, "c"), ingest(tcp.url("x"), "d", "on_demand on;")
         )

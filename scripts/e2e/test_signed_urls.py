@@ -1,8 +1,6 @@
 """Signed URLs: publishing and playing by RTMP, HTTP-FLV, HTTP-TS and HLS need a signature that is right, of this
 stream, not expired, and for this address where it names one. The signatures are Python's own."""
 
-import hashlib
-import hmac
 import subprocess
 import sys
 import time
@@ -12,17 +10,8 @@ import pytest
 
 from lib import hls, http, media, publishing, rtmp
 from lib.server import ROOT, run_once
+from lib.signed_urls import SECRET, query
 from lib.timing import wait_until
-
-SECRET = "correct-horse"
-
-
-def query(action, stream="one", seconds=60, secret=SECRET, ip="", vhost="__defaultVhost__"):
-    expires = int(time.time()) + seconds
-    text = f"{action}\n{vhost}/live/{stream}\n{expires}\n{ip}"
-    sign = hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()
-    return f"expires={expires}{f'&ip={ip}' if ip else ''}&sign={sign}"
-
 
 def vhost(more="", hls_block="", directives="secret old-one correct-horse;"):
     return (

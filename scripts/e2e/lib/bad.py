@@ -269,3 +269,54 @@ def rtmp_viewer(server, stream):
 
 def http_viewer(server, stream):
     return http.Live(server.http_port, f"/live/{stream}.flv", receive_buffer=2048, wait=False)
+
+
+def wild_times():
+    """Times as no encoder should have them: back by a second and by an hour, far ahead, over the wrap of 32 bits."""
+    frames = flv.frames(media.from_keyframe(media.plain()))[:400]
+    starts = [5000, 4000, 3600_000, 0, 0x7FFFFFF0, 0xFFFFFF - 200, 0xFFFFFFFF - 400, 100]
+    part = len(frames) // len(starts)
+    for index, start in enumerate(starts):
+        base = frames[index * part].timestamp
+        for tag in frames[index * part : (index + 1) * part]:
+            yield tag._replace(timestamp=(tag.timestamp - base + start) & 0xFFFFFFFF)
+
+
+# Each misbehaves on connections of its own, and returns them.
+CASES = {
+    "random bytes": random_bytes,
+    "HTTP on the RTMP port": http_on_the_rtmp_port,
+    "a handshake that stalls": handshake_stalls,
+    "silence after the handshake": handshake_then_silence,
+    "silence after connect": connect_then_silence,
+    "random chunks": random_chunks,
+    "half a chunk": half_a_chunk,
+    "half a chunk header": half_a_chunk_header,
+    "half a chunk, then the end": half_a_chunk_and_gone,
+    "chunk size 0": set_chunk_size(0),
+    "chunk size 2^31": set_chunk_size(1 << 31),
+    "a short control message": short_control_message,
+    "a message of 16 MiB never sent": longest_message_never_sent,
+    "many messages of 16 MiB never sent": many_longest_messages,
+    "a type 3 chunk first": type_3_chunk_first,
+    "a type 2 chunk first": type_2_chunk_first,
+    "10,000 chunk streams": ten_thousand_chunk_streams,
+    "a broken aggregate": broken_aggregate,
+    "AMF nested 10,000 deep": amf_nested_deep,
+    "strings longer than their message": amf_string_too_long,
+    "an array longer than its message": amf_array_too_long,
+    "an unknown AMF type": amf_unknown_marker,
+    "publish before connect": publish_before_connect,
+    "a video tag of length 0": empty_tag(flv.VIDEO),
+    "an audio tag of length 0": empty_tag(flv.AUDIO),
+    "a wrong AVC length prefix": wrong_avc_length_prefix,
+    "a broken AVC sequence header": broken_avc_sequence_header,
+    "broken metadata": broken_metadata,
+    "random bytes to HTTP": random_http,
+    "an endless HTTP header": endless_header,
+    "silence to HTTP": silent_http,
+    "an unmasked WebSocket frame": UNMASKED,
+    "reserved WebSocket bits": RESERVED_BITS,
+    "a huge WebSocket message": HUGE_MESSAGE,
+    "a long WebSocket ping": LONG_CONTROL,
+}

@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 
-from . import flv, rtsp
+from . import flv, media, rtsp
 
 
 def sequence_header(tags, kind):
@@ -314,3 +314,13 @@ class _Session:
             self._send(struct.pack("!BBH", 36, way[0] + channel % 2, len(data)) + data)
         else:
             way[channel % 2].sendto(data, ("127.0.0.1", way[2 + channel % 2]))
+
+
+def camera_tags():
+    """What most tests' cameras send: 400 tags, with B-frames."""
+    return media.from_keyframe(media.with_b_frames())[:400]
+
+
+def ingest(url, name="cam", input="", more=""):
+    """A vhost's block that pulls a stream by RTSP. input: more within its input; more: beside it."""
+    return f"ingest {name} {{ enabled on; {more} input {{ type rtsp; url {url}; {input} }} }}"

@@ -11,13 +11,7 @@ import struct
 import threading
 import time
 
-import test_attacks
-import test_bad_input
-import test_rtc_attacks
-import test_rtc_media_attacks
-import test_rtc_signaling
-
-from . import bad, flv, http, media, rtc, rtc_raw, rtmp
+from . import bad, flv, http, http_attacks, media, rtc_offers, rtc_raw, rtc_scene, rtmp
 from .timing import SLOW
 
 # How many of a flood: under the sanitizers it takes as long with fewer.
@@ -32,7 +26,7 @@ def many(count):
 THE_SERVER_MAY_END_IT = contextlib.suppress(OSError, rtmp.RtmpError)
 
 
-# --- what other tests know
+# --- what other tests do one by one
 
 
 def of_connections(misbehave):
@@ -61,8 +55,8 @@ def of_bytes(data):
 def of_offer(text):
     def run(server):
         for kind in ("whip", "whep"):
-            response = test_rtc_signaling.call(
-                server.api_port, "POST", f"/rtc/v1/{kind}/?app=live&stream=bad", text.encode(), **test_rtc_signaling.SDP
+            response = rtc_offers.call(
+                server.api_port, "POST", f"/rtc/v1/{kind}/?app=live&stream=bad", text.encode(), **rtc_offers.SDP
             )
             assert 400 <= response.status < 500, response.describe()
 
@@ -74,7 +68,7 @@ def of_a_peer(attack):
 
     def run(server):
         async def scene():
-            async with test_rtc_media_attacks.Scene(server) as scene:
+            async with rtc_scene.Scene(server) as scene:
                 await attack(scene)
 
         asyncio.run(scene())
@@ -84,20 +78,20 @@ def of_a_peer(attack):
 
 async def absurd_rtcp(scene):
     for who in ("publisher", "player"):
-        for datagram in test_rtc_media_attacks.ABSURD.values():
+        for datagram in rtc_scene.ABSURD.values():
             for _ in range(5):
                 await scene.send_rtcp(who, datagram)
         for ssrc in range(1, 300):
-            await scene.send_rtcp(who, test_rtc_media_attacks.rtcp(201, 0, struct.pack(">I", ssrc)))
+            await scene.send_rtcp(who, rtc_scene.rtcp(201, 0, struct.pack(">I", ssrc)))
 
 
 async def requests_for_everything(scene):
     video = scene.ssrcs["video"]
     lost = b"".join(struct.pack(">HH", (17 * i) % 0x10000, 0xFFFF) for i in range(290))
-    my_ssrc = test_rtc_media_attacks.MY_SSRC
+    my_ssrc = rtc_scene.MY_SSRC
     for _ in range(many(100)):
-        await scene.send_rtcp("player", test_rtc_media_attacks.rtcp(205, 1, struct.pack(">II", my_ssrc, video) + lost))
-        await scene.send_rtcp("player", test_rtc_media_attacks.rtcp(206, 1, struct.pack(">II", my_ssrc, video)) * 50)
+        await scene.send_rtcp("player", rtc_scene.rtcp(205, 1, struct.pack(">II", my_ssrc, video) + lost))
+        await scene.send_rtcp("player", rtc_scene.rtcp(206, 1, struct.pack(">II", my_ssrc, video)) * 50)
 
 
 # --- floods: connections, contexts, offers
@@ -152,7 +146,7 @@ def datagrams(server):
     kinds = [rtc_raw.stun(rtc_raw.REQUEST), b"\x80\x60" + bytes(1000), b"\x80\xc8" + bytes(100), b"", b"\xff" * 1400]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         for _ in range(many(30_000)):
-            peer.sendto(chance.choice(kinds) or test_rtc_attacks.garbage(chance), ("127.0.0.1", server.rtc_port))
+            peer.sendto(chance.choice(kinds) or rtc_raw.garbage(chance), ("127.0.0.1", server.rtc_port))
 
 
 def garbage_after_consent(server):
@@ -160,7 +154,7 @@ def garbage_after_consent(server):
     chance = random.Random(4)
     with rtc_raw.Session(server, "live/watched").verify() as session:
         for _ in range(many(20_000)):
-            session.send(test_rtc_attacks.garbage(chance))
+            session.send(rtc_raw.garbage(chance))
 
 
 def ice_frames_of_two_bytes(server):
@@ -259,7 +253,7 @@ def headers_again_and_again(client):
 
 
 def wild_times(client):
-    for tag in test_bad_input.wild_times():
+    for tag in bad.wild_times():
         client.send_tag(tag)
 
 
@@ -304,15 +298,15 @@ def names(server):
 
 
 def _all():
-    for name, (misbehave, _, _) in test_bad_input.CASES.items():
+    for name, misbehave in bad.CASES.items():
         yield name, of_connections(misbehave)
     for table in ("TRAVERSALS", "SMUGGLING", "OVERSIZED", "SLOW"):
-        for name, value in getattr(test_attacks, table).items():
+        for name, value in getattr(http_attacks, table).items():
             data = value if isinstance(value, bytes) else value[0]
             if table == "TRAVERSALS":
                 data = b"GET " + value.encode() + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
             yield f"HTTP, {table.lower()}: {name}", of_bytes(data)
-    for name, text in test_rtc_signaling.bad_offers():
+    for name, text in rtc_offers.bad_offers():
         yield f"an offer: {name}", of_offer(text)
     yield "absurd RTCP", of_a_peer(absurd_rtcp)
     yield "NACK and PLI without an end", of_a_peer(requests_for_everything)

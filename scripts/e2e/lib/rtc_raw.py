@@ -329,3 +329,15 @@ def client_hello(certificate):
                 return catcher.recv(1 << 16)
             finally:
                 process.kill()
+
+
+def garbage(chance):
+    """Something that is no DTLS, that could be a record, or an alert that anybody could have written."""
+    body = chance.randbytes(chance.randrange(1, 300))
+    kind = chance.randrange(3)
+    if kind == 0:
+        return bytes([chance.randrange(20, 64)]) + body
+    if kind == 1:
+        return bytes([21, 254, 253, 0, 0, 0, 0, 0, 0, 0, chance.randrange(50, 256), 0, 2, 2, 40])
+    epoch, sequence = chance.randrange(3), chance.randrange(1 << 16)
+    return bytes([chance.randrange(20, 24), 254, 253, 0, epoch, 0, 0, 0, 1]) + sequence.to_bytes(2) + len(body).to_bytes(2) + body
