@@ -2,41 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include "live/hub/options.h"
 #include "runtime/loop/simulated_time_testing.h"
-#include "runtime/loop/testing.h"
-#include "service/relay/testing.h"
+#include "service/edge/testing.h"
 
 namespace service::edge {
 namespace {
 
 using runtime::testing::ok;
 
-struct LocalOwner : live::PublicationOwner {
-    bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view, base::CloseReason) override {}
-};
-
 // Its origin refuses connections.
-class PullsTest : public runtime::testing::RuntimeTest {
+class PullsTest : public testing::EdgeTest {
   protected:
     void SetUp() override {
-        RuntimeTest::SetUp();
-        snapshot_ = with({"127.0.0.1:1"});
-        pulls_ =
-            std::make_unique<PullManager>(snapshot_, sessions_, registry_, gate_, health_, tls_, identity_, offers_);
+        EdgeTest::SetUp();
+        make_pulls({"127.0.0.1:1"});
         pulls_->start();
     }
     void TearDown() override {
         pulls_.reset();
         EXPECT_EQ(registry_.size(), 0u);
-    }
-    static config::SnapshotPtr with(std::vector<std::string> origins, std::string mode = "remote") {
-        auto snapshot = std::make_shared<config::Snapshot>(*config::default_snapshot());
-        auto& cluster = snapshot->vhosts.front().get<VhostConfig>();
-        cluster.mode = std::move(mode);
-        cluster.origin = std::move(origins);
-        return snapshot;
     }
     base::Result<net::Grant> ask(const std::string& stream, const std::string& path = "",
                                  net::Action action = net::Action::kPlay, const std::string& ip = "") {
@@ -50,27 +34,10 @@ class PullsTest : public runtime::testing::RuntimeTest {
         visitor.forward_path = path;
         return gate_.admit(visitor, vhost());
     }
-    const config::Vhost& vhost() const { return snapshot_->vhosts.front(); }
-    live::StreamKey key(const std::string& stream) const { return {vhost().name, "live", stream}; }
     const Pull* find(const std::string& stream) const {
         const auto found = pulls_->list().find(key(stream));
         return found == pulls_->list().end() ? nullptr : found->second;
     }
-    template <class Condition>
-    bool until(Condition condition) {
-        for (int i = 0; i < 2000 && !condition(); ++i) (void)runtime::sleep_ms(5).has_value();
-        return condition();
-    }
-
-    config::SnapshotPtr snapshot_;
-    net::SessionTable sessions_;
-    live::Registry registry_;
-    net::Gate gate_;
-    OriginHealth health_;
-    ClientTls tls_;
-    Identity identity_;
-    Offers offers_;
-    std::unique_ptr<PullManager> pulls_;
 };
 
 TEST_F(PullsTest, BeginOncePerStreamAndForPlayersAlone) {
@@ -86,7 +53,7 @@ TEST_F(PullsTest, BeginOncePerStreamAndForPlayersAlone) {
 
 TEST_F(PullsTest, LeaveAPublisherOfThisServerAlone) {
     auto stream = registry_.find_or_create(key("a"), live::live_options(vhost()));
-    LocalOwner owner;
+    relay::testing::Publisher owner;
     auto publication = stream->acquire(owner, false);
     ASSERT_TRUE(ok(publication));
     ASSERT_TRUE(ok(ask("a")));
@@ -155,7 +122,7 @@ TEST_F(PullsTest, OfALocalVhostEndWhenItsPublisherComes) {
     ASSERT_TRUE(ok(ask("a")));
     ASSERT_TRUE(until([&] { return find("a")->is_refused(); }));
     auto stream = registry_.find_or_create(key("a"), live::live_options(vhost()));
-    LocalOwner owner;
+    relay::testing::Publisher owner;
     auto publication = stream->acquire(owner, false);
     ASSERT_TRUE(ok(publication));
     EXPECT_TRUE(until([&] { return !find("a"); }));

@@ -4,88 +4,32 @@
 
 #include <gtest/gtest.h>
 
-#include "live/hub/options.h"
-#include "live/hub/testing.h"
-#include "runtime/loop/testing.h"
-#include "service/relay/testing.h"
+#include "service/edge/testing.h"
 
 namespace service::edge {
 namespace {
 
-using live::testing::audio;
-using live::testing::header;
 using live::testing::video;
-using media::Kind;
 using relay::testing::FakeServer;
-using runtime::testing::ok;
 
-struct Owner : live::PublicationOwner {
-    std::string ended;
-    bool is_pull = false;
-    bool publisher_alive() const override { return true; }
-    bool is_relay() const override { return is_pull; }
-    live::PublisherFacts facts() const override {
-        return {.session_id = "c1", .params = "?k=v", .forward_path = "one"};
-    }
-    void publication_revoked(std::string_view why, base::CloseReason) override { ended = why; }
-};
-
-class PushManagerTest : public runtime::testing::RuntimeTest {
+class PushManagerTest : public testing::EdgeTest {
   protected:
+    PushManagerTest() { owner_.about.forward_path = "one"; }
     void TearDown() override {
         publication_.end();
-        stream_.reset();
         pushes_.reset();
         pulls_.reset();
-        EXPECT_EQ(sessions_.size(), 0u);
-        until([this] { return registry_.size() == 0; });
-        registry_.stop();
+        expect_nothing_left();
     }
     void start(std::vector<std::string> origins) {
-        auto snapshot = std::make_shared<config::Snapshot>(*config::default_snapshot());
-        snapshot->vhosts.front().play.mw_latency = 0;
-        snapshot->vhosts.front().play.rejoin_timeout = 100;
-        auto& cluster = snapshot->vhosts.front().get<VhostConfig>();
-        cluster.mode = "remote";
-        cluster.origin = std::move(origins);
-        snapshot_ = snapshot;
         registry_.start();
-        pulls_ =
-            std::make_unique<PullManager>(snapshot, sessions_, registry_, gate_, health_, tls_, identity_, offers_);
-        pushes_ = std::make_unique<PushManager>(snapshot, sessions_, registry_, *pulls_, health_, tls_);
+        make_pulls(std::move(origins));
+        pushes_ = std::make_unique<PushManager>(snapshot_, sessions_, registry_, *pulls_, health_, tls_);
         pushes_->start();
     }
-    void publish() {
-        const config::Vhost& vhost = snapshot_->vhosts.front();
-        stream_ = registry_.find_or_create({vhost.name, "live", "s"}, live::live_options(vhost));
-        auto publication = stream_->acquire(owner_, false);
-        ASSERT_TRUE(ok(publication));
-        publication_ = std::move(*publication);
-        publication_.publish(header(Kind::kVideo, "V"));
-        publication_.publish(header(Kind::kAudio, "A"));
-        publication_.publish(video(0, true));
-        publication_.publish(audio(10));
-    }
-    template <class Condition>
-    bool until(Condition condition) {
-        for (int i = 0; i < 2000 && !condition(); ++i) (void)runtime::sleep_ms(5).has_value();
-        EXPECT_TRUE(condition());
-        return condition();
-    }
+    void publish() { EdgeTest::publish(key()); }
 
-    config::SnapshotPtr snapshot_;
-    net::SessionTable sessions_;
-    live::Registry registry_;
-    net::Gate gate_;
-    OriginHealth health_;
-    ClientTls tls_;
-    Identity identity_;
-    Offers offers_;
-    Owner owner_;
-    std::unique_ptr<PullManager> pulls_;
     std::unique_ptr<PushManager> pushes_;
-    base::Ref<live::Stream> stream_;
-    live::Publication publication_;
 };
 
 TEST_F(PushManagerTest, TheFirstOriginThatTakesItGetsTheStream) {
@@ -153,7 +97,7 @@ TEST_F(PushManagerTest, WithoutAnOriginThePublisherIsEnded) {
 TEST_F(PushManagerTest, WhatComesFromAnOriginIsNotPassedUp) {
     FakeServer there;
     start({there.address()});
-    owner_.is_pull = true;
+    owner_.fetches = true;
     publish();
     (void)runtime::sleep_ms(50).has_value();
     EXPECT_TRUE(pushes_->empty());

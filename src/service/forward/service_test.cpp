@@ -4,50 +4,27 @@
 
 #include <nlohmann/json.hpp>
 
-#include "live/hub/options.h"
-#include "live/hub/testing.h"
 #include "protocol/rtmp/server_session.h"
-#include "runtime/loop/testing.h"
 #include "service/forward/config.h"
 #include "service/relay/testing.h"
 
 namespace service::forward {
 namespace {
 
-using live::testing::audio;
-using live::testing::header;
 using live::testing::video;
-using media::Kind;
 using relay::testing::FakeServer;
 using runtime::testing::ok;
 
-struct Owner : live::PublicationOwner {
-    live::PublisherFacts about{.session_id = "c1", .ip = "10.0.0.1", .tc_url = "rtmp://h/live", .params = "?k=v"};
-    live::PublisherFacts facts() const override { return about; }
-    bool publisher_alive() const override { return true; }
-    void publication_revoked(std::string_view, base::CloseReason) override {}
-};
-
 const live::StreamKey kKey{std::string(config::kDefaultVhost), "live", "s"};
 
-class ForwardTest : public runtime::testing::RuntimeTest {
+class ForwardTest : public relay::testing::RelayTest {
   protected:
-    void SetUp() override {
-        RuntimeTest::SetUp();
-        snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
-        snapshot_->global.server_id = "srv";
-        vhost().play.mw_latency = 0;
-        vhost().play.rejoin_timeout = 100;
-    }
+    ForwardTest() { snapshot_->global.server_id = "srv"; }
     void TearDown() override {
         publication_.end();
-        stream_.reset();
         service_.reset();
-        EXPECT_EQ(sessions_.size(), 0u);
-        until([this] { return registry_.size() == 0; });
-        registry_.stop();
+        expect_nothing_left();
     }
-    config::Vhost& vhost() { return snapshot_->vhosts.front(); }
     void start(std::vector<std::string> destinations, const std::string& backend = "") {
         vhost().get<VhostConfig>() = {true, std::move(destinations), backend};
         registry_.start();
@@ -67,22 +44,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
         next->vhosts.front().get<VhostConfig>() = {enabled, std::move(destinations), ""};
         service_->reload(next);
     }
-    void publish(const live::StreamKey& key = kKey) {
-        stream_ = registry_.find_or_create(key, live::live_options(vhost()));
-        auto publication = stream_->acquire(owner_, false);
-        ASSERT_TRUE(ok(publication));
-        publication_ = std::move(*publication);
-        publication_.publish(header(Kind::kVideo, "V"));
-        publication_.publish(header(Kind::kAudio, "A"));
-        publication_.publish(video(0, true));
-        publication_.publish(audio(10));
-    }
-    template <class Condition>
-    bool until(Condition condition) {
-        for (int i = 0; i < 2000 && !condition(); ++i) (void)runtime::sleep_ms(5).has_value();
-        EXPECT_TRUE(condition());
-        return condition();
-    }
+    void publish(const live::StreamKey& key = kKey) { RelayTest::publish(key); }
     bool came(FakeServer& server, std::string_view what) {
         bool has = until([&] { return server.media.find(what) != std::string::npos; });
         EXPECT_TRUE(has) << server.media;
@@ -90,13 +52,7 @@ class ForwardTest : public runtime::testing::RuntimeTest {
     }
     const Push& push(size_t index = 0) { return service_->pushes()[index]; }
 
-    std::shared_ptr<config::Snapshot> snapshot_;
-    net::SessionTable sessions_;
-    live::Registry registry_;
-    Owner owner_;
     std::unique_ptr<Service> service_;
-    base::Ref<live::Stream> stream_;
-    live::Publication publication_;
     std::string asked_, body_, answer_;
     std::vector<PushOffer> links_;
 };

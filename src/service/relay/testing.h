@@ -1,7 +1,7 @@
 #pragma once
-// For tests of services that fetch streams or pass them on: another server, by RTMP. It takes what is published, or
-// refuses it, or does not read; it plays some audio, refuses, or sends the player elsewhere, also in the midst of the
-// stream.
+// For tests of services that fetch streams or pass them on: a fixture, and another server, by RTMP. It takes what is
+// published, or refuses it, or does not read; it plays some audio, refuses, or sends the player elsewhere, also in the
+// midst of the stream.
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,73 @@
 #include <string>
 #include <vector>
 
+#include "config/snapshot.h"
+#include "live/hub/options.h"
+#include "live/hub/registry.h"
+#include "live/hub/testing.h"
+#include "net/sessions/session.h"
 #include "protocol/rtmp/chunk_writer.h"
 #include "protocol/rtmp/handshake.h"
 #include "protocol/rtmp/messages.h"
 #include "protocol/rtmp/server_session.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/testing.h"
 #include "runtime/socket/tcp.h"
 
 namespace service::relay::testing {
+
+// A publisher of this server, or what fetches a stream.
+struct Publisher : live::PublicationOwner {
+    live::PublisherFacts about{.session_id = "c1", .ip = "10.0.0.1", .tc_url = "rtmp://h/live", .params = "?k=v"};
+    std::string ended;  // why the publication was revoked
+    bool fetches = false;
+    live::PublisherFacts facts() const override { return about; }
+    bool publisher_alive() const override { return true; }
+    bool is_relay() const override { return fetches; }
+    void publication_revoked(std::string_view why, base::CloseReason) override { ended = why; }
+};
+
+// Frames are sent at once, and players of an ended stream do not wait for long.
+class RelayTest : public runtime::testing::RuntimeTest {
+  protected:
+    RelayTest() {
+        vhost().play.mw_latency = 0;
+        vhost().play.rejoin_timeout = 100;
+    }
+    // To be called in TearDown(), when the service has ended.
+    void expect_nothing_left() {
+        publication_.end();
+        stream_.reset();
+        EXPECT_EQ(sessions_.size(), 0u);
+        until([this] { return registry_.size() == 0; });
+        registry_.stop();
+    }
+    config::Vhost& vhost() const { return snapshot_->vhosts.front(); }
+    live::StreamKey key(const std::string& stream = "s") const { return {vhost().name, "live", stream}; }
+    void publish(const live::StreamKey& stream) {
+        stream_ = registry_.find_or_create(stream, live::live_options(vhost()));
+        auto publication = stream_->acquire(owner_, false);
+        ASSERT_TRUE(runtime::testing::ok(publication));
+        publication_ = std::move(*publication);
+        publication_.publish(live::testing::header(media::Kind::kVideo, "V"));
+        publication_.publish(live::testing::header(media::Kind::kAudio, "A"));
+        publication_.publish(live::testing::video(0, true));
+        publication_.publish(live::testing::audio(10));
+    }
+    template <class Condition>
+    static bool until(Condition condition) {
+        for (int i = 0; i < 2000 && !condition(); ++i) (void)runtime::sleep_ms(5).has_value();
+        EXPECT_TRUE(condition());
+        return condition();
+    }
+
+    std::shared_ptr<config::Snapshot> snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
+    net::SessionTable sessions_;
+    live::Registry registry_;
+    Publisher owner_;
+    base::Ref<live::Stream> stream_;
+    live::Publication publication_;
+};
 
 class FakeServer {
   public:
@@ -43,6 +102,7 @@ class FakeServer {
     int accepted = 0;     // connections
     std::vector<::rtmp::ConnectRequest> connects;
 
+    std::string reject;  // not empty: every connect is refused with these words
     std::string refuse;  // a status code: every publish is refused with it
     bool close_at_once = false;
     std::string log;    // "publish live/s?k=v;close;end;"
@@ -70,7 +130,8 @@ class FakeServer {
             app = r.app;
             server.path = r.forward_path;
             server.connects.push_back(std::move(r));
-            session.accept_connect({});
+            if (server.reject.empty()) return session.accept_connect({});
+            session.refuse_connect("NetConnection.Connect.Rejected", server.reject);
         }
         void on_publish(::rtmp::PublishRequest r) override {
             server.log += "publish " + app + "/" + r.name + ";";
