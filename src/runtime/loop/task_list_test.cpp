@@ -72,7 +72,9 @@ TEST_F(TaskListTest, CancelsAllAndWaitsEvenIfCancelled) {
     EXPECT_EQ(cancelled_, 3);
 }
 
-TEST(CurrentError, ChangesWithItsText) {
+class CurrentErrorTest : public testing::RuntimeTest {};
+
+TEST_F(CurrentErrorTest, ChangesWithItsText) {
     CurrentError error;
     EXPECT_FALSE(error.clear());
     EXPECT_TRUE(error.update("refused"));
@@ -82,6 +84,26 @@ TEST(CurrentError, ChangesWithItsText) {
     EXPECT_TRUE(error.clear());
     EXPECT_TRUE(error.empty());
     EXPECT_TRUE(error.update("no answer")) << "it works in between";
+}
+
+TEST_F(CurrentErrorTest, OneThatChangesEachTimeIsLoggedOnceAMinute) {
+    testing::SimulatedTime time;
+    CurrentError error;
+    const auto lines_in = [&](int64_t ms) {
+        int lines = 0;
+        for (int64_t passed = 0; passed < ms; passed += 1'000) {
+            lines += error.update(passed % 2'000 == 0 ? "refused" : "no answer") ? 1 : 0;
+            time.pass_ms(1'000);
+        }
+        return lines;
+    };
+    EXPECT_EQ(lines_in(20'000), CurrentError::kBurst);
+    EXPECT_LE(lines_in(600'000), 10);
+    EXPECT_EQ(error.text(), "no answer") << "the text is that of the last attempt";
+    error.update("at last the same");
+    time.pass_ms(CurrentError::kIntervalMs);
+    EXPECT_TRUE(error.update("at last the same")) << "what was left out is logged later";
+    EXPECT_FALSE(error.update("at last the same"));
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST_F(SourceRunnerTest, AsksOneServerAfterTheOther) {
     EXPECT_EQ(sessions_.size(), 1u);
 }
 
-TEST(ServerErrors, ChangeForEachServer) {
+TEST_F(SourceRunnerTest, ErrorsChangeForEachServer) {
     ServerErrors errors;
     EXPECT_TRUE(errors.update("a", "refused"));
     EXPECT_TRUE(errors.update("b", "no answer"));
