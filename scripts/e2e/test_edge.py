@@ -119,7 +119,7 @@ def test_an_origin_that_hangs_is_left(servers):
             used = next(i for i, one in enumerate(origins) if str(one.rtmp_port) in pull["tcUrl"])
             origins[used].signal(signal.SIGSTOP)
             try:
-                second.wait_log("no audio or video for 5000 ms", 10)
+                second.wait_log("no usable audio or video for 5000 ms", 10)
                 second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1 - used].rtmp_port}/", 5)
                 assert frames_of(player, 60)
             finally:

@@ -1,7 +1,5 @@
 #include "service/relay/body_source.h"
 
-#include <fmt/format.h>
-
 #include "protocol/flv/metadata.h"
 #include "runtime/loop/clock.h"
 
@@ -36,10 +34,13 @@ Result<std::unique_ptr<Source>> BodySource::redirected() {
 
 Result<void> BodySource::serve(Deadline limit) {
     TRY(open(limit));
-    media_ms_ = runtime::now_ms();
     fetch_->opened();
-    int64_t ticked_ms = media_ms_;
-    while (!fetch_->is_ending()) TRY(read_once(ticked_ms));
+    int64_t ticked_ms = runtime::now_ms();
+    while (!fetch_->is_ending()) {
+        TRY(read_once(ticked_ms));
+        // By RTMP this is how a server says that it has not got the stream.
+        if (!publication_ && limit.passed()) return fail(Code::kTimeout, "no audio or video in time");
+    }
     return fail(Code::kClosed, fetch_->end_text());
 }
 
@@ -62,8 +63,7 @@ Result<void> BodySource::read_once(int64_t& ticked_ms) {
     }
     if (now_ms - ticked_ms < kTickMs) return {};
     ticked_ms = now_ms;
-    if (now_ms - media_ms_ >= kSilenceMs)
-        return fail(Code::kTimeout, fmt::format("no audio or video for {} ms", kSilenceMs));
+    if (limits_ && limits_->silent_at().passed()) return fail(Code::kTimeout, limits_->silence_text(&bodies_.faults()));
     fetch_->check();
     return {};
 }
@@ -87,7 +87,7 @@ Result<void> BodySource::on_body(uint8_t type, const base::Slice& body, uint32_t
         TRY(acquire());
     }
     if (is_media) {
-        media_ms_ = runtime::now_ms();
+        limits_->on_media(runtime::now_us());
         read_interval_.record_media(runtime::now_us());
     }
     convert::BodyPublisher::publish(publication_, std::move(parsed));
@@ -102,7 +102,7 @@ Result<void> BodySource::acquire() {
         return std::unexpected(std::move(acquired).error());
     }
     publication_ = *std::move(acquired);
-    media_ms_ = runtime::now_ms();
+    limits_.emplace(fetch_->vhost().publish, runtime::now_us());
     fetch_->streaming(socket_->peer_ip(), shown(), {});
     return {};
 }

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/slice.h"
 #include "convert/flv/body_publisher.h"
+#include "live/hub/publisher_limits.h"
 #include "live/hub/read_interval.h"
 #include "protocol/amf/value.h"
 #include "runtime/socket/byte_stream.h"
@@ -35,8 +37,6 @@ std::unique_ptr<Source> make_flv_source(BodySourceOptions options);
 
 class BodySource : public Source, private live::PublicationOwner {
   public:
-    static constexpr int64_t kSilenceMs = 5'000;  // a server that sends nothing for so long is left
-
     base::Result<void> run(Fetch& fetch, runtime::Deadline limit) final;
     base::Result<std::unique_ptr<Source>> redirected() final;
     const std::string& shown() const final { return options_.target.shown; }
@@ -81,7 +81,7 @@ class BodySource : public Source, private live::PublicationOwner {
 
     live::ReadInterval read_interval_;
     live::Publication publication_;
-    int64_t media_ms_ = 0;  // by the loop's clock: when the last body came
+    std::optional<live::PublisherLimits> limits_;  // from the first media on
 };
 
 }  // namespace service::relay

@@ -86,8 +86,8 @@ class Source {
   public:
     virtual ~Source() = default;
 
-    // Connects and asks within the limit, and publishes what comes until it ends, which is always an error: the reason.
-    // Once. Yields.
+    // Connects, asks and gets the first media within the limit, and publishes what comes until it ends, which is always
+    // an error: the reason. A camera has publish.firstpkt_timeout for its first media. Once. Yields.
     virtual base::Result<void> run(Fetch& fetch, runtime::Deadline limit) = 0;
     // After run(): the source that the server redirected to; null: it did not. An error: it must not be followed.
     // Credentials go to no other host or port.
