@@ -181,7 +181,7 @@ def test_a_refusal_is_logged_with_its_reason(servers):
 
 
 BAD = {
-    "no-transport": ({"transports": ()}, "no transport that is possible here"),
+    "no-transport": ({"transports": ()}, "no transport that is allowed here"),
     "no-server-port": ({"transports": ("udp",), "server_port": False}, "the answer has no server_port"),
     "endless-redirects": ({"redirect": "self"}, "more than 3 redirects"),
     "loop": ({"refuse": "508 Loop Detected"}, "is a loop, and is not tried again"),

@@ -153,7 +153,7 @@ def test_the_other_transport(servers):
         )
         server.wait_log("ingest a: .*, UDP")
         server.wait_log("ingest b: .*, interleaved")
-        server.wait_log("ingest c: .*the camera offers no transport that is allowed here")
+        server.wait_log("ingest c: .*the server offers no transport that is allowed here")
         for name in "ab":
             api.wait_stream(server, name, lambda stream: stream["frames"] > 20, seconds=10)
 
