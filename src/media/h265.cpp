@@ -24,7 +24,7 @@ Result<void> read_array(ByteReader& r, HevcConfig& config) {
     for (int i = 0; i < count; ++i) {
         auto unit = r.bytes(r.u16());
         if (!r.ok()) return fail(Code::kProtocol, "HEVC configuration: a parameter set runs past the end");
-        if (unit.empty()) continue;
+        if (unit.size() < h265::kHeaderSize) continue;  // no NAL unit
         if (type == h265::kVps) config.vps.push_back(unit);
         if (type == h265::kSps) config.sps.push_back(unit);
         if (type == h265::kPps) config.pps.push_back(unit);
@@ -139,7 +139,8 @@ Result<HevcSps> parse_hevc_sps(std::span<const uint8_t> nalu) {
 Result<base::Slice> make_hevc_config(std::span<const uint8_t> vps, std::span<const uint8_t> sps,
                                      std::span<const uint8_t> pps) {
     HevcSps info = TRY(parse_hevc_sps(sps));
-    if (vps.empty() || pps.empty() || vps.size() > 0xffff || sps.size() > 0xffff || pps.size() > 0xffff) {
+    if (vps.size() < h265::kHeaderSize || pps.size() < h265::kHeaderSize || vps.size() > 0xffff ||
+        sps.size() > 0xffff || pps.size() > 0xffff) {
         return fail(Code::kProtocol, fmt::format("a VPS of {} bytes, a PPS of {}", vps.size(), pps.size()));
     }
     std::vector<uint8_t> out;

@@ -17,6 +17,7 @@
 namespace media {
 
 namespace h265 {
+inline constexpr size_t kHeaderSize = 2;  // bytes of a NAL unit's header (7.3.1.2)
 // 16 to 21 are random access points, 19 and 20 IDR pictures.
 enum NaluType : uint8_t { kIdrWithRadl = 19, kIdr = 20, kCra = 21, kVps = 32, kSps = 33, kPps = 34, kAud = 35 };
 inline uint8_t nalu_type(std::span<const uint8_t> nalu) { return nalu.empty() ? 0 : nalu[0] >> 1 & 0x3f; }

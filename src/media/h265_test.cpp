@@ -53,6 +53,7 @@ TEST(H265, RefusesMalformedInput) {
     EXPECT_FALSE(parse_hevc_sps(hex("4201010160")));
     EXPECT_FALSE(parse_hevc_sps({}));
     EXPECT_FALSE(make_hevc_config(hex(kVps), hex(kPps), hex(kPps)));
+    EXPECT_FALSE(make_hevc_config(hex(kVps), hex(kSps), hex("44"))) << "half a header";
     auto made = make_hevc_config(hex(kVps), hex(kSps), hex(kPps));
     std::vector<uint8_t> bytes(made->begin(), made->end());
     bytes[0] = 9;
@@ -60,6 +61,18 @@ TEST(H265, RefusesMalformedInput) {
     bytes[0] = 1;
     bytes[21] = 0xfe;  // length prefixes of three bytes
     EXPECT_FALSE(parse_hevc_config(bytes));
+}
+
+// Who reads both bytes of a unit's header may rely on them.
+TEST(H265, ParameterSetsWithoutAWholeHeaderAreLeftOut) {
+    auto made = make_hevc_config(hex(kVps), hex(kSps), hex(kPps));
+    std::vector<uint8_t> bytes(made->begin(), made->end());
+    bytes.resize(bytes.size() - hex(kPps).size() - 2);
+    for (const uint8_t byte : {0, 1, 0x44}) bytes.push_back(byte);  // a PPS of one byte
+    auto config = parse_hevc_config(bytes);
+    ASSERT_TRUE(config) << config.error().text();
+    EXPECT_EQ(config->sps.size(), 1u);
+    EXPECT_TRUE(config->pps.empty());
 }
 
 }  // namespace media
