@@ -1,8 +1,5 @@
 #include "service/edge/params.h"
 
-#include <fmt/ranges.h>
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 
@@ -10,6 +7,7 @@
 #include "protocol/http/url.h"
 #include "protocol/http/via.h"
 #include "protocol/rtmp/messages.h"
+#include "runtime/loop/random.h"
 
 namespace service::edge {
 namespace {
@@ -31,11 +29,7 @@ bool is_request_name(std::string_view name) {
 
 }  // namespace
 
-std::string new_request_name() {
-    std::array<uint8_t, kNameBytes> random{};
-    CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));
-    return fmt::format("{:02x}", fmt::join(random, ""));
-}
+std::string new_request_name() { return runtime::secret_hex(kNameBytes); }
 
 std::string params_for_origin(std::string_view params) {
     if (params.starts_with('?')) params.remove_prefix(1);

@@ -1,12 +1,12 @@
 #include "service/relay/dial.h"
 
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "runtime/loop/random.h"
 #include "runtime/socket/tcp.h"
 
 namespace service::relay {
@@ -19,12 +19,10 @@ using runtime::Deadline;
 
 namespace {
 
-void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
-
 uint32_t now_ms() { return static_cast<uint32_t>(base::monotonic_ms()); }
 
 Result<void> handshake(ByteStream& socket, Deadline limit) {
-    ::rtmp::ClientHandshake handshake(fill_random, true);
+    ::rtmp::ClientHandshake handshake(runtime::fill_secret, true);
     std::vector<uint8_t> out;
     handshake.start(now_ms(), out);
     while (true) {

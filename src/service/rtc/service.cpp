@@ -1,7 +1,6 @@
 #include "service/rtc/service.h"
 
 #include <malloc.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include "protocol/stun/demux.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/random.h"
 #include "service/rtc/config.h"
 #include "service/rtc/play/bridges.h"
 #include "service/rtc/requests/signaling.h"
@@ -27,15 +27,6 @@ namespace {
 constexpr size_t kTokenBytes = 18;
 // A media datagram is shorter. A datagram that is tried with several keys is copied.
 constexpr size_t kMaxContestedBytes = 2048;
-
-std::string random_text(size_t bytes) {
-    constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    std::array<uint8_t, 64> random;
-    CHECK(bytes <= random.size() && getrandom(random.data(), bytes, 0) == static_cast<ssize_t>(bytes));
-    std::string text;
-    for (size_t i = 0; i < bytes; ++i) text += kLetters[random[i] % kLetters.size()];
-    return text;
-}
 
 }  // namespace
 
@@ -121,13 +112,13 @@ const net::AddressQuota& Service::offer_quota() const { return signaling_->offer
 ice::Credentials Service::new_credentials() {
     while (true) {
         std::array<uint8_t, ice::Credentials::kRandomBytes> random;
-        CHECK(getrandom(random.data(), random.size(), 0) == static_cast<ssize_t>(random.size()));
+        runtime::fill_secret(random);
         ice::Credentials made = ice::Credentials::make(random);
         if (!routes_.find(made.ufrag)) return made;
     }
 }
 
-std::string Service::new_etag() { return random_text(8); }
+std::string Service::new_etag() { return runtime::secret_hex(8); }
 
 Result<Answer> Service::create(SessionRequest request) {
     if (!accepting_) return base::fail(Code::kNotFound, "WebRTC is not served here (rtc_server)");
@@ -136,7 +127,6 @@ Result<Answer> Service::create(SessionRequest request) {
         return base::fail(CloseReason::kNotFound, fmt::format("no WebRTC in vhost {} (rtc)", request.visitor.vhost));
     const auto max_offers = static_cast<size_t>(snapshot_->get<ServerConfig>().max_offers);
     if (half_open_ >= max_offers + kMaxLeaving) {
-        ++counters_.refused_half_open;
         ++rtc_stats().refused_half_open;
         return base::fail(Code::kLimit, "too many sessions that are not connected yet");
     }
@@ -151,7 +141,7 @@ Result<Answer> Service::create(SessionRequest request) {
     setup.details = {request.visitor.tc_url, request.visitor.page_url, request.visitor.swf_url, request.visitor.param};
     setup.grant = std::move(request.grant);
     setup.offer = std::move(request.offer_share);
-    setup.token = random_text(kTokenBytes);
+    setup.token = runtime::secret_hex(kTokenBytes);
     setup.etag = new_etag();
     setup.credentials = new_credentials();
     setup.encrypt = snapshot_->get<ServerConfig>().encrypt;
@@ -181,7 +171,6 @@ void Service::keep(std::unique_ptr<RtcSession> session, int64_t now_ms) {
     entry.set_due(now_ms + RtcSession::kHalfOpenMs);
     record_offer(*entry.session, now_ms);
     ++half_open_;
-    ++counters_.created;
     ++rtc_stats().created;
     report_session_counts();
     empty_.reset();
@@ -197,7 +186,6 @@ void Service::replace_oldest() {
         auto found = by_id_.find(offered_.front().id);
         offered_.pop_front();
         if (found == by_id_.end() || found->second->connected() || found->second->ended()) continue;
-        ++counters_.replaced;
         ++rtc_stats().replaced;
         return found->second->end("too many sessions that are not connected yet", CloseReason::kRefusedLimit);
     }
@@ -230,13 +218,11 @@ void Service::on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, 
     const stun::Packet kind = stun::packet_kind(bytes);
     if (kind == stun::Packet::kStun) return on_stun(bytes, from, wire, now_us);
     if (kind == stun::Packet::kOther) {
-        ++counters_.other;
         ++rtc_stats().other;
         return;
     }
     Routes::Claims* claims = routes_.find(from, wire);
     if (!claims) {
-        ++counters_.unknown;
         ++rtc_stats().unknown;
         return;
     }
@@ -289,7 +275,6 @@ void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, 
 void Service::on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) {
     auto message = stun::parse(bytes);
     if (!message) {
-        ++counters_.other;
         ++rtc_stats().other;
         return;
     }
@@ -300,7 +285,6 @@ void Service::on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire
         session = claims ? claims->first() : nullptr;
     }
     if (!session) {
-        ++counters_.unknown;
         ++rtc_stats().unknown;
         return;
     }
@@ -320,7 +304,6 @@ void Service::copy_out(std::span<const uint8_t> packet) {
 
 void Service::session_connected(RtcSession&) {
     --half_open_;
-    ++counters_.connected;
     ++rtc_stats().connected;
     report_session_counts();
 }

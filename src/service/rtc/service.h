@@ -81,15 +81,6 @@ class Sessions {
 class Bridges;
 class Signaling;
 
-struct ServiceCounters {
-    uint64_t created = 0;
-    uint64_t connected = 0;
-    uint64_t replaced = 0;           // half-open sessions closed to make room for newer ones
-    uint64_t refused_half_open = 0;  // offers refused because too many replaced sessions were still closing
-    uint64_t unknown = 0;            // datagrams that belong to no session
-    uint64_t other = 0;              // datagrams of no known protocol
-};
-
 class Service final : public Sessions, private SessionHost, private WireUser {
   public:
     // A session that has not reached SRTP after RtcSession::kHalfOpenMs is closed. When there are as many half-open
@@ -122,7 +113,6 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     const std::vector<uint16_t>& tcp_ports() const override { return tcp_port_numbers_; }
 
     const config::SnapshotPtr& snapshot() const { return snapshot_; }
-    const ServiceCounters& counters() const { return counters_; }
     size_t sessions() const { return sessions_.size(); }
     size_t half_open() const { return half_open_; }
     const net::AddressQuota& offer_quota() const;
@@ -198,7 +188,6 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::deque<Offered> offered_;
     size_t half_open_ = 0;
     size_t never_connected_ = 0;  // since the last malloc_trim
-    ServiceCounters counters_;
     std::vector<std::unique_ptr<UdpPort>> udp_ports_;
     std::vector<std::unique_ptr<TcpPort>> tcp_ports_;
     std::vector<uint16_t> udp_port_numbers_;

@@ -1,13 +1,12 @@
 #include "service/rtmp/connection.h"
 
-#include <openssl/rand.h>
-
 #include <algorithm>
 
 #include "base/log.h"
 #include "protocol/rtmp/handshake.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/random.h"
 #include "service/rtmp/service.h"
 
 namespace service::rtmp {
@@ -23,8 +22,6 @@ constexpr int64_t kWriteTimeoutMs = 10'000;
 constexpr int64_t kFinishPollMs = 20;
 constexpr int64_t kLingerMs = 1'000;  // the time a refused peer has to read the reason
 constexpr size_t kStackBytes = 64 * 1024;
-
-void fill_random(std::span<uint8_t> bytes) { CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1); }
 
 }  // namespace
 
@@ -82,7 +79,7 @@ std::string Connection::handshake_timeout_text() const {
 }
 
 Result<void> Connection::handshake() {
-    ::rtmp::ServerHandshake handshake(fill_random);
+    ::rtmp::ServerHandshake handshake(runtime::fill_secret);
     std::vector<uint8_t> out;
     while (!handshake.done()) {
         work_->socket->acknowledge_soon();

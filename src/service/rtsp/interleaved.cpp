@@ -9,7 +9,7 @@
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
 #include "protocol/sdp/session/write.h"
-#include "service/rtsp/random.h"
+#include "runtime/loop/random.h"
 
 namespace service::rtsp {
 
@@ -42,7 +42,7 @@ std::optional<uint16_t> sequence_at(uint32_t start_state, size_t track) {
 InterleavedEncoder::InterleavedEncoder(const PlayKey& key) : size_(key.size()) {
     for (size_t i = 0; i < size_; ++i) {
         slots_[i].track = key[i];
-        slots_[i].ssrc = random_u32();
+        slots_[i].ssrc = runtime::secret_u32();
     }
 }
 
@@ -55,7 +55,7 @@ void InterleavedEncoder::make_writer(Slot& slot, const media::TrackSet& tracks, 
     options.format = same->format;
     options.payload_type = slot.track.payload_type;
     options.ssrc = slot.ssrc;
-    options.sequence = static_cast<uint16_t>(random_u32());
+    options.sequence = static_cast<uint16_t>(runtime::secret_u32());
     options.max_packet = kPacketBytes;
     options.channel = slot.track.channel;
     if (auto writer = convert::RtpWriter::make(track, options)) slot.writer = *std::move(writer);

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/random.h"
 #include "service/relay/dial.h"
-#include "service/rtsp/random.h"
 
 namespace service::rtsp {
 
@@ -33,7 +33,7 @@ Result<void> PeerSession::connect(const ::rtsp::Url& url, ::rtsp::ClientOptions 
     transports_ = transports;
     options.url = url.url;
     options.credentials = url.credentials;
-    options.cnonce = random_hex(8);
+    options.cnonce = runtime::secret_hex(8);
     client_.emplace(options);
     reader_.emplace(kPeerLimits);
     ports_.clear();

@@ -4,7 +4,7 @@
 
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/packet.h"
-#include "service/rtsp/random.h"
+#include "runtime/loop/random.h"
 
 namespace service::rtsp {
 
@@ -31,7 +31,7 @@ Publisher::Publisher(PublisherOwner& owner, config::SnapshotPtr snapshot, const 
       vhost_(&vhost),
       dropped_(dropped),
       reorders_(reorders),
-      ssrc_(random_u32()),
+      ssrc_(runtime::secret_u32()),
       limits_(vhost.publish, now_us),
       reader_(tracks) {
     for (const sdp::SessionTrack& track : tracks) {

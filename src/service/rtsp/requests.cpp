@@ -8,10 +8,10 @@
 #include "protocol/rtsp/auth.h"
 #include "protocol/rtsp/headers.h"
 #include "protocol/rtsp/transport.h"
+#include "runtime/loop/random.h"
 #include "service/rtsp/address.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/connection.h"
-#include "service/rtsp/random.h"
 #include "service/rtsp/service.h"
 
 namespace service::rtsp {
@@ -102,7 +102,7 @@ Connection::Message Connection::options(const Message& request) const {
 std::optional<Connection::Message> Connection::authenticate(const Message& request) {
     const AuthConfig& auth = service_.snapshot()->get<ServerConfig>().auth;
     if (!auth.enabled || work_->authenticated) return std::nullopt;
-    if (work_->nonce.empty()) work_->nonce = random_hex(16);
+    if (work_->nonce.empty()) work_->nonce = runtime::secret_hex(16);
     ::rtsp::AuthOptions options;
     options.realm = kRealm;
     options.nonce = work_->nonce;
@@ -140,7 +140,7 @@ Connection::Message Connection::setup(const Message& request) {
     if (const std::string_view lack = reserve(track, choice.chosen); !lack.empty())
         return response_to(request, 461, lack);
     session_.set_up(track, choice.chosen);
-    if (session_id_.empty()) session_id_ = random_hex(7);
+    if (session_id_.empty()) session_id_ = runtime::secret_hex(7);
     Message response = response_to(request);
     response.headers.add("Transport", ::rtsp::write(session_.transport(track)));
     return response;

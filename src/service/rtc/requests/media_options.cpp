@@ -1,8 +1,6 @@
 // Connects SDP with the player and the publisher: the options they want in a negotiation, and their construction after
 // it.
 
-#include <sys/random.h>
-
 #include <algorithm>
 
 #include "convert/rtp/to_rtp.h"
@@ -11,6 +9,7 @@
 #include "protocol/sdp/format.h"
 #include "protocol/sdp/negotiation.h"
 #include "protocol/sdp/text.h"
+#include "runtime/loop/random.h"
 #include "service/rtc/config.h"
 #include "service/rtc/play/player.h"
 #include "service/rtc/publish/publisher.h"
@@ -22,18 +21,12 @@ using media::Kind;
 
 namespace {
 
-uint32_t random32() {
-    uint32_t value = 0;
-    CHECK(getrandom(&value, sizeof value, 0) == sizeof value);
-    return value;
-}
-
 // Fills in SSRCs that differ from each other and from 0, which means none.
 void fill_ssrcs(std::array<uint32_t, 3>& ssrcs) {
     for (size_t i = 0; i < ssrcs.size(); ++i) {
         while (ssrcs[i] == 0 || std::find(ssrcs.begin(), ssrcs.begin() + static_cast<long>(i), ssrcs[i]) !=
                                     ssrcs.begin() + static_cast<long>(i))
-            ssrcs[i] = random32();
+            ssrcs[i] = runtime::secret_u32();
     }
 }
 
@@ -168,7 +161,7 @@ base::Result<std::unique_ptr<Media>> make_player(MediaParts parts, const sdp::Ne
         return base::fail(base::Code::kProtocol, "the offer wants to receive nothing that could be sent");
     auto stream = parts.registry.find_or_create(parts.key, live::live_options(parts.vhost));
     return std::make_unique<Player>(std::move(parts), std::move(stream), formats,
-                                    static_cast<uint16_t>(random32() & 0x3fff));
+                                    static_cast<uint16_t>(runtime::secret_u32() & 0x3fff));
 }
 
 base::Result<std::unique_ptr<Media>> make_publisher(MediaParts parts, const sdp::Negotiated& negotiated) {
@@ -183,7 +176,8 @@ base::Result<std::unique_ptr<Media>> make_publisher(MediaParts parts, const sdp:
     if (format.tracks.empty())
         return base::fail(base::Code::kProtocol, "the offer wants to send nothing that could be taken");
     auto stream = parts.registry.find_or_create(parts.key, live::live_options(parts.vhost));
-    auto publisher = std::make_unique<Publisher>(std::move(parts), std::move(stream), format, random32() | 1);
+    auto publisher =
+        std::make_unique<Publisher>(std::move(parts), std::move(stream), format, runtime::secret_u32() | 1);
     TRY(publisher->prepare());
     return publisher;
 }

@@ -1,11 +1,10 @@
 // Creates an answer from an offer, and an ICE restart from a fragment. It combines protocol/sdp, the media's options
 // and the session's transport.
 
-#include <sys/random.h>
-
 #include "base/log.h"
 #include "protocol/sdp/fragment.h"
 #include "protocol/sdp/negotiation.h"
+#include "runtime/loop/random.h"
 #include "service/rtc/config.h"
 #include "service/rtc/service.h"
 
@@ -49,8 +48,7 @@ Result<std::string> Service::negotiate(RtcSession& session, const SessionRequest
     publishes ? add_publisher_options(parts, options) : add_player_options(parts, options);
     options.send = !publishes;
     options.start_at_offered_rate = rtc.init_rate_from_sdp;
-    CHECK(getrandom(&options.session_id, sizeof options.session_id, 0) == sizeof options.session_id);
-    options.session_id >>= 1;  // some implementations parse it as a signed number
+    options.session_id = runtime::random_u64() >> 1;  // some implementations parse it as a signed number
     options.ice = {session.agent().local().ufrag, session.agent().local().password};
     options.fingerprint = fingerprint_of(context_->certificate());
     options.setup = rtc.dtls_role == "active" ? sdp::Setup::kActive : sdp::Setup::kPassive;
