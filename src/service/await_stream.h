@@ -18,7 +18,7 @@ constexpr int64_t kFetchedWithinMs = 10'000;
 struct StreamWait {
     net::SessionTable& sessions;  // has the quota: max_waiting_players, address_limits.waiting_players
     const Offers& offers;
-    const std::string& ip;                  // of the player
+    std::string ip;                         // of the player
     runtime::ByteStream* client = nullptr;  // the wait ends when the client leaves
     // False: it ends, because the server stops. Checked after wake_waiting() of the stream. Must not yield.
     std::function<bool()> may_wait{};
