@@ -18,9 +18,9 @@ struct ApiParameter {
     enum class In : uint8_t { kQuery, kPath };
     enum class Type : uint8_t { kText, kInteger, kBoolean };
     In in = In::kQuery;
-    std::string name;
+    std::string name{};
     Type type = Type::kText;
-    std::string doc;
+    std::string doc{};
     std::optional<int64_t> least{};
     std::optional<int64_t> most{};
     std::optional<int64_t> initial{};
@@ -34,11 +34,11 @@ struct ApiFailure {
 };
 
 struct ApiEndpoint {
-    std::vector<http::Method> methods;
-    std::string pattern;  // HttpRoute's pattern
-    std::string summary;  // one line for people
+    std::vector<http::Method> methods{http::Method::kGet};
+    std::string pattern{};  // HttpRoute's pattern
+    std::string summary{};  // one line for people
     ApiAccess access = ApiAccess::kRead;
-    HttpHandler handler;
+    HttpHandler handler{};
     bool debug = false;  // available only with http_api { debug on; }
     // Its answers have no text but this program's and the request's own: no secrets are looked for in them.
     bool own_words = false;

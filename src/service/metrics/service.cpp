@@ -1,19 +1,11 @@
 #include "service/metrics/service.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "net/access/auth.h"
 #include "net/http/http_options.h"
-#include "runtime/loop/coroutine.h"
 #include "service/metrics/config.h"
 
 namespace service::metrics {
-
-namespace {
-// The text is generated at most once in this interval, whatever the number of requests.
-constexpr int64_t kTextFreshMs = 200;
-constexpr int64_t kPatienceMs = 5'000;
-}  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
                  const net::Operations& operations, const Offers& offers, const Identity& identity, net::ApiTable& api)
@@ -33,7 +25,6 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 // The API has checked the caller.
 void Service::add_row(net::ApiTable& api) {
     net::ApiEndpoint row;
-    row.methods = {http::Method::kGet};
     row.pattern = "/metrics";
     row.summary = "metrics for Prometheus, with the exporter enabled";
     row.content_type = prometheus::Text::kContentType;
@@ -75,26 +66,11 @@ base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& 
 }
 
 base::Result<void> Service::send_text(net::HttpResponse& response) {
-    TRY(renew());
-    const std::shared_ptr<const std::string> text = text_;
+    const auto text = TRY(text_.get([this] {
+        const config::SnapshotPtr snapshot = snapshot_;
+        return report_.make(identity_, snapshot->get<ServerConfig>());
+    }));
     return response.send(200, prometheus::Text::kContentType, *text);
-}
-
-base::Result<void> Service::renew() {
-    const runtime::Deadline patience = runtime::Deadline::in_ms(kPatienceMs);
-    while (making_) TRY(made_.wait_next(patience));
-    if (text_ && base::monotonic_ms() - made_ms_ < kTextFreshMs) return {};
-    const config::SnapshotPtr snapshot = snapshot_;
-    making_ = true;
-    auto text = report_.make(identity_, snapshot->get<ServerConfig>());
-    making_ = false;
-    if (text) {
-        text_ = std::make_shared<const std::string>(*std::move(text));
-        made_ms_ = base::monotonic_ms();
-    }
-    made_.pulse();
-    if (!text) return std::unexpected(std::move(text.error()));
-    return {};
 }
 
 }  // namespace service::metrics

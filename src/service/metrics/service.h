@@ -2,15 +2,14 @@
 // The exporter: serves only /metrics on exporter.listen, for Prometheus, and the same on the API's port, as SRS does.
 // With http_api's auth enabled it requires the same name and password or token. The content: report.h.
 
-#include <memory>
 #include <string>
 
 #include "config/snapshot.h"
 #include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
 #include "net/http/http_server.h"
+#include "runtime/loop/cached_value.h"
 #include "runtime/loop/log_limit.h"
-#include "runtime/loop/sync.h"
 #include "service/metrics/report.h"
 
 namespace service::metrics {
@@ -34,7 +33,6 @@ class Service {
     void add_row(net::ApiTable& api);
     base::Result<void> send_text(net::HttpResponse& response);
     base::Result<void> serve(net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<void> renew();
     net::HttpServerOptions options() const;
 
     config::SnapshotPtr snapshot_;
@@ -43,11 +41,7 @@ class Service {
     runtime::LogLimit login_log_;
     net::HttpRouter router_;
     net::HttpServer server_;
-    // A request that arrives while another one's answer is being made, or soon after, gets the same text.
-    std::shared_ptr<const std::string> text_;
-    int64_t made_ms_ = 0;
-    bool making_ = false;
-    runtime::Event made_{"the metrics"};
+    runtime::CachedValue<std::string> text_{"the metrics", 200, 5'000};
 };
 
 }  // namespace service::metrics
