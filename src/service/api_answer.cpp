@@ -20,6 +20,12 @@ Result<void> send_json(net::HttpResponse& response, const ordered_json& body, in
     return response.send(status, "application/json", base::to_text(body));
 }
 
+Result<void> send_fields(net::HttpResponse& response, const Identity& identity, ordered_json fields) {
+    ordered_json body = envelope(identity);
+    for (const auto& [name, value] : fields.items()) body[name] = std::move(value);
+    return send_json(response, body);
+}
+
 ordered_json failure(const Identity& identity, int status, std::string_view text) {
     ordered_json body = envelope(identity, status);
     body["error"] = text;

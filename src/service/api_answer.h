@@ -18,6 +18,8 @@ namespace service {
 nlohmann::ordered_json envelope(const Identity& identity, int code = 0);
 
 base::Result<void> send_json(net::HttpResponse& response, const nlohmann::ordered_json& body, int status = 200);
+// A successful answer: the envelope, and behind it the fields of an object.
+base::Result<void> send_fields(net::HttpResponse& response, const Identity& identity, nlohmann::ordered_json fields);
 // code is the status, and the text says why.
 nlohmann::ordered_json failure(const Identity& identity, int status, std::string_view text);
 base::Result<void> send_failure(net::HttpResponse& response, const Identity& identity, int status,

@@ -30,54 +30,40 @@ Parameter text_parameter(const char* name, const char* doc) {
 }  // namespace
 
 std::vector<Endpoint> About::endpoints() {
-    using Member = base::Result<void> (About::*)(Request&, Response&);
-    std::vector<Endpoint> all;
-    auto add = [&](const char* name, const char* summary, const char* shape, Member member) -> Endpoint& {
-        Endpoint row;
-        row.methods = {http::Method::kGet};
-        row.pattern = std::string("/api/v1/") + name;
-        row.summary = summary;
-        row.shape = shape;
-        row.handler = [this, member](Request& request, Response& response) {
-            return (this->*member)(request, response);
-        };
-        all.push_back(std::move(row));
-        return all.back();
-    };
-    add("versions", "the version of SRS whose interface this is, and of this server",
-        "data{major:int minor:int revision:int version:str server_version:str}", &About::versions);
-    add("authors", "the authors and the licence", "data{license:str copyright:str authors:str}", &About::authors);
-    add("features", "its parts and features", "data{build:str build2:str options:str options2:str features:any}",
-        &About::features);
-    add("clusters", "whether a stream is published here", "data{query:any origin:any}", &About::clusters).parameters = {
-        text_parameter("ip", "of the caller"), text_parameter("vhost", "of the stream"),
-        text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
-        text_parameter("coworker", "how the caller reaches this server")};
-    add("tests/requests", "the request as the server sees it",
-        "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}", &About::test_request)
+    Endpoints<About> rows(*this);
+    rows.get("/api/v1/versions", "the version of SRS whose interface this is, and of this server",
+             "data{major:int minor:int revision:int version:str server_version:str}", &About::versions);
+    rows.get("/api/v1/authors", "the authors and the licence", "data{license:str copyright:str authors:str}",
+             &About::authors);
+    rows.get("/api/v1/features", "its parts and features",
+             "data{build:str build2:str options:str options2:str features:any}", &About::features);
+    rows.get("/api/v1/clusters", "whether a stream is published here", "data{query:any origin:any}", &About::clusters)
+        .parameters = {text_parameter("ip", "of the caller"), text_parameter("vhost", "of the stream"),
+                       text_parameter("app", "of the stream"), text_parameter("stream", "its name"),
+                       text_parameter("coworker", "how the caller reaches this server")};
+    rows.get("/api/v1/tests/requests", "the request as the server sees it",
+             "data{uri:str path:str METHOD:str headers:any server{sigature:str version:str time:int}}",
+             &About::test_request)
         .own_words = true;
-    add("tests/errors", "a response with an error code: 100", "", &About::test_error);
-    add("tests/redirects", "a redirection to tests/errors", "", &About::test_redirect).other_statuses = {302};
-    return all;
-}
-
-base::Result<void> About::send(Response& response, Json data) const {
-    Json body = envelope(identity_);
-    body["data"] = std::move(data);
-    return send_json(response, body);
+    rows.get("/api/v1/tests/errors", "a response with an error code: 100", "", &About::test_error);
+    rows.get("/api/v1/tests/redirects", "a redirection to tests/errors", "", &About::test_redirect).other_statuses = {
+        302};
+    return rows.take();
 }
 
 base::Result<void> About::versions(Request&, Response& response) {
-    return send(response, {{"major", version_part(identity_.interface_version, 0)},
-                           {"minor", version_part(identity_.interface_version, 1)},
-                           {"revision", version_part(identity_.interface_version, 2)},
-                           {"version", identity_.interface_version},
-                           {"server_version", identity_.version}});
+    const Identity& identity = context_.identity;
+    return send_data(response, identity,
+                     {{"major", version_part(identity.interface_version, 0)},
+                      {"minor", version_part(identity.interface_version, 1)},
+                      {"revision", version_part(identity.interface_version, 2)},
+                      {"version", identity.interface_version},
+                      {"server_version", identity.version}});
 }
 
 base::Result<void> About::authors(Request&, Response& response) {
-    return send(response,
-                {{"license", "MIT"}, {"copyright", "Copyright (c) 2026 The authors"}, {"authors", "The authors"}});
+    return send_data(response, context_.identity,
+                     {{"license", "MIT"}, {"copyright", "Copyright (c) 2026 The authors"}, {"authors", "The authors"}});
 }
 
 // The feature names of SRS, and whether they are available here. Those of services are available if the service is
@@ -91,23 +77,25 @@ base::Result<void> About::features(Request&, Response& response) {
         {"exporter", false}};
     Json features = Json::object();
     for (const auto& [name, available] : kNames) features[std::string(name)] = available;
-    for (std::string_view name : features_) features[std::string(name)] = true;
-    return send(response, {{"build", identity_.date},
-                           {"build2", std::to_string(identity_.date_s)},
-                           {"options", identity_.signature},
-                           {"options2", identity_.compiler},
-                           {"features", features}});
+    for (std::string_view name : context_.features) features[std::string(name)] = true;
+    const Identity& identity = context_.identity;
+    return send_data(response, identity,
+                     {{"build", identity.date},
+                      {"build2", std::to_string(identity.date_s)},
+                      {"options", identity.signature},
+                      {"options2", identity.compiler},
+                      {"features", features}});
 }
 
 base::Result<void> About::clusters(Request& request, Response& response) {
     const http::Request& message = request.message;
-    const config::SnapshotPtr snapshot = snapshot_();
+    const config::SnapshotPtr snapshot = context_.snapshot;
     const config::Vhost* vhost = snapshot->vhost(message.parameter("vhost"));
     Json query = Json::object();
     for (const char* name : {"ip", "vhost", "app", "stream"}) query[name] = message.parameter(name);
     Json origin = nullptr;
     if (vhost) {
-        const auto stream = registry_.find(
+        const auto stream = context_.registry.find(
             {vhost->name, std::string(message.parameter("app")), std::string(message.parameter("stream"))});
         // A server that itself pulls the stream is not asked for it.
         if (stream && stream->published() && !stream->publisher()->is_relay() && !snapshot->rtmp.listen.empty()) {
@@ -119,7 +107,7 @@ base::Result<void> About::clusters(Request& request, Response& response) {
                       {"routers", Json::array({api})}};
         }
     }
-    return send(response, {{"query", std::move(query)}, {"origin", std::move(origin)}});
+    return send_data(response, context_.identity, {{"query", std::move(query)}, {"origin", std::move(origin)}});
 }
 
 base::Result<void> About::test_request(Request& request, Response& response) {
@@ -131,17 +119,18 @@ base::Result<void> About::test_request(Request& request, Response& response) {
             http::equal_ignoring_case(name, "Authorization") || http::equal_ignoring_case(name, "Cookie");
         headers[name] = secret ? "***" : value;
     }
-    return send(
-        response,
+    const Identity& identity = context_.identity;
+    return send_data(
+        response, identity,
         {{"uri", request.base_url("") + message.target},
          {"path", message.path},
          {"METHOD", http::method_name(message.method)},
          {"headers", std::move(headers)},
-         {"server", {{"sigature", identity_.signature}, {"version", identity_.version}, {"time", base::wall_ms()}}}});
+         {"server", {{"sigature", identity.signature}, {"version", identity.version}, {"time", base::wall_ms()}}}});
 }
 
 base::Result<void> About::test_error(Request&, Response& response) {
-    return send_json(response, envelope(identity_, 100));
+    return send_json(response, envelope(context_.identity, 100));
 }
 
 base::Result<void> About::test_redirect(Request&, Response& response) {

@@ -9,6 +9,7 @@
 #include "base/redaction.h"
 #include "config/listing.h"
 #include "service/api/lists/listing.h"
+#include "service/api/lists/statistics.h"
 
 namespace service::api {
 
@@ -72,102 +73,86 @@ Result<RecordingRequest> parse_recording_request(std::string_view body) {
 }
 
 std::vector<Endpoint> Control::endpoints() {
-    using Member = Result<void> (Control::*)(Request&, Response&);
-    std::vector<Endpoint> all;
-    auto add = [&](http::Method method, const char* path, const char* summary, const char* shape,
-                   Member member) -> Endpoint& {
-        Endpoint row;
-        row.methods = {method};
-        row.pattern = std::string("/api/v1/") + path;
-        row.summary = summary;
-        row.shape = shape;
-        row.access = Access::kPrivileged;
-        row.handler = [this, member](Request& request, Response& response) {
-            return (this->*member)(request, response);
-        };
-        all.push_back(std::move(row));
-        return all.back();
-    };
+    Endpoints<Control> rows(*this, Access::kPrivileged);
     using enum http::Method;
-    add(kDelete, "clients/{id}", "ends a client's connection; code 2049: there is no such client", "error?:str",
-        &Control::kick);
-    constexpr const char* kRecording = "streams/{id}/recording";
-    add(kGet, kRecording, "whether a requested recording is in progress, and one of dvr",
-        "recording:bool configured:bool", &Control::recording)
+    rows.add(kDelete, "/api/v1/clients/{id}", "ends a client's connection; code 2049: there is no such client",
+             "error?:str", &Control::kick);
+    constexpr const char* kRecording = "/api/v1/streams/{id}/recording";
+    rows.get(kRecording, "whether a requested recording is in progress, and one of dvr",
+             "recording:bool configured:bool", &Control::recording)
         .failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
-    Endpoint& start = add(kPost, kRecording, "starts a recording in addition to those of dvr, from the current GOP on",
-                          "", &Control::start_recording);
+    Endpoint& start =
+        rows.add(kPost, kRecording, "starts a recording in addition to those of dvr, from the current GOP on", "",
+                 &Control::start_recording);
     start.body_shape = "path?:str segments?:bool duration?:num pre_roll?:bool";
     start.failures = {{400, "the body, or the path in it"},
                       {404, "the stream is not published"},
                       {409, "it is being recorded so already"},
                       {501, "this server does not record"}};
-    add(kDelete, kRecording, "stops the recording; its file is complete soon after", "", &Control::stop_recording)
+    rows.add(kDelete, kRecording, "stops the recording; its file is complete soon after", "", &Control::stop_recording)
         .failures = {{404, "there is no such recording"}, {501, "this server does not record"}};
-    Endpoint& config = add(kGet, "config", "the configuration in force, and the origin of each value",
-                           "total:int directives[vhost:str name:str value:str initial:str origin:str apply:str]",
-                           &Control::configuration);
+    Endpoint& config = rows.get("/api/v1/config", "the configuration in force, and the origin of each value",
+                                "total:int directives[vhost:str name:str value:str initial:str origin:str apply:str]",
+                                &Control::configuration);
     config.parameters = page_parameters();
-    config.parameters.push_back({Parameter::In::kQuery, "name", Parameter::Type::kText,
-                                 "those alone whose name has this in it, as http_api/listen"});
-    config.parameters.push_back({Parameter::In::kQuery, "set", Parameter::Type::kBoolean, "true: without defaults"});
-    return all;
+    config.parameters.push_back({.name = "name", .doc = "those alone whose name has this in it, as http_api/listen"});
+    config.parameters.push_back({.name = "set", .type = Parameter::Type::kBoolean, .doc = "true: without defaults"});
+    return rows.take();
 }
 
 Result<void> Control::kick(Request& request, Response& response) {
-    net::Session* session = sessions_.find(request.capture("id"));
-    if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
+    net::Session* session = context_.sessions.find(request.capture("id"));
+    if (!session || !session->stream_account()) return send_missing(response, context_.identity, Missing::kClient);
     base::log::trace("{} {} is ended by the API, for {}", net::session_type_name(session->type()), session->id(),
                      request.peer_ip);
     session->kick("kicked by the API");
-    return send_json(response, envelope(identity_));
+    return send_json(response, envelope(context_.identity));
 }
 
 // False: the request has been answered.
 Result<bool> Control::stream_of(Request& request, Response& response, live::StreamKey& key) {
-    if (!offers_.recorder) {
-        TRY(send_failure(response, identity_, 501, "this server does not record"));
+    if (!context_.offers.recorder) {
+        TRY(send_failure(response, context_.identity, 501, "this server does not record"));
         return false;
     }
-    if (find_stream_(request.capture("id"), key)) return true;
-    TRY(send_failure(response, identity_, 404, "there is no such stream"));
+    if (statistics_.find_stream(request.capture("id"), key)) return true;
+    TRY(send_failure(response, context_.identity, 404, "there is no such stream"));
     return false;
 }
 
 Result<void> Control::done(const Result<void>& result, Response& response) {
-    if (result) return send_json(response, envelope(identity_));
-    return send_failure(response, identity_, status_of(result.error().code()), result.error().text());
+    if (result) return send_json(response, envelope(context_.identity));
+    return send_failure(response, context_.identity, status_of(result.error().code()), result.error().text());
 }
 
 Result<void> Control::start_recording(Request& request, Response& response) {
     live::StreamKey key;
     if (!TRY(stream_of(request, response, key))) return {};
     const auto ask = parse_recording_request(request.message.body);
-    if (!ask) return send_failure(response, identity_, 400, ask.error().text());
-    return done(offers_.recorder->start_recording(key, *ask), response);
+    if (!ask) return send_failure(response, context_.identity, 400, ask.error().text());
+    return done(context_.offers.recorder->start_recording(key, *ask), response);
 }
 
 Result<void> Control::stop_recording(Request& request, Response& response) {
     live::StreamKey key;
     if (!TRY(stream_of(request, response, key))) return {};
-    return done(offers_.recorder->stop_recording(key), response);
+    return done(context_.offers.recorder->stop_recording(key), response);
 }
 
 Result<void> Control::recording(Request& request, Response& response) {
     live::StreamKey key;
     if (!TRY(stream_of(request, response, key))) return {};
-    Json body = envelope(identity_);
-    body["recording"] = offers_.recorder->is_recording_by_request(key);
-    body["configured"] = offers_.recorder->is_recording_by_configuration(key);
-    return send_json(response, body);
+    return send_fields(response, context_.identity,
+                       {{"recording", context_.offers.recorder->is_recording_by_request(key)},
+                        {"configured", context_.offers.recorder->is_recording_by_configuration(key)}});
 }
 
 Result<void> Control::configuration(Request& request, Response& response) {
     const std::string_view set = request.message.parameter("set"), name = request.message.parameter("name");
     if (!set.empty() && set != "true" && set != "false")
-        return send_failure(response, identity_, 400, "set is true or false");
-    const config::SnapshotPtr snapshot = snapshot_();
-    List<config::Listed> list(request, identity_, "directives");
+        return send_failure(response, context_.identity, 400, "set is true or false");
+    const config::SnapshotPtr snapshot = context_.snapshot;
+    List<config::Listed> list(request, context_.identity, "directives");
     // One vhost at a time: there may be thousands, and other coroutines must run.
     for (size_t i = 0; i <= snapshot->vhosts.size(); ++i) {
         const config::Vhost* vhost = i == 0 ? nullptr : &snapshot->vhosts[i - 1];

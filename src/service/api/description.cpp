@@ -12,9 +12,7 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
-    auto service = std::make_shared<Service>(
-        snapshot, Parts{parts.identity, parts.features, parts.sessions, parts.registry, parts.router, parts.api_router,
-                        parts.api_rows, parts.operations, parts.offers, parts.events});
+    auto service = std::make_shared<Service>(snapshot, parts);
     parts.offers.summaries = [service = service.get()] { return service->summaries(); };
     return module_of("http_api", std::move(service));
 }

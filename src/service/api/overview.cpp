@@ -15,9 +15,6 @@ namespace service::api {
 
 namespace {
 
-// How long a caller waits for the figures that another one has made.
-constexpr int64_t kOverviewWaitMs = 5'000;
-
 int64_t process_cpu_us() {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
@@ -35,11 +32,8 @@ std::string_view protocol_of(net::SessionType type) {
     return protocol == "rtc" ? "webrtc" : protocol;
 }
 
-Overview::Overview(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
-                   const Statistics& statistics, const System& system)
-    : identity_(identity),
-      snapshot_(std::move(snapshot)),
-      sessions_(sessions),
+Overview::Overview(const Context& context, const Statistics& statistics, const System& system)
+    : context_(context),
       statistics_(statistics),
       system_(system),
       began_ms_(base::monotonic_ms()),
@@ -47,62 +41,45 @@ Overview::Overview(const Identity& identity, CurrentSnapshot snapshot, net::Sess
       cpu_at_us_(base::monotonic_us()) {}
 
 std::vector<Endpoint> Overview::endpoints() {
-    Endpoint row;
-    row.methods = {http::Method::kGet};
-    row.pattern = "/api/v1/overview";
-    row.summary = "the figures of the whole server for a console's first page, at most a second old";
-    row.shape =
-        "overview{now_ms:int uptime_ms:int version:str process{cpu_percent:num memory_bytes:int} "
-        "machine{cpu_percent:num processors:int memory_bytes:int memory_used_bytes:int load_1m:num} "
-        "traffic{recv_bytes:int send_bytes:int} connections{now:int limit:int} streams{total:int published:int} "
-        "publishers:any players:any longest_stall_ms:int ends:any access{reads:bool changes:bool debug:bool}}";
-    row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return answer(request, response); };
-    return {std::move(row)};
+    Endpoints<Overview> rows(*this);
+    rows.get("/api/v1/overview", "the figures of the whole server for a console's first page, at most a second old",
+             "overview{now_ms:int uptime_ms:int version:str process{cpu_percent:num memory_bytes:int} "
+             "machine{cpu_percent:num processors:int memory_bytes:int memory_used_bytes:int load_1m:num} "
+             "traffic{recv_bytes:int send_bytes:int} connections{now:int limit:int} streams{total:int published:int} "
+             "publishers:any players:any longest_stall_ms:int ends:any access{reads:bool changes:bool debug:bool}}",
+             &Overview::answer);
+    return rows.take();
 }
 
-base::Result<void> Overview::answer(net::HttpRequest& request, net::HttpResponse& response) {
-    TRY(renew());
-    const config::SnapshotPtr snapshot = snapshot_();
+base::Result<void> Overview::answer(Request& request, Response& response) {
+    const auto figures = TRY(figures_.get([this] { return make(); }));
+    const config::SnapshotPtr snapshot = context_.snapshot;
     const bool changes = net::judge(Access::kPrivileged, request, snapshot->http_api).status == 0;
-    Json body = envelope(identity_);
-    body["overview"] = *figures_;
-    body["overview"]["access"] = {
-        {"reads", true}, {"changes", changes}, {"debug", changes && snapshot->http_api.debug}};
-    return send_json(response, body);
+    Json overview = *figures;
+    overview["access"] = {{"reads", true}, {"changes", changes}, {"debug", changes && snapshot->http_api.debug}};
+    return send_fields(response, context_.identity, {{"overview", std::move(overview)}});
 }
 
-base::Result<void> Overview::renew() {
-    const runtime::Deadline patience = runtime::Deadline::in_ms(kOverviewWaitMs);
-    while (making_) TRY(ready_.wait_next(patience));
-    if (figures_ && base::monotonic_ms() - made_ms_ < kFreshMs) return {};
-    making_ = true;
-    auto made = make();
-    making_ = false;
-    ready_.pulse();
-    return made;
-}
-
-base::Result<void> Overview::make() {
-    TRY(sessions_.count());  // now_ms below is the time of this count: rates are made of both
-    const net::Admission& admission = sessions_.admission();
-    Json figures = {
-        {"now_ms", base::wall_ms()}, {"uptime_ms", base::monotonic_ms() - began_ms_}, {"version", identity_.version}};
+base::Result<Json> Overview::make() {
+    TRY(context_.sessions.count());  // now_ms below is the time of this count: rates are made of both
+    const net::Admission& admission = context_.sessions.admission();
+    Json figures = {{"now_ms", base::wall_ms()},
+                    {"uptime_ms", base::monotonic_ms() - began_ms_},
+                    {"version", context_.identity.version}};
     add_machine(figures);
-    figures["traffic"] = {{"recv_bytes", sessions_.traffic().received_bytes},
-                          {"send_bytes", sessions_.traffic().sent_bytes}};
+    figures["traffic"] = {{"recv_bytes", context_.sessions.traffic().received_bytes},
+                          {"send_bytes", context_.sessions.traffic().sent_bytes}};
     figures["connections"] = {{"now", admission.connections()}, {"limit", admission.options().max_connections}};
     add_clients(figures);
     figures["longest_stall_ms"] = runtime::loop_stats().minute.longest_ms(base::monotonic_ms());
     Json& ends = figures["ends"] = Json::object();
     for (size_t i = 0; i < base::kCloseReasons; ++i) {
         const auto reason = static_cast<base::CloseReason>(i);
-        if (const uint64_t count = sessions_.closed().count_of(reason))
+        if (const uint64_t count = context_.sessions.closed().count_of(reason))
             ends[std::string(base::close_reason_name(reason))] = count;
     }
-    figures_ = std::make_shared<const Json>(std::move(figures));
-    made_ms_ = base::monotonic_ms();
     ++made_;
-    return {};
+    return figures;
 }
 
 void Overview::add_machine(Json& figures) {
@@ -126,7 +103,7 @@ void Overview::add_clients(Json& figures) const {
     std::map<std::string, uint64_t> publishers, players;
     for (size_t i = 0; i < net::SessionType::count(); ++i) {
         const auto type = net::SessionType::at(i);
-        const size_t count = sessions_.in_streams(type);
+        const size_t count = context_.sessions.in_streams(type);
         if (count > 0 && net::is_client(type))
             (net::publishes(type) ? publishers : players)[std::string(protocol_of(type))] += count;
     }

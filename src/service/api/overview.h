@@ -3,15 +3,12 @@
 // once a second for all callers together. Sessions are counted by type where they enter and leave streams; one pass
 // over the sessions adds up their bytes, and one over the streams counts them.
 
-#include <functional>
-#include <memory>
-#include <string>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
-#include "config/snapshot.h"
-#include "net/sessions/session.h"
-#include "runtime/loop/sync.h"
+#include "runtime/loop/cached_value.h"
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
 
@@ -23,35 +20,28 @@ class System;
 class Overview {
   public:
     static constexpr int64_t kFreshMs = 1'000;
+    static constexpr int64_t kPatienceMs = 5'000;  // for the figures that another caller makes
 
-    using CurrentSnapshot = std::function<config::SnapshotPtr()>;
     // All of them must outlive it.
-    Overview(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
-             const Statistics& statistics, const System& system);
+    Overview(const Context& context, const Statistics& statistics, const System& system);
 
     std::vector<Endpoint> endpoints();
     // The number of times the figures were made.
     uint64_t made() const { return made_; }
 
   private:
-    base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<void> renew();
-    base::Result<void> make();
+    base::Result<void> answer(Request& request, Response& response);
+    base::Result<Json> make();
     void add_machine(Json& figures);
     void add_clients(Json& figures) const;
 
-    const Identity& identity_;
-    CurrentSnapshot snapshot_;
-    net::SessionTable& sessions_;
+    const Context& context_;
     const Statistics& statistics_;
     const System& system_;
     const int64_t began_ms_;  // monotonic
-    // Without what depends on the caller; null: none were made yet.
-    std::shared_ptr<const Json> figures_;
-    int64_t made_ms_ = 0;  // monotonic
+    // Without what depends on the caller.
+    runtime::CachedValue<Json> figures_{"the overview", kFreshMs, kPatienceMs};
     uint64_t made_ = 0;
-    bool making_ = false;
-    runtime::Event ready_{"the overview"};
     int64_t cpu_us_;  // of the process, when the figures were made last
     int64_t cpu_at_us_;
 };

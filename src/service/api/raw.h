@@ -3,11 +3,9 @@
 // (rpc=reload-fetch). /api/v1/operations: the state of the run: draining, overload, reloads. Shapes: INTERFACE.md and
 // doc/reload.md.
 
-#include <functional>
 #include <vector>
 
-#include "config/snapshot.h"
-#include "net/operations.h"
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
 
@@ -15,22 +13,19 @@ namespace service::api {
 
 class Raw {
   public:
-    // Identity and operations must outlive it. snapshot: returns the one in force.
-    Raw(const Identity& identity, const net::Operations& operations, std::function<config::SnapshotPtr()> snapshot)
-        : identity_(identity), operations_(operations), snapshot_(std::move(snapshot)) {}
+    // It must outlive this.
+    explicit Raw(const Context& context) : context_(context) {}
 
     std::vector<Endpoint> endpoints();
 
   private:
-    base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<void> report(net::HttpResponse& response);
-    base::Result<void> fetch(net::HttpResponse& response);
-    base::Result<void> operations(net::HttpResponse& response);
-    base::Result<void> reload(net::HttpResponse& response);
+    base::Result<void> answer(Request& request, Response& response);
+    base::Result<void> report(Response& response);
+    base::Result<void> fetch(Response& response);
+    base::Result<void> operations(Request& request, Response& response);
+    base::Result<void> reload(Response& response);
 
-    const Identity& identity_;
-    const net::Operations& operations_;
-    std::function<config::SnapshotPtr()> snapshot_;
+    const Context& context_;
 };
 
 // Null if there was none.

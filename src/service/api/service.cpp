@@ -18,46 +18,25 @@ namespace {
 constexpr int64_t kApiHousekeepingMs = 5'000;
 }  // namespace
 
-Service::Service(config::SnapshotPtr snapshot, Parts parts)
-    : snapshot_(std::move(snapshot)),
-      parts_(parts),
-      identity_(parts.identity),
-      about_(
-          identity_, [this] { return snapshot_; }, parts_.registry, parts_.features),
-      system_(identity_, parts_.sessions),
-      statistics_(
-          identity_, [this] { return snapshot_; }, parts_.sessions, parts_.registry, parts_.offers),
-      overview_(
-          identity_, [this] { return snapshot_; }, parts_.sessions, statistics_, system_),
-      end_reasons_(identity_, parts_.sessions),
-      diagnosis_(
-          identity_, [this] { return snapshot_; }, parts_.registry, statistics_, parts_.events, parts_.offers),
-      control_(
-          identity_, [this] { return snapshot_; }, parts_.sessions,
-          [this](std::string_view id, live::StreamKey& key) { return statistics_.find_stream(id, key); },
-          parts_.offers),
-      recordings_(identity_, parts_.offers),
-      log_lines_(identity_),
-      debug_(identity_, parts_.sessions),
-      raw_(identity_, parts_.operations, [this] { return snapshot_; }),
-      server_(parts_.sessions, parts_.router, options()) {}
+Service::Service(config::SnapshotPtr snapshot, const SharedParts& parts)
+    : context_{parts, std::move(snapshot)}, server_(context_.sessions, context_.api_router, options()) {}
 
 net::HttpServerOptions Service::options() const {
-    auto options = net::http_server_options(snapshot_->http_api, snapshot_->global);
-    options.response.server_name = identity_.signature;
+    auto options = net::http_server_options(context_.snapshot->http_api, context_.snapshot->global);
+    options.response.server_name = context_.identity.signature;
     options.reserve = net::kOperatorReserve;
     options.may_use_reserve = [this](const http::Request& message, std::string_view client_ip) {
-        return net::is_operator(message, client_ip, snapshot_->http_api);
+        return net::is_operator(message, client_ip, context_.snapshot->http_api);
     };
     options.response.json_error = [this](int status, std::string_view text) {
-        return base::to_text(failure(identity_, status, text));
+        return base::to_text(failure(context_.identity, status, text));
     };
     return options;
 }
 
 base::Result<void> Service::listen(const config::ListenAddresses& addresses, const net::TlsPair* tls) {
     for (const config::ListenAddress& address : addresses) {
-        if (config::is_shared(*snapshot_, address)) continue;
+        if (config::is_shared(*context_.snapshot, address)) continue;
         TRY(server_.listen({address.host, address.port, address.ipv6_only, address.reuse_port}, tls),
             tls ? "http_api/https/listen" : "http_api/listen");
         base::log::trace("HTTP API{} listens on {}", tls ? " over TLS" : "", address.text());
@@ -66,7 +45,7 @@ base::Result<void> Service::listen(const config::ListenAddresses& addresses, con
 }
 
 base::Result<void> Service::start() {
-    const config::HttpApi& api = snapshot_->http_api;
+    const config::HttpApi& api = context_.snapshot->http_api;
     system_.start();  // its figures are in reports of the heartbeat, too
     if (!api.enabled) return {};
     housekeeper_ = runtime::spawn("api-housekeeper", [this] {
@@ -97,13 +76,13 @@ void Service::stop() {
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
-    snapshot_ = next;
+    context_.snapshot = next;
     server_.set_options(options());
 }
 
 // Logs which callers may change the server: users of SRS expect access from everywhere.
 void Service::log_control_access() const {
-    const config::HttpApi& api = snapshot_->http_api;
+    const config::HttpApi& api = context_.snapshot->http_api;
     const bool is_local = std::ranges::all_of(api.listen, [](const auto& address) { return address.is_loopback(); });
     if (api.auth.enabled || is_local) return;
     std::string others;
@@ -115,10 +94,10 @@ void Service::log_control_access() const {
 }
 
 void Service::connect() {
-    if (!snapshot_->http_api.enabled) return;
+    if (!context_.snapshot->http_api.enabled) return;
     add_routes();
-    for (const net::HttpRoute& route : parts_.router.routes())
-        if (route.pattern == "/api/v1/versions") parts_.http_router.add(route);
+    for (const net::HttpRoute& route : context_.api_router.routes())
+        if (route.pattern == "/api/v1/versions") context_.router.add(route);
 }
 
 void Service::add_routes() {
@@ -127,10 +106,7 @@ void Service::add_routes() {
     auto add = [this](std::vector<Endpoint> rows) { std::ranges::move(rows, std::back_inserter(rows_)); };
     add(about_.endpoints());
     add(system_.endpoints());
-    auto closed = [this](net::HttpRequest& request, net::HttpResponse& response) {
-        return end_reasons_.closed_clients(request, response);
-    };
-    add(statistics_.endpoints(closed));
+    add(statistics_.endpoints());
     add(overview_.endpoints());
     add(diagnosis_.endpoints());
     add(control_.endpoints());
@@ -138,7 +114,7 @@ void Service::add_routes() {
     add(log_lines_.endpoints());
     add(debug_.endpoints());
     add(raw_.endpoints());
-    add(parts_.others.rows);
+    add(context_.api_rows.rows);
     for (Endpoint& row : rows_)
         if (reads_by_post(row)) row.methods.push_back(http::Method::kPost);
     for (const Endpoint& row : rows_) add_route(row);
@@ -161,14 +137,13 @@ const Endpoint* Service::find_row(std::string_view pattern, http::Method method)
 void Service::add_health() {
     auto health = [this](const char* path, const char* summary, bool when_draining) {
         Endpoint row;
-        row.methods = {http::Method::kGet};
         row.pattern = path;
         row.summary = summary;
         row.access = Access::kOpen;
         row.content_type = "text/plain";
         if (!when_draining) row.failures = {{503, "it ends: it wants no new clients"}};
         row.handler = [this, when_draining](net::HttpRequest&, net::HttpResponse& response) {
-            const bool draining = parts_.operations.draining;
+            const bool draining = context_.operations.draining;
             response.header("Cache-Control", "no-store");
             if (draining && !when_draining) return response.send(503, "text/plain", "draining\n");
             return response.send(200, "text/plain", draining ? "draining\n" : "ok\n");
@@ -182,7 +157,6 @@ void Service::add_health() {
 void Service::add_listings() {
     auto listing = [this](std::string path, std::string summary) {
         Endpoint row;
-        row.methods = {http::Method::kGet};
         row.pattern = path;
         row.summary = std::move(summary);
         row.shape = "urls:any";
@@ -194,14 +168,14 @@ void Service::add_listings() {
     listing("/api/", "the API");
     listing("/api/v1/", "the API's version 1");
     Endpoint row;
-    row.methods = {http::Method::kGet};
     row.pattern = "/api/v1/openapi.json";
     row.summary = "this API as an OpenAPI 3.1 document";
     row.own_words = true;
     row.shape = "=openapi:str info:any paths:any components:any";
     row.handler = [this](net::HttpRequest&, net::HttpResponse& response) -> base::Result<void> {
         runtime::CpuSlice slice(1);
-        const Json document = TRY(openapi_document(rows_, identity_.version, [&slice] { return slice.step(); }));
+        const Json document =
+            TRY(openapi_document(rows_, context_.identity.version, [&slice] { return slice.step(); }));
         return send_json(response, document);
     };
     rows_.push_back(std::move(row));
@@ -218,25 +192,25 @@ void Service::add_route(const Endpoint& row) {
     route.handler = [this, &row](net::HttpRequest& request, net::HttpResponse& response) {
         return serve(row, request, response);
     };
-    parts_.router.add(std::move(route));
+    context_.api_router.add(std::move(route));
 }
 
 base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response) {
-    const config::SnapshotPtr snapshot = snapshot_;
+    const config::SnapshotPtr snapshot = context_.snapshot;
     const Jsonp jsonp = read_jsonp(request, row.access, snapshot->http_api);
     if (!jsonp.callback.empty()) response.as_script(jsonp.callback);
-    if (jsonp.status) return send_failure(response, identity_, jsonp.status, jsonp.why);
+    if (jsonp.status) return send_failure(response, context_.identity, jsonp.status, jsonp.why);
     const bool has_other_method = !jsonp.callback.empty() && jsonp.method == http::Method::kDelete;
     const Endpoint* meant = has_other_method ? find_row(row.pattern, jsonp.method) : &row;
-    if (!meant) return send_failure(response, identity_, 405, "there is nothing to delete");
+    if (!meant) return send_failure(response, context_.identity, 405, "there is nothing to delete");
     if (meant->access == Access::kPrivileged) response.same_origin_only();
     const net::Verdict verdict = net::judge(meant->access, request, snapshot->http_api);
     if (verdict.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot->http_api.auth));
     if (verdict.status == 401 && net::has_wrong_credentials(request, snapshot->http_api))
         runtime::warn_some(login_log_, "HTTP API: wrong user, password or token from {}", request.peer_ip);
-    if (verdict.status) return send_failure(response, identity_, verdict.status, verdict.why);
+    if (verdict.status) return send_failure(response, context_.identity, verdict.status, verdict.why);
     if (meant->debug && !snapshot->http_api.debug)
-        return send_failure(response, identity_, 404, "debugging is off: http_api { debug on; }");
+        return send_failure(response, context_.identity, 404, "debugging is off: http_api { debug on; }");
     // Open endpoints are for clients, about themselves.
     const bool has_others_texts = meant->access != Access::kOpen && !meant->own_words;
     if (has_others_texts && !net::may_see_secrets(request, snapshot->http_api)) response.without_secrets();
@@ -246,7 +220,7 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
 // Lists the routes one level below the path.
 base::Result<void> Service::list_below(std::string_view path, net::HttpResponse& response) {
     Json urls = Json::object();
-    for (const net::HttpRoute& route : parts_.router.routes()) {
+    for (const net::HttpRoute& route : context_.api_router.routes()) {
         std::string_view pattern = route.pattern;
         if (!pattern.starts_with(path) || pattern.size() == path.size()) continue;
         pattern.remove_prefix(path.size());
@@ -256,9 +230,7 @@ base::Result<void> Service::list_below(std::string_view path, net::HttpResponse&
         const bool is_it = slash == pattern.npos || slash + 1 == pattern.size();
         if (is_it || !urls.contains(name)) urls[name] = is_it ? route.summary : "what is below " + name;
     }
-    Json body = envelope(identity_);
-    body["urls"] = std::move(urls);
-    return send_json(response, body);
+    return send_fields(response, context_.identity, {{"urls", std::move(urls)}});
 }
 
 }  // namespace service::api

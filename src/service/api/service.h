@@ -9,48 +9,27 @@
 #include <string>
 #include <vector>
 
-#include "config/snapshot.h"
-#include "live/hub/registry.h"
 #include "net/admission/tls_pair.h"
-#include "net/http/http_router.h"
 #include "net/http/http_server.h"
-#include "net/operations.h"
-#include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
 #include "service/api/about.h"
 #include "service/api/control.h"
 #include "service/api/diagnosis/debug.h"
 #include "service/api/diagnosis/diagnosis_endpoint.h"
-#include "service/api/diagnosis/end_reasons.h"
 #include "service/api/lists/log_lines.h"
 #include "service/api/lists/recordings.h"
 #include "service/api/lists/statistics.h"
 #include "service/api/overview.h"
 #include "service/api/raw.h"
 #include "service/api/system.h"
-#include "service/api/table/envelope.h"
-#include "service/identity.h"
-#include "service/shared_parts.h"
+#include "service/api/table/context.h"
 
 namespace service::api {
 
-// All of them must outlive the service.
-struct Parts {
-    const Identity& identity;
-    const std::vector<std::string_view>& features;  // of the services that are built in
-    net::SessionTable& sessions;
-    live::Registry& registry;
-    net::HttpRouter& http_router;  // of http_server
-    net::HttpRouter& router;
-    const net::ApiTable& others;  // rows of other services
-    const net::Operations& operations;
-    const Offers& offers;
-    live::Events& events;
-};
-
 class Service {
   public:
-    Service(config::SnapshotPtr snapshot, Parts parts);
+    // The parts must outlive it.
+    Service(config::SnapshotPtr snapshot, const SharedParts& parts);
 
     // Adds the routes, if the API is enabled. Called when the rows of other services are complete, and before any
     // server that serves the routes is started. As in SRS, the version is also served by http_server.
@@ -84,20 +63,17 @@ class Service {
     base::Result<void> list_below(std::string_view path, net::HttpResponse& response);
     net::HttpServerOptions options() const;
 
-    config::SnapshotPtr snapshot_;
-    Parts parts_;
-    const Identity& identity_;
-    About about_;
-    System system_;
-    Statistics statistics_;
-    Overview overview_;
-    EndReasons end_reasons_;
-    DiagnosisEndpoint diagnosis_;
-    Control control_;
-    Recordings recordings_;
-    LogLines log_lines_;
-    Debug debug_;
-    Raw raw_;
+    Context context_;
+    About about_{context_};
+    System system_{context_};
+    Statistics statistics_{context_};
+    Overview overview_{context_, statistics_, system_};
+    DiagnosisEndpoint diagnosis_{context_, statistics_};
+    Control control_{context_, statistics_};
+    Recordings recordings_{context_};
+    LogLines log_lines_{context_};
+    Debug debug_{context_};
+    Raw raw_{context_};
     net::TlsPair tls_pair_{"http_api/https"};
     std::vector<Endpoint> rows_;  // complete once started; not moved afterwards
     runtime::LogLimit login_log_;

@@ -25,8 +25,7 @@ class ApiTest : public runtime::testing::RuntimeTest {
         snapshot_->http_api.enabled = true;
         snapshot_->http_api.listen = {{"127.0.0.1", 0}};
         snapshot_->http_api.debug = true;
-        service_ = std::make_unique<Service>(snapshot_, Parts{identity_, features_, sessions_, registry_, http_router_,
-                                                              router_, others_, operations_, offers_, events_});
+        service_ = std::make_unique<Service>(snapshot_, parts_);
         service_->connect();
         ASSERT_TRUE(ok(service_->start()));
     }
@@ -49,7 +48,10 @@ class ApiTest : public runtime::testing::RuntimeTest {
     std::shared_ptr<config::Snapshot> snapshot_;
     net::SessionTable sessions_;
     live::Registry registry_;
+    net::Gate gate_;
+    net::FileAccess files_{gate_};
     net::HttpRouter http_router_, router_;
+    net::HttpClient http_client_;
     net::Operations operations_;
     net::ApiTable others_;
     Offers offers_;
@@ -59,6 +61,8 @@ class ApiTest : public runtime::testing::RuntimeTest {
                              "origin-1",
                              "k3f92a0x",
                              std::to_string(getpid())};
+    const SharedParts parts_{identity_,    features_, sessions_, gate_,        files_,      registry_, events_,
+                             http_router_, router_,   others_,   http_client_, operations_, offers_};
     std::unique_ptr<Service> service_;
 };
 

@@ -90,17 +90,9 @@ void System::stop() {
 }
 
 std::vector<Endpoint> System::endpoints() {
-    std::vector<Endpoint> all;
-    auto add = [&](const char* name, const char* summary, std::string shape, Json (System::*make)() const) {
-        Endpoint row;
-        row.methods = {http::Method::kGet};
-        row.pattern = std::string("/api/v1/") + name;
-        row.summary = summary;
-        row.shape = std::move(shape);
-        row.handler = [this, make](Request&, Response& response) { return send(response, (this->*make)()); };
-        all.push_back(std::move(row));
-    };
-    add("summaries", "a summary of this server and its machine",
+    Endpoints<System> rows(*this);
+    rows.get(
+        "/api/v1/summaries", "a summary of this server and its machine",
         "data{ok:bool now_ms:int self{version:str pid:int ppid:int argv:str cwd:str mem_kbyte:int mem_percent:num "
         "cpu_percent:num srs_uptime:int} system{cpu_percent:num disk_read_KBps:int disk_write_KBps:int "
         "disk_busy_percent:num mem_ram_kbyte:int mem_ram_percent:num mem_swap_kbyte:int mem_swap_percent:num cpus:int "
@@ -108,31 +100,27 @@ std::vector<Endpoint> System::endpoints() {
         "net_recv_bytes:int net_send_bytes:int net_recvi_bytes:int net_sendi_bytes:int srs_sample_time:int "
         "srs_recv_bytes:int srs_send_bytes:int conn_sys:int conn_sys_et:int conn_sys_tw:int conn_sys_udp:int "
         "conn_srs:int}}",
-        &System::summaries);
-    add("rusages", "the resource usage of the process (getrusage)",
+        &System::send<&System::summaries>);
+    rows.get(
+        "/api/v1/rusages", "the resource usage of the process (getrusage)",
         "data{ok:bool sample_time:int ru_utime:int ru_stime:int ru_maxrss:int ru_ixrss:int ru_idrss:int ru_isrss:int "
         "ru_minflt:int ru_majflt:int ru_nswap:int ru_inblock:int ru_oublock:int ru_msgsnd:int ru_msgrcv:int "
         "ru_nsignals:int ru_nvcsw:int ru_nivcsw:int}",
-        &System::rusages);
+        &System::send<&System::rusages>);
     std::string fields = "data{ok:bool sample_time:int percent:num pid:int comm:str state:str";
     for (std::string_view name : runtime::ProcessStat::names()) fields.append(" ").append(name).append(":int");
-    add("self_proc_stats", "the kernel's figures of the process (/proc/self/stat)", fields + "}",
-        &System::self_proc_stats);
-    add("system_proc_stats", "the machine's processor time (/proc/stat)",
+    rows.get("/api/v1/self_proc_stats", "the kernel's figures of the process (/proc/self/stat)", fields + "}",
+             &System::send<&System::self_proc_stats>);
+    rows.get(
+        "/api/v1/system_proc_stats", "the machine's processor time (/proc/stat)",
         "data{ok:bool sample_time:int percent:num user:int nice:int sys:int idle:int iowait:int irq:int softirq:int "
         "steal:int guest:int}",
-        &System::system_proc_stats);
-    add("meminfos", "the machine's memory (/proc/meminfo), kB",
-        "data{ok:bool sample_time:int percent_ram:num percent_swap:num MemActive:int RealInUse:int NotInUse:int "
-        "MemTotal:int MemFree:int Buffers:int Cached:int SwapTotal:int SwapFree:int}",
-        &System::meminfos);
-    return all;
-}
-
-base::Result<void> System::send(Response& response, Json data) const {
-    Json body = envelope(identity_);
-    body["data"] = std::move(data);
-    return send_json(response, body);
+        &System::send<&System::system_proc_stats>);
+    rows.get("/api/v1/meminfos", "the machine's memory (/proc/meminfo), kB",
+             "data{ok:bool sample_time:int percent_ram:num percent_swap:num MemActive:int RealInUse:int NotInUse:int "
+             "MemTotal:int MemFree:int Buffers:int Cached:int SwapTotal:int SwapFree:int}",
+             &System::send<&System::meminfos>);
+    return rows.take();
 }
 
 // Percent of one processor since the previous read, or since the start of the process if there was none.
@@ -167,8 +155,8 @@ Json System::summaries() const {
 }
 
 Json System::self_json() const {
-    return {{"version", identity_.interface_version},
-            {"server_version", identity_.version},
+    return {{"version", context_.identity.interface_version},
+            {"server_version", context_.identity.version},
             {"pid", getpid()},
             {"ppid", getppid()},
             {"argv", command_line_},
@@ -209,13 +197,13 @@ Json System::system_json() const {
             {"net_recvi_bytes", now_.network.local_received_bytes},
             {"net_sendi_bytes", now_.network.local_sent_bytes},
             {"srs_sample_time", base::wall_ms()},
-            {"srs_recv_bytes", sessions_.traffic().received_bytes},
-            {"srs_send_bytes", sessions_.traffic().sent_bytes},
+            {"srs_recv_bytes", context_.sessions.traffic().received_bytes},
+            {"srs_send_bytes", context_.sessions.traffic().sent_bytes},
             {"conn_sys", sockets.tcp + sockets.time_wait + sockets.udp},
             {"conn_sys_et", sockets.established},
             {"conn_sys_tw", sockets.time_wait},
             {"conn_sys_udp", sockets.udp},
-            {"conn_srs", sessions_.size()}};
+            {"conn_srs", context_.sessions.size()}};
 }
 
 Json System::rusages() const {

@@ -2,13 +2,12 @@
 // The state of the machine and this process: summaries, rusages, self_proc_stats, system_proc_stats, meminfos. A worker
 // thread reads /proc every few seconds, so no request waits for it; rates are computed between two reads.
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "net/sessions/session.h"
 #include "runtime/diagnose/machine.h"
 #include "runtime/loop/coroutine.h"
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
 
@@ -16,8 +15,8 @@ namespace service::api {
 
 class System {
   public:
-    // Both must outlive it.
-    System(const Identity& identity, net::SessionTable& sessions) : identity_(identity), sessions_(sessions) {}
+    // It must outlive this.
+    explicit System(const Context& context) : context_(context) {}
     ~System() { stop(); }
 
     void start();  // yields
@@ -37,10 +36,12 @@ class System {
     Usage usage() const;
 
   private:
-    using Request = net::HttpRequest;
-    using Response = net::HttpResponse;
     void sample();
-    base::Result<void> send(Response& response, Json data) const;
+    // Answers with a value as data.
+    template <Json (System::*kMake)() const>
+    base::Result<void> send(Request&, Response& response) {
+        return send_data(response, context_.identity, (this->*kMake)());
+    }
     Json self_json() const;
     Json system_json() const;
     Json rusages() const;
@@ -50,8 +51,7 @@ class System {
     double process_percent() const;
     double machine_percent() const;
 
-    const Identity& identity_;
-    net::SessionTable& sessions_;
+    const Context& context_;
     // Read only once: under load the kernel may take milliseconds for them.
     std::string command_line_;
     std::string working_directory_;

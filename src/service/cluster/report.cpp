@@ -43,7 +43,6 @@ Json coworkers_of(const Service& service) {
 base::Result<void> list(const Service& service, const Identity& identity, net::HttpRequest& request,
                         net::HttpResponse& response) {
     const Page page = page_of(request, kCount);
-    Json body = envelope(identity);
     const Leases& leases = service.leases();
     const Record& self = leases.self();
     Json streams = Json::array();
@@ -57,13 +56,13 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
                                {"since", lease.record.since_ms}});
         ++index;
     }
-    body["redis"] = redis_of(service);
-    body["self"] = {{"rtmp", self.rtmp}, {"http", self.http}, {"api", self.api}, {"fence", self.fence}};
-    body["coworkers"] = coworkers_of(service);
-    body["known"] = service.locations().known();
-    body["leases_total"] = leases.list().size();
-    body["leases"] = std::move(streams);
-    return send_json(response, body);
+    return send_fields(response, identity,
+                       {{"redis", redis_of(service)},
+                        {"self", {{"rtmp", self.rtmp}, {"http", self.http}, {"api", self.api}, {"fence", self.fence}}},
+                        {"coworkers", coworkers_of(service)},
+                        {"known", service.locations().known()},
+                        {"leases_total", leases.list().size()},
+                        {"leases", std::move(streams)}});
 }
 
 void counter(Text& text, std::string_view name, std::string_view label, std::string_view help,
@@ -120,7 +119,6 @@ void write_metrics(const Service& service, Text& text) {
 
 net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
     net::ApiEndpoint row;
-    row.methods = {http::Method::kGet};
     row.pattern = "/api/v1/cluster";
     row.summary = "this server in its cluster: Redis, coworkers, and the leases of its streams";
     row.shape =

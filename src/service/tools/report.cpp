@@ -35,11 +35,8 @@ OrderedJson json_of(const Tool& tool) {
 base::Result<void> answer(const Service& service, const Identity& identity, net::HttpResponse& response) {
     OrderedJson list = OrderedJson::array();
     for (const auto& tool : service.tools()) list.push_back(json_of(*tool));
-    OrderedJson body = envelope(identity);
-    body["limit"] = service.limit();
-    body["refused"] = service.refused();
-    body["tools"] = std::move(list);
-    return send_json(response, body);
+    return send_fields(response, identity,
+                       {{"limit", service.limit()}, {"refused", service.refused()}, {"tools", std::move(list)}});
 }
 
 // Of tools with the same labels the sum: a sample must not occur twice.
@@ -69,7 +66,6 @@ void each_tool(const Service& service, Text& text, std::string_view name, Type t
 
 net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
     net::ApiEndpoint row;
-    row.methods = {http::Method::kGet};
     row.pattern = "/api/v1/tools";
     row.summary = "external tools: exec, ingest and transcode";
     row.handler = [&service, &identity](net::HttpRequest&, net::HttpResponse& response) {

@@ -53,30 +53,24 @@ int status_of(const base::Error& error) {
 }  // namespace
 
 std::vector<Endpoint> Debug::endpoints() {
-    using Member = base::Result<void> (Debug::*)(Request&, Response&);
-    std::vector<Endpoint> all;
-    auto add = [&](const char* pattern, const char* summary, const char* content_type, Member member) -> Endpoint& {
-        Endpoint row;
-        row.methods = {http::Method::kGet};
-        row.pattern = std::string("/api/v1/debug/") + pattern;
-        row.summary = summary;
-        row.access = Access::kPrivileged;
+    Endpoints<Debug> rows(*this, Access::kPrivileged);
+    const auto add = [&](const char* path, const char* summary, const char* content_type, auto handler) -> Endpoint& {
+        Endpoint& row = rows.get(std::string("/api/v1/debug/") + path, summary, "", handler);
         row.debug = true;
         row.content_type = content_type;
-        row.handler = [this, member](Request& request, Response& response) {
-            return (this->*member)(request, response);
-        };
-        all.push_back(std::move(row));
-        return all.back();
+        return row;
     };
     constexpr const char *kJson = "application/json", *kPlain = "text/plain";
-    const Parameter seconds{Parameter::In::kQuery, "seconds", Parameter::Type::kInteger, "how long", 1,
-                            kMaxSeconds,           10};
+    const Parameter seconds{.name = "seconds",
+                            .type = Parameter::Type::kInteger,
+                            .doc = "how long",
+                            .least = 1,
+                            .most = kMaxSeconds,
+                            .initial = 10};
     Endpoint& list =
         add("coroutines", "every coroutine with its wait reason and its position", kJson, &Debug::coroutines);
     list.shape = "total:int coroutines[name:str id:str waits_for:str]";
-    list.parameters = {
-        {Parameter::In::kQuery, "calls", Parameter::Type::kText, "off: without call stacks, which is quicker"}};
+    list.parameters = {{.name = "calls", .doc = "off: without call stacks, which is quicker"}};
     add("runtime", "the event loop's iterations and stalls, the disk, and UDP loss", kJson, &Debug::runtime_figures)
         .shape =
         "data{coroutines:int turns:int stalls:int stalled_ms:int longest_stall_ms:int last_stalls:any disk:any "
@@ -84,8 +78,7 @@ std::vector<Endpoint> Debug::endpoints() {
     Parameter short_seconds = seconds;
     short_seconds.initial = 5;
     Endpoint& stacks = add("profile", "a CPU profile as folded stacks, for flame graphs", kPlain, &Debug::folded);
-    stacks.parameters = {short_seconds,
-                         {Parameter::In::kQuery, "format", Parameter::Type::kText, "the form", {}, {}, {}, {"folded"}}};
+    stacks.parameters = {short_seconds, {.name = "format", .doc = "the form", .choices = {"folded"}}};
     stacks.failures = {{409, "one is being recorded already"}};
     Endpoint& profile = add("pprof/profile", "a CPU profile, for pprof", "application/octet-stream", &Debug::profile);
     profile.parameters = {seconds};
@@ -97,14 +90,14 @@ std::vector<Endpoint> Debug::endpoints() {
     symbol.methods.push_back(http::Method::kPost);
     symbol.body_limit_bytes = 4 * 1024 * 1024;
     add("pprof/cmdline", "the command line, for pprof", kPlain, &Debug::cmdline);
-    return all;
+    return rows.take();
 }
 
 base::Result<std::optional<runtime::CpuProfile>> Debug::record(Request& request, Response& response,
                                                                int64_t initial_s) {
     const auto seconds = number_parameter(request, "seconds", initial_s, 1, kMaxSeconds);
     if (!seconds) {
-        TRY(send_failure(response, identity_, 400,
+        TRY(send_failure(response, context_.identity, 400,
                          fmt::format("seconds must be a whole number from 1 to {}", kMaxSeconds)));
         return std::optional<runtime::CpuProfile>();
     }
@@ -116,7 +109,7 @@ base::Result<std::optional<runtime::CpuProfile>> Debug::record(Request& request,
     if (!recorded && recorded.error().code() == base::Code::kCancelled)
         return std::unexpected(std::move(recorded.error()));
     if (!recorded) {
-        TRY(send_failure(response, identity_, status_of(recorded.error()), recorded.error().text()));
+        TRY(send_failure(response, context_.identity, status_of(recorded.error()), recorded.error().text()));
         return std::optional<runtime::CpuProfile>();
     }
     response.header("X-Profile-Samples", std::to_string(recorded->samples));
@@ -134,7 +127,7 @@ base::Result<void> Debug::profile(Request& request, Response& response) {
 
 base::Result<void> Debug::folded(Request& request, Response& response) {
     const auto format = http::find_parameter(request.message.parameters, "format");
-    if (format && *format != "folded") return send_failure(response, identity_, 400, "format is folded");
+    if (format && *format != "folded") return send_failure(response, context_.identity, 400, "format is folded");
     if (request.is_head()) return response.send_head(200, kText);
     auto recorded = TRY(record(request, response, 5));
     if (!recorded) return {};
@@ -150,19 +143,20 @@ base::Result<void> Debug::folded(Request& request, Response& response) {
 
 base::Result<void> Debug::heap(Request& request, Response& response) {
     if (!runtime::can_profile_heap()) {
-        return send_failure(response, identity_, 501,
+        return send_failure(response, context_.identity, 501,
                             "this build does not link tcmalloc: ./configure --gperf=on (and --gmp=on for everything "
                             "since the start)");
     }
     const auto seconds = number_parameter(request, "seconds", 10, 1, kMaxSeconds);
     if (!seconds) {
-        return send_failure(response, identity_, 400,
+        return send_failure(response, context_.identity, 400,
                             fmt::format("seconds must be a whole number from 1 to {}", kMaxSeconds));
     }
     auto recorded = runtime::record_heap_profile(*seconds * 1000);
     if (!recorded && recorded.error().code() == base::Code::kCancelled)
         return std::unexpected(std::move(recorded.error()));
-    if (!recorded) return send_failure(response, identity_, status_of(recorded.error()), recorded.error().text());
+    if (!recorded)
+        return send_failure(response, context_.identity, status_of(recorded.error()), recorded.error().text());
     return response.send(200, kText, *recorded);
 }
 
@@ -205,7 +199,7 @@ Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Sy
                 {"stack_size", info.stack_bytes}};
     if (info.fd >= 0) one["fd"] = info.fd;
     if (info.left_ms >= 0) one["left_ms"] = info.left_ms;
-    if (const net::Session* session = sessions_.find(info.context_id))
+    if (const net::Session* session = context_.sessions.find(info.context_id))
         one["client"] = {{"type", net::session_type_name(session->type())},
                          {"ip", session->ip()},
                          {"stream", session->stream_text()}};
@@ -233,35 +227,34 @@ base::Result<void> Debug::runtime_figures(Request&, Response& response) {
     const runtime::disk::Status disk = runtime::disk::status();
     const runtime::UdpStats udp = runtime::udp_totals();
     const runtime::UdpRate& second = runtime::udp_rate();
-    Json body = envelope(identity_);
-    body["data"] = {{"coroutines", runtime::coroutine_count()},
-                    {"turns", stats.iterations},
-                    {"stalls", stats.stalls},
-                    {"stalled_ms", stats.stalled_ms},
-                    {"longest_stall_ms", stats.longest_stall_ms},
-                    {"last_stalls", std::move(last)},
-                    {"disk",
-                     {{"backend", disk.backend},
-                      {"why_not_io_uring", disk.reason},
-                      {"files_open", disk.files_open},
-                      {"operations", disk.operations},
-                      {"bytes_in_flight", disk.bytes_in_flight},
-                      {"bytes_buffered", disk.bytes_buffered},
-                      {"bytes_written", disk.bytes_written},
-                      {"writes", disk.writes},
-                      {"files_failed", disk.files_failed},
-                      {"files_too_slow", disk.files_dropped},
-                      {"slow_warnings", disk.slow_warnings},
-                      {"last_error", disk.last_error}}},
-                    {"udp",
-                     {{"sockets", runtime::udp_sockets()},
-                      {"received", udp.received},
-                      {"sent", udp.sent},
-                      {"receive_lost", udp.receive_lost},
-                      {"send_lost", udp.send_lost},
-                      {"receive_lost_per_second", second.receive_lost},
-                      {"send_lost_per_second", second.send_lost}}}};
-    return send_json(response, body);
+    Json data = {{"coroutines", runtime::coroutine_count()},
+                 {"turns", stats.iterations},
+                 {"stalls", stats.stalls},
+                 {"stalled_ms", stats.stalled_ms},
+                 {"longest_stall_ms", stats.longest_stall_ms},
+                 {"last_stalls", std::move(last)},
+                 {"disk",
+                  {{"backend", disk.backend},
+                   {"why_not_io_uring", disk.reason},
+                   {"files_open", disk.files_open},
+                   {"operations", disk.operations},
+                   {"bytes_in_flight", disk.bytes_in_flight},
+                   {"bytes_buffered", disk.bytes_buffered},
+                   {"bytes_written", disk.bytes_written},
+                   {"writes", disk.writes},
+                   {"files_failed", disk.files_failed},
+                   {"files_too_slow", disk.files_dropped},
+                   {"slow_warnings", disk.slow_warnings},
+                   {"last_error", disk.last_error}}},
+                 {"udp",
+                  {{"sockets", runtime::udp_sockets()},
+                   {"received", udp.received},
+                   {"sent", udp.sent},
+                   {"receive_lost", udp.receive_lost},
+                   {"send_lost", udp.send_lost},
+                   {"receive_lost_per_second", second.receive_lost},
+                   {"send_lost_per_second", second.send_lost}}}};
+    return send_data(response, context_.identity, std::move(data));
 }
 
 namespace {
@@ -302,10 +295,7 @@ base::Result<void> Debug::coroutines(Request& request, Response& response) {
         if (i % 16 == 15) TRY(runtime::yield());
     }
     if (!as_json) return response.send(200, kText, text);
-    Json body = envelope(identity_);
-    body["total"] = listed.size();
-    body["coroutines"] = std::move(list);
-    return send_json(response, body);
+    return send_fields(response, context_.identity, {{"total", listed.size()}, {"coroutines", std::move(list)}});
 }
 
 }  // namespace service::api

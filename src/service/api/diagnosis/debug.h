@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "net/sessions/session.h"
 #include "runtime/diagnose/cpu_profile.h"
 #include "runtime/diagnose/symbols.h"
 #include "runtime/loop/coroutine.h"
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
 
@@ -20,13 +20,12 @@ namespace service::api {
 
 class Debug {
   public:
-    Debug(const Identity& identity, const net::SessionTable& sessions) : identity_(identity), sessions_(sessions) {}
+    // It must outlive this.
+    explicit Debug(const Context& context) : context_(context) {}
 
     std::vector<Endpoint> endpoints();
 
   private:
-    using Request = net::HttpRequest;
-    using Response = net::HttpResponse;
     base::Result<void> profile(Request& request, Response& response);
     base::Result<void> folded(Request& request, Response& response);
     // Records for ?seconds=. Nothing: the request has been answered.
@@ -38,8 +37,7 @@ class Debug {
     base::Result<void> coroutines(Request& request, Response& response);
     Json coroutine_json(const runtime::CoroutineInfo& info, const runtime::Symbols* symbols) const;
 
-    const Identity& identity_;
-    const net::SessionTable& sessions_;
+    const Context& context_;
 };
 
 // "0x4010+0x4020" -> "0x4010\tmain\n0x4020\t..."; anything that is not an address is omitted.

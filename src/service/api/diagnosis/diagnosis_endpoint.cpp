@@ -24,34 +24,30 @@ Json check_json(const Check& check) {
 }  // namespace
 
 std::vector<Endpoint> DiagnosisEndpoint::endpoints() {
-    Endpoint row;
-    row.methods = {http::Method::kGet};
-    row.pattern = "/api/v1/streams/{id}/explain";
-    row.summary = "what is odd about a stream: named checks, each with a verdict, a figure and an advice";
-    row.shape =
-        "stream{id:str vhost:str app:str name:str} verdict:str "
-        "checks[name:str verdict:str figure:num|null unit:str text:str advice:str]";
-    row.failures = {{404, "it is not there"}};
-    row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
-        return explain_stream(request, response);
-    };
-    return {std::move(row)};
+    Endpoints<DiagnosisEndpoint> rows(*this);
+    rows.get("/api/v1/streams/{id}/explain",
+             "what is odd about a stream: named checks, each with a verdict, a figure and an advice",
+             "stream{id:str vhost:str app:str name:str} verdict:str "
+             "checks[name:str verdict:str figure:num|null unit:str text:str advice:str]",
+             &DiagnosisEndpoint::explain_stream)
+        .failures = {{404, "it is not there"}};
+    return rows.take();
 }
 
 std::vector<OutputProblem> DiagnosisEndpoint::output_problems(const live::Stream& stream) const {
     std::vector<OutputProblem> all = failures_.of(stream.key(), stream.health().started_ms());
-    for (const auto& problems_of : offers_.output_problems)
+    for (const auto& problems_of : context_.offers.output_problems)
         std::ranges::move(problems_of(stream.key()), std::back_inserter(all));
     return all;
 }
 
-base::Result<void> DiagnosisEndpoint::explain_stream(net::HttpRequest& request, net::HttpResponse& response) {
+base::Result<void> DiagnosisEndpoint::explain_stream(Request& request, Response& response) {
     live::StreamKey key;
     base::Ref<live::Stream> stream;
     const std::string id(request.capture("id"));
-    if (statistics_.find_stream(id, key)) stream = registry_.find(key);
-    if (!stream) return send_failure(response, identity_, 404, "there is no such stream");
-    const config::SnapshotPtr snapshot = snapshot_();
+    if (statistics_.find_stream(id, key)) stream = context_.registry.find(key);
+    if (!stream) return send_failure(response, context_.identity, 404, "there is no such stream");
+    const config::SnapshotPtr snapshot = context_.snapshot;
     const config::Vhost* vhost = snapshot->find_vhost(key.vhost);
     const live::PublicationOwner* publisher = stream->publisher();
     const std::vector<Check> checks = diagnose({.health = stream->health(),
@@ -66,13 +62,12 @@ base::Result<void> DiagnosisEndpoint::explain_stream(net::HttpRequest& request, 
                                                 .viewers = stream->demand(),
                                                 .faults = publisher ? publisher->input_faults() : nullptr,
                                                 .outputs = output_problems(*stream)});
-    Json body = envelope(identity_);
-    body["stream"] = {{"id", id}, {"vhost", key.vhost}, {"app", key.app}, {"name", key.name}};
-    body["verdict"] = verdict_name(worst(checks));
     Json list = Json::array();
     for (const Check& check : checks) list.push_back(check_json(check));
-    body["checks"] = std::move(list);
-    return send_json(response, body);
+    return send_fields(response, context_.identity,
+                       {{"stream", {{"id", id}, {"vhost", key.vhost}, {"app", key.app}, {"name", key.name}}},
+                        {"verdict", verdict_name(worst(checks))},
+                        {"checks", std::move(list)}});
 }
 
 }  // namespace service::api

@@ -35,10 +35,10 @@ Json closed_json(const net::ClosedSession& closed) {
 
 }  // namespace
 
-base::Result<void> EndReasons::closed_clients(net::HttpRequest& request, net::HttpResponse& response) {
-    List<net::ClosedSession> list(request, identity_, "clients");
+base::Result<void> closed_clients(const Context& context, Request& request, Response& response) {
+    List<net::ClosedSession> list(request, context.identity, "clients");
     // Sessions that end while this yields are not included.
-    const net::ClosedSessions& closed = sessions_.closed();
+    const net::ClosedSessions& closed = context.sessions.closed();
     const size_t size = closed.size();
     const uint64_t before = closed.total();
     for (size_t i = 0; i < size; ++i) {

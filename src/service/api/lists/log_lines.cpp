@@ -15,47 +15,48 @@ constexpr size_t kMaxSearchBytes = 256;
 }  // namespace
 
 std::vector<Endpoint> LogLines::endpoints() {
-    using enum Parameter::In;
     using enum Parameter::Type;
-    Endpoint row;
-    row.methods = {http::Method::kGet};
-    row.pattern = "/api/v1/log";
-    row.summary = "the newest lines of the log, from memory; with after: those that followed";
-    row.access = Access::kPrivileged;
-    row.shape = "lines[seq:int time_ms:int level:str id:str text:str] next:int";
-    row.parameters = {{kQuery, "after", kInteger, "next of the answer before", 0, INT64_MAX, 0},
-                      {kQuery,
-                       "level",
-                       kText,
-                       "lines of this level and above",
-                       {},
-                       {},
-                       {},
-                       {"verbose", "info", "trace", "warn", "error"}},
-                      search_parameter("lines alone whose text or id has this in it; at most 256 bytes"),
-                      {kQuery, "count", kInteger, "how many at most", 1, kMaxLines, kUsualLines}};
-    row.handler = [this](net::HttpRequest& request, net::HttpResponse& response) { return answer(request, response); };
-    return {std::move(row)};
+    Endpoints<LogLines> rows(*this, Access::kPrivileged);
+    rows.get("/api/v1/log", "the newest lines of the log, from memory; with after: those that followed",
+             "lines[seq:int time_ms:int level:str id:str text:str] next:int", &LogLines::answer)
+        .parameters = {{.name = "after",
+                        .type = kInteger,
+                        .doc = "next of the answer before",
+                        .least = 0,
+                        .most = INT64_MAX,
+                        .initial = 0},
+                       {.name = "level",
+                        .doc = "lines of this level and above",
+                        .choices = {"verbose", "info", "trace", "warn", "error"}},
+                       search_parameter("lines alone whose text or id has this in it; at most 256 bytes"),
+                       {.name = "count",
+                        .type = kInteger,
+                        .doc = "how many at most",
+                        .least = 1,
+                        .most = kMaxLines,
+                        .initial = kUsualLines}};
+    return rows.take();
 }
 
-base::Result<void> LogLines::answer(net::HttpRequest& request, net::HttpResponse& response) {
+base::Result<void> LogLines::answer(Request& request, Response& response) {
     const auto after = number_parameter(request, "after", 0, 0, INT64_MAX);
     const auto count = number_parameter(request, "count", kUsualLines, 1, kMaxLines);
     const auto level = http::find_parameter(request.message.parameters, "level");
     const std::string_view search = request.message.parameter("search");
     base::log::Ring::Query query{.search = base::lower(search)};
     if (!after || !count)
-        return send_failure(response, identity_, 400,
+        return send_failure(response, context_.identity, 400,
                             fmt::format("after is a whole number, count one from 1 to {}", kMaxLines));
     if (level && (!base::log::parse_level(*level, query.level) || *level != base::log::level_name(query.level) ||
                   query.level == base::log::Level::kOff))
-        return send_failure(response, identity_, 400, "level is verbose, info, trace, warn or error");
+        return send_failure(response, context_.identity, 400, "level is verbose, info, trace, warn or error");
     if (search.size() > kMaxSearchBytes)
-        return send_failure(response, identity_, 400, fmt::format("search has at most {} bytes", kMaxSearchBytes));
+        return send_failure(response, context_.identity, 400,
+                            fmt::format("search has at most {} bytes", kMaxSearchBytes));
     query.after = static_cast<uint64_t>(*after);
     query.count = static_cast<size_t>(*count);
     const base::log::Ring::Page page = base::log::ring().read(query);
-    ListWriter writer(identity_, "lines");
+    ListWriter writer(context_.identity, "lines");
     for (const base::log::Ring::Line& line : page.lines)
         TRY(writer.add({{"seq", line.seq},
                         {"time_ms", line.time_ms},

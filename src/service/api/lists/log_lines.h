@@ -3,20 +3,21 @@
 
 #include <vector>
 
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
-#include "service/api/table/envelope.h"
 
 namespace service::api {
 
 class LogLines {
   public:
-    explicit LogLines(const Identity& identity) : identity_(identity) {}
+    // It must outlive this.
+    explicit LogLines(const Context& context) : context_(context) {}
     std::vector<Endpoint> endpoints();
 
   private:
-    base::Result<void> answer(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> answer(Request& request, Response& response);
 
-    const Identity& identity_;
+    const Context& context_;
 };
 
 }  // namespace service::api

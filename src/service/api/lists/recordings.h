@@ -3,40 +3,34 @@
 // read by a worker thread, in pieces between which its other work runs, and the list is kept for two seconds for all
 // callers.
 
-#include <memory>
 #include <vector>
 
-#include "runtime/loop/sync.h"
+#include "runtime/loop/cached_value.h"
 #include "service/api/lists/recording_scan.h"
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
-#include "service/api/table/envelope.h"
-#include "service/shared_parts.h"
 
 namespace service::api {
 
 class Recordings {
   public:
-    // Both must outlive it. Without a recorder among the offers requests are answered with 501.
-    Recordings(const Identity& identity, const Offers& offers) : identity_(identity), offers_(offers) {}
+    // It must outlive this. Without a recorder among the offers requests are answered with 501.
+    explicit Recordings(const Context& context) : context_(context) {}
 
     std::vector<Endpoint> endpoints();
     // Frees a list that nobody has asked for lately. To be called every few seconds.
-    void drop_old();
+    void drop_old() { files_.drop_older_than(kKeepMs); }
 
   private:
-    using Request = net::HttpRequest;
-    using Response = net::HttpResponse;
+    static constexpr int64_t kFreshMs = 2'000, kKeepMs = 10'000;
+    // Of one step on a worker, and of the whole scan: a slow disk must not occupy a worker for ever.
+    static constexpr int64_t kStepMs = 30'000, kMaxScanMs = 20'000;
     base::Result<void> list(Request& request, Response& response);
     base::Result<void> file(Request& request, Response& response);
-    base::Result<std::shared_ptr<const RecordingFiles>> files();
-    base::Result<std::shared_ptr<const RecordingFiles>> scan() const;
+    base::Result<RecordingFiles> scan() const;
 
-    const Identity& identity_;
-    const Offers& offers_;
-    std::shared_ptr<const RecordingFiles> files_;
-    int64_t made_ms_ = 0;  // monotonic
-    bool scanning_ = false;
-    runtime::Event scanned_{"the list of recordings"};
+    const Context& context_;
+    runtime::CachedValue<RecordingFiles> files_{"the list of recordings", kFreshMs, kMaxScanMs + kStepMs};
 };
 
 }  // namespace service::api

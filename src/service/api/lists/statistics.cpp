@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/redaction.h"
 #include "media/track.h"
+#include "service/api/diagnosis/end_reasons.h"
 #include "service/api/lists/listing.h"
 #include "service/stream_view.h"
 
@@ -158,58 +159,47 @@ Json session_json(const net::SessionView& session, bool hides_secrets) {
     return out;
 }
 
-std::vector<Endpoint> Statistics::endpoints(net::HttpHandler closed) {
-    closed_ = std::move(closed);
-    using Member = base::Result<void> (Statistics::*)(Request&, Response&);
-    std::vector<Endpoint> all;
-    auto add = [&](const char* path, const char* summary, const char* shape, Member member) {
-        Endpoint row;
-        row.methods = {http::Method::kGet};
-        row.pattern = path;
-        row.summary = summary;
-        row.shape = shape;
-        row.handler = [this, member](Request& request, Response& response) {
-            return (this->*member)(request, response);
-        };
-        if (!row.pattern.ends_with('}')) row.parameters = page_parameters();
-        all.push_back(std::move(row));
-    };
-    add("/api/v1/vhosts", "the vhosts of the configuration", "total:int vhosts[@Vhost]", &Statistics::vhosts);
-    add("/api/v1/vhosts/{id}", "one vhost, by id or name; code 2014: there is no such vhost", "vhost?@Vhost error?:str",
-        &Statistics::vhost);
-    add("/api/v1/streams", "the streams that are published, or for which players wait", "total:int streams[@Stream]",
-        &Statistics::streams);
-    all.back().parameters.push_back(search_parameter("those alone whose URL (vhost/app/name) has this in it"));
-    all.back().parameters.push_back(sort_parameter(names_of<StreamRow>(kStreamColumns)));
-    add("/api/v1/streams/{id}", "one stream; code 2048: there is no such stream", "stream?@Stream error?:str",
-        &Statistics::stream);
-    add("/api/v1/clients",
-        "the clients that publish and play; closed=true: closed sessions with the reason of "
-        "their end",
-        "total:int clients[@Client]", &Statistics::clients);
-    all.back().parameters.push_back({Parameter::In::kQuery, "closed", Parameter::Type::kBoolean,
-                                     "the last 1,000 sessions that ended, the newest first, with started_ms, ended_ms, "
-                                     "reason and text"});
-    all.back().parameters.push_back(
+std::vector<Endpoint> Statistics::endpoints() {
+    Endpoints<Statistics> rows(*this);
+    rows.get("/api/v1/vhosts", "the vhosts of the configuration", "total:int vhosts[@Vhost]", &Statistics::vhosts)
+        .parameters = page_parameters();
+    rows.get("/api/v1/vhosts/{id}", "one vhost, by id or name; code 2014: there is no such vhost",
+             "vhost?@Vhost error?:str", &Statistics::vhost);
+    Endpoint& streams = rows.get("/api/v1/streams", "the streams that are published, or for which players wait",
+                                 "total:int streams[@Stream]", &Statistics::streams);
+    streams.parameters = page_parameters();
+    streams.parameters.push_back(search_parameter("those alone whose URL (vhost/app/name) has this in it"));
+    streams.parameters.push_back(sort_parameter(names_of<StreamRow>(kStreamColumns)));
+    rows.get("/api/v1/streams/{id}", "one stream; code 2048: there is no such stream", "stream?@Stream error?:str",
+             &Statistics::stream);
+    Endpoint& clients = rows.get("/api/v1/clients",
+                                 "the clients that publish and play; closed=true: closed sessions with the reason of "
+                                 "their end",
+                                 "total:int clients[@Client]", &Statistics::clients);
+    clients.parameters = page_parameters();
+    clients.parameters.push_back({.name = "closed",
+                                  .type = Parameter::Type::kBoolean,
+                                  .doc = "the last 1,000 sessions that ended, the newest first, with started_ms, "
+                                         "ended_ms, reason and text"});
+    clients.parameters.push_back(
         search_parameter("those alone whose id, address or stream's URL has this in it; not with closed"));
-    all.back().parameters.push_back({Parameter::In::kQuery, "stream", Parameter::Type::kText,
-                                     "those of the stream with this id alone; not with closed"});
-    all.back().parameters.push_back(sort_parameter(names_of<ClientRow>(kClientColumns)));
-    add("/api/v1/clients/{id}", "one client; code 2049: there is no such client", "client?@Client error?:str",
-        &Statistics::client);
-    return all;
+    clients.parameters.push_back({.name = "stream", .doc = "those of the stream with this id alone; not with closed"});
+    clients.parameters.push_back(sort_parameter(names_of<ClientRow>(kClientColumns)));
+    rows.get("/api/v1/clients/{id}", "one client; code 2049: there is no such client", "client?@Client error?:str",
+             &Statistics::client);
+    return rows.take();
 }
 
 // Streams with a publisher, a player, or another session that counts as a player (HLS). Both sources are nearly sorted
 // by name.
 std::vector<live::StreamKey> Statistics::keys() const {
     std::vector<live::StreamKey> keys;
-    keys.reserve(registry_.size() + sessions_.accounts().streams());
-    registry_.for_each([&](live::Stream& stream) {
+    keys.reserve(context_.registry.size() + context_.sessions.accounts().streams());
+    context_.registry.for_each([&](live::Stream& stream) {
         if (is_there(stream)) keys.push_back(stream.key());
     });
     const auto middle = static_cast<ptrdiff_t>(keys.size());
-    sessions_.accounts().for_each([&](const net::StreamAccount& account) { keys.push_back(account.key()); });
+    context_.sessions.accounts().for_each([&](const net::StreamAccount& account) { keys.push_back(account.key()); });
     const auto begin = keys.begin() + middle;
     if (!std::is_sorted(begin, keys.end())) std::sort(begin, keys.end());
     std::inplace_merge(keys.begin(), begin, keys.end());
@@ -220,11 +210,12 @@ std::vector<live::StreamKey> Statistics::keys() const {
 // Both are in order of their names, so no list is made of them.
 Statistics::StreamCounts Statistics::count_streams() const {
     std::vector<const live::StreamKey*> accounts;
-    accounts.reserve(sessions_.accounts().streams());
-    sessions_.accounts().for_each([&](const net::StreamAccount& account) { accounts.push_back(&account.key()); });
+    accounts.reserve(context_.sessions.accounts().streams());
+    context_.sessions.accounts().for_each(
+        [&](const net::StreamAccount& account) { accounts.push_back(&account.key()); });
     StreamCounts counts{.total = accounts.size()};
     auto next = accounts.begin();
-    registry_.for_each([&](live::Stream& stream) {
+    context_.registry.for_each([&](live::Stream& stream) {
         if (stream.published()) ++counts.published;
         while (next != accounts.end() && **next < stream.key()) ++next;
         const bool has_account = next != accounts.end() && **next == stream.key();
@@ -235,7 +226,7 @@ Statistics::StreamCounts Statistics::count_streams() const {
 
 // Nearly all streams have an account, which stores its id; computing an id takes a digest.
 bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
-    const net::Accounts& accounts = sessions_.accounts();
+    const net::Accounts& accounts = context_.sessions.accounts();
     bool found = false;
     accounts.for_each([&](const net::StreamAccount& account) {
         if (found || account.id() != id) return;
@@ -243,7 +234,7 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
         found = true;
     });
     if (found) return true;
-    registry_.for_each([&](live::Stream& stream) {
+    context_.registry.for_each([&](live::Stream& stream) {
         const live::StreamKey& one = stream.key();
         if (found || !is_there(stream) || accounts.find(one)) return;
         if (net::stream_id(one) != id) return;
@@ -254,42 +245,40 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
 }
 
 base::Result<void> Statistics::vhosts(Request& request, Response& response) {
-    TRY(sessions_.count(kCountFreshMs));
-    const config::SnapshotPtr snapshot = snapshot_();
+    TRY(context_.sessions.count(kCountFreshMs));
+    const config::SnapshotPtr snapshot = context_.snapshot;
     const auto streams = keys();
-    List<const config::Vhost*> list(request, identity_, "vhosts");
+    List<const config::Vhost*> list(request, context_.identity, "vhosts");
     for (const config::Vhost& vhost : snapshot->vhosts) TRY(list.add(&vhost));
     return list.send(response, [&](const config::Vhost* vhost) { return vhost_json(*vhost, streams); });
 }
 
 base::Result<void> Statistics::vhost(Request& request, Response& response) {
-    TRY(sessions_.count(kCountFreshMs));
-    const config::SnapshotPtr snapshot = snapshot_();
+    TRY(context_.sessions.count(kCountFreshMs));
+    const config::SnapshotPtr snapshot = context_.snapshot;
     const std::string_view id = request.capture("id");
     for (const config::Vhost& vhost : snapshot->vhosts) {
         if (vhost.name != id && net::stable_id(vhost.name) != id) continue;
-        Json body = envelope(identity_);
-        body["vhost"] = vhost_json(vhost, keys());
-        return send_json(response, body);
+        return send_fields(response, context_.identity, {{"vhost", vhost_json(vhost, keys())}});
     }
-    return send_missing(response, identity_, Missing::kVhost);
+    return send_missing(response, context_.identity, Missing::kVhost);
 }
 
 std::optional<double> Statistics::hls_fragment(const config::Vhost& vhost) const {
-    const auto hls = std::ranges::find(offers_.segments, "hls", &SegmentOffer::name);
-    return hls != offers_.segments.end() ? hls->fragment(vhost) : std::nullopt;
+    const auto hls = std::ranges::find(context_.offers.segments, "hls", &SegmentOffer::name);
+    return hls != context_.offers.segments.end() ? hls->fragment(vhost) : std::nullopt;
 }
 
 size_t Statistics::clients_of_vhost(std::string_view vhost) const {
     size_t clients = 0;
-    registry_.for_each([&](live::Stream& stream) {
+    context_.registry.for_each([&](live::Stream& stream) {
         if (stream.key().vhost == vhost) clients += clients_of(stream);
     });
     return clients;
 }
 
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
-    const net::VhostAccount* account = sessions_.accounts().find_vhost(vhost.name);
+    const net::VhostAccount* account = context_.sessions.accounts().find_vhost(vhost.name);
     const net::Traffic traffic = account ? account->traffic() : net::Traffic();
     const std::optional<double> fragment = hls_fragment(vhost);
     Json hls = {{"enabled", fragment.has_value()}};
@@ -306,42 +295,43 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
 }
 
 base::Result<void> Statistics::streams(Request& request, Response& response) {
-    TRY(sessions_.count(kCountFreshMs));
+    TRY(context_.sessions.count(kCountFreshMs));
     const int64_t now_ms = base::monotonic_ms();
-    List<StreamRow> list(request, identity_, "streams", kStreamColumns);
+    List<StreamRow> list(request, context_.identity, "streams", kStreamColumns);
     for (live::StreamKey& key : keys()) {
         const std::string url = net::stream_url(key);
-        const net::StreamAccount* account = sessions_.accounts().find(key);
+        const net::StreamAccount* account = context_.sessions.accounts().find(key);
         StreamRow row{std::move(key)};
-        if (const auto live = registry_.find(row.key)) row.clients = clients_of(*live);
+        if (const auto live = context_.registry.find(row.key)) row.clients = clients_of(*live);
         if (account) row.received_kbps = account->rates(now_ms).received;
         TRY(list.add(std::move(row), {url}));
     }
     return list.send(response, [&](const StreamRow& row) {
-        return stream_json(view_of(row.key, registry_, sessions_), offers_, response.hides_secrets());
+        return stream_json(view_of(row.key, context_.registry, context_.sessions), context_.offers,
+                           response.hides_secrets());
     });
 }
 
 base::Result<void> Statistics::stream(Request& request, Response& response) {
-    TRY(sessions_.count(kCountFreshMs));
+    TRY(context_.sessions.count(kCountFreshMs));
     live::StreamKey key;
-    if (!find_stream(request.capture("id"), key)) return send_missing(response, identity_, Missing::kStream);
-    Json body = envelope(identity_);
-    body["stream"] = stream_json(view_of(key, registry_, sessions_), offers_, response.hides_secrets());
-    return send_json(response, body);
+    if (!find_stream(request.capture("id"), key)) return send_missing(response, context_.identity, Missing::kStream);
+    return send_fields(response, context_.identity,
+                       {{"stream", stream_json(view_of(key, context_.registry, context_.sessions), context_.offers,
+                                               response.hides_secrets())}});
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
     if (const auto closed = http::find_parameter(request.message.parameters, "closed").value_or("false");
         closed == "true") {
-        return closed_(request, response);
+        return closed_clients(context_, request, response);
     } else if (closed != "false") {
-        return send_failure(response, identity_, 400, "closed is true or false");
+        return send_failure(response, context_.identity, 400, "closed is true or false");
     }
     const std::string_view stream = request.message.parameter("stream");
-    List<ClientRow> list(request, identity_, "clients", kClientColumns);
-    for (size_t index = 0; index < sessions_.size(); ++index) {
-        const net::Session& session = sessions_.at(index);
+    List<ClientRow> list(request, context_.identity, "clients", kClientColumns);
+    for (size_t index = 0; index < context_.sessions.size(); ++index) {
+        const net::Session& session = context_.sessions.at(index);
         const net::StreamAccount* account = session.stream_account();
         if (!account || (!stream.empty() && account->id() != stream)) {
             TRY(list.skip());
@@ -352,7 +342,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
         }
     }
     return list.send(response, [&](const ClientRow& row) {
-        const net::Session* session = sessions_.find(row.id);
+        const net::Session* session = context_.sessions.find(row.id);
         if (!session || !session->stream_account()) return Json();  // it has left since then
         return session_json(view_of_client(*session), response.hides_secrets());
     });
@@ -360,16 +350,15 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
 
 net::SessionView Statistics::view_of_client(const net::Session& session) const {
     net::SessionView view = session.view();
-    view.standby = is_standby(session, registry_);
+    view.standby = is_standby(session, context_.registry);
     return view;
 }
 
 base::Result<void> Statistics::client(Request& request, Response& response) {
-    const net::Session* session = sessions_.find(request.capture("id"));
-    if (!session || !session->stream_account()) return send_missing(response, identity_, Missing::kClient);
-    Json body = envelope(identity_);
-    body["client"] = session_json(view_of_client(*session), response.hides_secrets());
-    return send_json(response, body);
+    const net::Session* session = context_.sessions.find(request.capture("id"));
+    if (!session || !session->stream_account()) return send_missing(response, context_.identity, Missing::kClient);
+    return send_fields(response, context_.identity,
+                       {{"client", session_json(view_of_client(*session), response.hides_secrets())}});
 }
 
 }  // namespace service::api

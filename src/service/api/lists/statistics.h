@@ -2,17 +2,12 @@
 // Vhosts, streams and clients, with their traffic. Shapes: INTERFACE.md, "HTTP API". A list of thousands is produced in
 // pieces, and other coroutines may run in between.
 
-#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "config/snapshot.h"
-#include "live/hub/registry.h"
-#include "net/sessions/session.h"
+#include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
-#include "service/shared_parts.h"
 
 namespace service::api {
 
@@ -21,18 +16,10 @@ Json session_json(const net::SessionView& session, bool hides_secrets);
 
 class Statistics {
   public:
-    using CurrentSnapshot = std::function<config::SnapshotPtr()>;
-    // All of them must outlive it.
-    Statistics(const Identity& identity, CurrentSnapshot snapshot, net::SessionTable& sessions,
-               live::Registry& registry, const Offers& offers)
-        : identity_(identity),
-          snapshot_(std::move(snapshot)),
-          sessions_(sessions),
-          registry_(registry),
-          offers_(offers) {}
+    // It must outlive this.
+    explicit Statistics(const Context& context) : context_(context) {}
 
-    // closed: answers GET clients?closed=true.
-    std::vector<Endpoint> endpoints(net::HttpHandler closed);
+    std::vector<Endpoint> endpoints();
     // The length of HLS segments of the vhost, s; nothing: no HLS.
     std::optional<double> hls_fragment(const config::Vhost& vhost) const;
     // Finds the stream with that API id; false: there is none.
@@ -45,8 +32,6 @@ class Statistics {
     StreamCounts count_streams() const;
 
   private:
-    using Request = net::HttpRequest;
-    using Response = net::HttpResponse;
     base::Result<void> vhosts(Request& request, Response& response);
     base::Result<void> vhost(Request& request, Response& response);
     base::Result<void> streams(Request& request, Response& response);
@@ -58,12 +43,7 @@ class Statistics {
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
     std::vector<live::StreamKey> keys() const;
 
-    const Identity& identity_;
-    CurrentSnapshot snapshot_;
-    net::SessionTable& sessions_;
-    live::Registry& registry_;
-    const Offers& offers_;
-    net::HttpHandler closed_;
+    const Context& context_;
 };
 
 }  // namespace service::api
