@@ -34,6 +34,12 @@ struct Scope {
 template <class Find>
 Scope(const char*, Find) -> Scope<Find>;
 
+// The finders of a service's own struct (sections.h), of the server's configuration and of a vhost's.
+template <class T>
+inline constexpr auto kOfServer = [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<T>()); };
+template <class T>
+inline constexpr auto kOfVhost = [](const auto& root) -> decltype(auto) { return (root.vhost->template get<T>()); };
+
 // The properties of a row beside its type, range and default, which follow from the member.
 struct RowText {
     std::string_view scope;

@@ -16,8 +16,7 @@ constexpr size_t kMaxCoworkers = 32;
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope redis{"redis",
-                      [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope redis{"redis", kOfServer<ServerConfig>};
     using S = ServerConfig;
     rows.push_back(row(redis, "enabled", &S::enabled, none(), kLive,
                        "The servers of a cluster say by a Redis which of them has a stream; see doc/cluster.md."));
@@ -36,8 +35,7 @@ void add_rows(std::vector<config::Row>& rows) {
                        "Where others reach this server: URLs of rtmp or rtmps, and of http or https, without a path. "
                        "By default its own addresses.",
                        "rtmp://192.0.2.1:1935 http://192.0.2.1:8080"));
-    const Scope cluster{"vhost/cluster",
-                        [](const auto& root) -> decltype(auto) { return (root.vhost->template get<ClusterLookup>()); }};
+    const Scope cluster{"vhost/cluster", kOfVhost<ClusterLookup>};
     using L = ClusterLookup;
     rows.push_back(row(cluster, "registry", &L::registry, none(), kLive,
                        "Streams that are published here are registered in the Redis of the block redis, and those of "

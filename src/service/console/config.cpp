@@ -7,8 +7,7 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope scope{"console",
-                      [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope scope{"console", kOfServer<ServerConfig>};
     using C = ServerConfig;
     rows.push_back(row(scope, "enabled", &C::enabled, none(), kLive,
                        "Console and players, on the ports of http_server and http_api."));

@@ -7,14 +7,12 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope global{
-        "", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope global{"", kOfServer<ServerConfig>};
     rows.push_back(row(global, "dvr_journal", &ServerConfig::dvr_journal, none(), kRestart,
                        "File in which the server notes the open recordings, so that they are finished after a "
                        "crash."));
 
-    const Scope scope{"vhost/dvr",
-                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    const Scope scope{"vhost/dvr", kOfVhost<VhostConfig>};
     using D = VhostConfig;
     rows.push_back(row(scope, "enabled", &D::enabled, none(), kLive, "Records streams."));
     rows.push_back(

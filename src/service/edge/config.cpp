@@ -9,8 +9,7 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope scope{"vhost/cluster",
-                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    const Scope scope{"vhost/cluster", kOfVhost<VhostConfig>};
     using V = VhostConfig;
     rows.push_back(row(scope, "mode", &V::mode, one_of({"local", "remote"}), kLive,
                        "remote: this vhost is an edge. What its players ask for is pulled from the origins, and what "

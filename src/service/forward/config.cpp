@@ -8,8 +8,7 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope scope{"vhost/forward",
-                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    const Scope scope{"vhost/forward", kOfVhost<VhostConfig>};
     using F = VhostConfig;
     rows.push_back(
         row(scope, "enabled", &F::enabled, none(), kLive,

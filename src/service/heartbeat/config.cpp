@@ -7,8 +7,7 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope beat{"heartbeat",
-                     [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope beat{"heartbeat", kOfServer<ServerConfig>};
     using H = ServerConfig;
     rows.push_back(
         row(beat, "enabled", &H::enabled, none(), kLive, "Reports the state of this server to another server."));

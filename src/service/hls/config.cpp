@@ -11,8 +11,7 @@ namespace service::hls {
 namespace {
 
 using H = VhostConfig;
-const config::Scope kScope{
-    "vhost/hls", [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+const config::Scope kScope{"vhost/hls", config::kOfVhost<VhostConfig>};
 
 void add_cutting(std::vector<config::Row>& rows) {
     using namespace config;
@@ -91,8 +90,7 @@ void add_keys(std::vector<config::Row>& rows) {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope global{
-        "", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope global{"", config::kOfServer<ServerConfig>};
     rows.push_back(row(global, "hls_roll", &ServerConfig::hls_roll, none(), kRestart,
                        "File that lists the streams with HLS on disk, so that hls_dispose holds over a restart; a "
                        "server each."));

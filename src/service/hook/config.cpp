@@ -14,8 +14,7 @@ constexpr std::string_view kSessions = "http://127.0.0.1:8085/api/v1/sessions";
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope scope{"vhost/http_hooks",
-                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    const Scope scope{"vhost/http_hooks", kOfVhost<VhostConfig>};
     using H = VhostConfig;
     auto urls = [&](std::string_view name, std::vector<std::string> H::*member, std::string_view doc,
                     std::string_view example) {
@@ -55,8 +54,7 @@ void add_rows(std::vector<config::Row>& rows) {
                        "system.",
                        "/etc/ssl/certs/ca-certificates.crt"));
     // It is in the hls block, as in SRS, but changing it does not change HLS output.
-    const Scope hls{"vhost/hls",
-                    [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    const Scope hls{"vhost/hls", kOfVhost<VhostConfig>};
     rows.push_back(row(hls, "hls_nb_notify", &H::hls_nb_notify, bytes(0, 16 * 1024 * 1024), kLive,
                        "Maximum number of bytes read of the response to on_hls_notify."));
 }

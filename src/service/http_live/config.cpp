@@ -7,8 +7,7 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope remux{"vhost/http_remux",
-                      [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+    const Scope remux{"vhost/http_remux", kOfVhost<VhostConfig>};
     using H = VhostConfig;
     rows.push_back(row(remux, "enabled", &H::enabled, none(), kLive,
                        "Live streams by HTTP and WebSocket: .flv, and .aac and .mp3 for audio."));

@@ -7,8 +7,7 @@ namespace {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope scope{"exporter",
-                      [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope scope{"exporter", kOfServer<ServerConfig>};
     using E = ServerConfig;
     rows.push_back(row(scope, "enabled", &E::enabled, none(), kRestart, "Metrics for Prometheus, at /metrics."));
     rows.push_back(row(scope, "listen", &E::listen, none(), kRestart,

@@ -10,10 +10,8 @@ namespace {
 
 using S = ServerConfig;
 using V = VhostConfig;
-const config::Scope kServer{
-    "rtc_server", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
-const config::Scope kVhost{
-    "vhost/rtc", [](const auto& root) -> decltype(auto) { return (root.vhost->template get<VhostConfig>()); }};
+const config::Scope kServer{"rtc_server", config::kOfServer<ServerConfig>};
+const config::Scope kVhost{"vhost/rtc", config::kOfVhost<VhostConfig>};
 
 void add_listening(std::vector<config::Row>& rows) {
     using namespace config;

@@ -13,8 +13,7 @@ using V = VhostConfig;
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope server{"rtsp_server",
-                       [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<S>()); }};
+    const Scope server{"rtsp_server", kOfServer<S>};
     rows.push_back(row(server, "enabled", &S::enabled, none(), kRestart, "The RTSP server."));
     rows.push_back(row(server, "listen", &S::listen, none(), kRestart, "TCP addresses for RTSP."));
     rows.push_back(row(server, "session_timeout", &S::session_timeout, seconds(5, 3600), kLive,
@@ -41,7 +40,7 @@ void add_rows(std::vector<config::Row>& rows) {
     rows.push_back(row(auth, "methods", &AuthConfig::methods, one_of({"all", "digest", "basic"}), kLive,
                        "How clients may send them: digest, basic (in the clear without RTSPS), or all: as the client "
                        "chooses."));
-    const Scope vhost{"vhost/rtsp", [](const auto& root) -> decltype(auto) { return (root.vhost->template get<V>()); }};
+    const Scope vhost{"vhost/rtsp", kOfVhost<V>};
     rows.push_back(row(vhost, "enabled", &V::enabled, none(), kLive, "RTSP for this vhost."));
     rows.push_back(guarding(row(vhost, "publish", &V::publish, none(), kLive,
                                 "Clients of RTSP may publish; whatever else is said about who may.")));

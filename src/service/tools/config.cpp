@@ -66,16 +66,14 @@ void add_ingest_engine_rows(std::vector<config::Row>& rows) {
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
-    const Scope global{
-        "", [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<ServerConfig>()); }};
+    const Scope global{"", kOfServer<ServerConfig>};
     rows.push_back(row(global, "ff_log_dir", &ServerConfig::ff_log_dir, none(), kLive,
                        "Directory of the logs of external tools; /dev/null: they have none."));
     rows.push_back(row(global, "ff_log_level", &ServerConfig::ff_log_level, none(), kLive,
                        "Log level of FFmpeg: quiet, panic, fatal, error, warning, info, verbose, debug, trace."));
     rows.push_back(row(global, "max_tools", &ServerConfig::max_tools, count(0, 1000), kLive,
                        "How many external tools may run at once: of exec, ingest and transcode together."));
-    const Scope exec{"vhost/exec",
-                     [](const auto& root) -> decltype(auto) { return (root.vhost->template get<ExecConfig>()); }};
+    const Scope exec{"vhost/exec", kOfVhost<ExecConfig>};
     rows.push_back(row(exec, "enabled", &ExecConfig::enabled, none(), kLive,
                        "Runs programs while streams are published, see doc/transcode.md."));
     rows.push_back(list_row(exec, "publish", &ExecConfig::publish, kLive,
