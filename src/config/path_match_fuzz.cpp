@@ -16,9 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (names && names->app.empty() != names->stream.empty()) __builtin_trap();
     if (path.empty() || path.find('/') != path.npos || pattern.starts_with("./")) return 0;
     config::PathVariables variables;
-    std::tm time{};
     variables.set("vhost", "v").set("app", path).set("stream", path).set("seq", "7").set("duration", "3");
-    variables.set_time(time, 1'700'000'000'123);
+    variables.set_time(1'700'000'000'123, true);
     const std::string made = variables.expand(pattern);
     if (made.size() < 2000 && !config::match_path(pattern, made, "v")) __builtin_trap();
     return 0;

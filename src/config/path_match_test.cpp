@@ -53,9 +53,8 @@ TEST(PathMatch, FindsWhatExpandMade) {
                                 "x/[2006]-[01]-[02]/[app]/[stream].[15].[04].[05].[999].mp4"}) {
         for (const PathNames& names : {PathNames{"live", "s"}, PathNames{"a/b", "s-1.2"}, PathNames{"1/2", "3"}}) {
             PathVariables variables;
-            std::tm time{};
             variables.set("vhost", "v.com").set("app", names.app).set("stream", names.stream).set("seq", "17");
-            variables.set_time(time, 1'700'000'000'123);
+            variables.set_time(1'700'000'000'123, true);
             EXPECT_EQ(match_path(pattern, variables.expand(pattern), "V.com"), names) << pattern;
         }
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace config {
 
@@ -17,15 +18,18 @@ PathVariables& PathVariables::set(std::string_view name, std::string_view value)
     return *this;
 }
 
-PathVariables& PathVariables::set_time(const std::tm& time, int64_t timestamp_ms) {
+PathVariables& PathVariables::set_time(int64_t wall_ms, bool utc) {
+    const auto seconds = static_cast<time_t>(wall_ms / 1000);
+    std::tm time{};
+    utc ? gmtime_r(&seconds, &time) : localtime_r(&seconds, &time);
     set("2006", fmt::format("{:04}", time.tm_year + 1900));
     set("01", fmt::format("{:02}", time.tm_mon + 1));
     set("02", fmt::format("{:02}", time.tm_mday));
     set("15", fmt::format("{:02}", time.tm_hour));
     set("04", fmt::format("{:02}", time.tm_min));
     set("05", fmt::format("{:02}", time.tm_sec));
-    set("999", fmt::format("{:03}", timestamp_ms % 1000));
-    return set("timestamp", std::to_string(timestamp_ms));
+    set("999", fmt::format("{:03}", wall_ms % 1000));
+    return set("timestamp", std::to_string(wall_ms));
 }
 
 std::string PathVariables::expand(std::string_view pattern) const {

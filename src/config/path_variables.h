@@ -1,11 +1,9 @@
 #pragma once
 // The variables in paths and URLs: [vhost] [app] [stream] [seq] [timestamp] [duration] and, for the time, Go's
-// reference date: [2006] [01] [02] [15] [04] [05] [999] for year, month, day, hour, minute, second, millisecond. Pure:
-// the time is passed in, broken down according to utc_time. Does not access file systems; safe_part() makes names from
-// clients safe.
+// reference date: [2006] [01] [02] [15] [04] [05] [999] for year, month, day, hour, minute, second, millisecond. Pure,
+// except for the time zone. Does not access file systems; safe_part() makes names from clients safe.
 
 #include <cstdint>
-#include <ctime>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +15,9 @@ namespace config {
 class PathVariables {
   public:
     PathVariables& set(std::string_view name, std::string_view value);  // "vhost", "seq": without the brackets
-    // `time` contains the calendar fields, timestamp_ms the milliseconds since 1970 ([999] is its last three digits).
-    PathVariables& set_time(const std::tm& time, int64_t timestamp_ms);
+    // wall_ms: milliseconds since 1970 ([999] is the last three digits). utc: its calendar fields are those of UTC, not
+    // of the local time zone.
+    PathVariables& set_time(int64_t wall_ms, bool utc);
 
     // Text in brackets that is not the name of a set variable is kept. Values are not expanded again.
     std::string expand(std::string_view pattern) const;

@@ -6,16 +6,9 @@ namespace config {
 namespace {
 
 TEST(PathVariables, Expand) {
-    std::tm time{};
-    time.tm_year = 126;
-    time.tm_mon = 0;
-    time.tm_mday = 9;
-    time.tm_hour = 7;
-    time.tm_min = 5;
-    time.tm_sec = 3;
     PathVariables variables;
     variables.set("vhost", "v.com").set("app", "live").set("stream", "[app]").set("seq", "12");
-    variables.set("duration", "100").set("duration", "200").set_time(time, 1767942303042);
+    variables.set("duration", "100").set("duration", "200").set_time(1767942303042, true);
     struct Case {
         const char* pattern;
         const char* expected;

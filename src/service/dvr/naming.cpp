@@ -58,12 +58,12 @@ Result<void> check_names(const live::StreamKey& key) {
     return {};
 }
 
-Result<std::string> recording_path(const std::string& pattern, const live::StreamKey& key, const std::tm& time,
-                                   int64_t wall_ms, uint64_t sequence) {
+Result<std::string> recording_path(const std::string& pattern, const live::StreamKey& key, int64_t wall_ms, bool utc,
+                                   uint64_t sequence) {
     TRY(check_names(key));
     config::PathVariables variables;
     variables.set("vhost", config::safe_part(key.vhost)).set("app", key.app).set("stream", key.name);
-    variables.set("seq", std::to_string(sequence)).set_time(time, wall_ms);
+    variables.set("seq", std::to_string(sequence)).set_time(wall_ms, utc);
     std::string path = variables.expand(pattern);
     size_t longest = 0;
     for (std::string_view part : parts_of(path)) longest = std::max(longest, part.size());

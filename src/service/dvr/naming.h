@@ -4,7 +4,6 @@
 // refused. Pure.
 
 #include <cstdint>
-#include <ctime>
 #include <string>
 
 #include "base/result.h"
@@ -29,10 +28,10 @@ bool is_below(std::string_view path, std::string_view root);
 // long. An application may have several components ("a/b"), which become nested directories.
 base::Result<void> check_names(const live::StreamKey& key);
 
-// time: the calendar fields of wall_ms. sequence: number of the file in its recording, from 0. kRefused also if the
-// path is too long for a file system.
-base::Result<std::string> recording_path(const std::string& pattern, const live::StreamKey& key, const std::tm& time,
-                                         int64_t wall_ms, uint64_t sequence);
+// utc: the calendar fields of wall_ms are those of UTC. sequence: number of the file in its recording, from 0. kRefused
+// also if the path is too long for a file system.
+base::Result<std::string> recording_path(const std::string& pattern, const live::StreamKey& key, int64_t wall_ms,
+                                         bool utc, uint64_t sequence);
 
 // "a/b.flv", 2: "a/b-2.flv". 0: unchanged.
 std::string numbered(const std::string& path, int number);

@@ -5,19 +5,8 @@
 namespace service::dvr {
 namespace {
 
-std::tm some_time() {
-    std::tm time{};
-    time.tm_year = 126;
-    time.tm_mon = 10;
-    time.tm_mday = 21;
-    time.tm_hour = 8;
-    time.tm_min = 5;
-    time.tm_sec = 9;
-    return time;
-}
-
 std::string path_of(const std::string& pattern, const std::string& app, const std::string& stream) {
-    auto path = recording_path(pattern, {"v.com", app, stream}, some_time(), 1'700'000'000'042, 3);
+    auto path = recording_path(pattern, {"v.com", app, stream}, 1'700'000'000'042, true, 3);
     return path ? *path : "refused: " + path.error().text();
 }
 
@@ -25,7 +14,7 @@ TEST(Naming, FillsInTheVariables) {
     EXPECT_EQ(path_of("/r/[vhost]/[app]/[stream]-[seq].[timestamp].flv", "live", "cam"),
               "/r/v.com/live/cam-3.1700000000042.flv");
     EXPECT_EQ(path_of("[2006]/[01]/[02]/[15][04][05].[999]-[stream].mp4", "live", "cam"),
-              "2026/11/21/080509.042-cam.mp4");
+              "2023/11/14/221320.042-cam.mp4");
     EXPECT_EQ(path_of("r/[app]/[stream].flv", "a/b", "[app]"), "r/a/b/[app].flv") << "a name's brackets stay";
 }
 

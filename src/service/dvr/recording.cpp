@@ -1,7 +1,6 @@
 #include "service/dvr/recording.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,13 +20,6 @@ namespace {
 constexpr int64_t kRetryMs = 2'000;
 // Of consecutive failures, the first is logged and then one each minute.
 constexpr uint64_t kLogEvery = 30;
-
-std::tm calendar(int64_t wall_ms, bool utc) {
-    auto seconds = static_cast<time_t>(wall_ms / 1000);
-    std::tm time{};
-    utc ? gmtime_r(&seconds, &time) : localtime_r(&seconds, &time);
-    return time;
-}
 
 }  // namespace
 
@@ -187,8 +179,7 @@ Result<bool> Recording::offer(const Frame& frame, Time time) {
 
 Result<void> Recording::begin_file(Time time) {
     end_file(true);
-    int64_t now = base::wall_ms();
-    std::string path = TRY(recording_path(options_.path, stream_->key(), calendar(now, options_.utc), now, sequence_));
+    std::string path = TRY(recording_path(options_.path, stream_->key(), base::wall_ms(), options_.utc, sequence_));
     ++sequence_;
     const ContainerOptions container{.keyframes = options_.keyframes, .tracks = stream_tracks_};
     tracks_.for_each([](Track& track) { track.begun = track.refused = false; });

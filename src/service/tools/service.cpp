@@ -1,15 +1,12 @@
 #include "service/tools/service.h"
 
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/socket/local_addresses.h"
 #include "runtime/threads/workers.h"
 #include "service/tools/config.h"
 #include "service/tools/files.h"
@@ -30,23 +27,6 @@ constexpr int kSampleEvery = 5;  // times of housekeeping
 // The group of all ingests.
 const StreamKey kIngests{};
 
-std::set<std::string> addresses_of_machine() {
-    std::set<std::string> addresses;
-    ifaddrs* all = nullptr;
-    if (getifaddrs(&all) != 0) return addresses;
-    for (const ifaddrs* one = all; one; one = one->ifa_next) {
-        if (!one->ifa_addr) continue;
-        const int family = one->ifa_addr->sa_family;
-        if (family != AF_INET && family != AF_INET6) continue;
-        const auto size = static_cast<socklen_t>(family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-        char host[NI_MAXHOST];
-        if (getnameinfo(one->ifa_addr, size, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0)
-            addresses.insert(host);
-    }
-    freeifaddrs(all);
-    return addresses;
-}
-
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry)
@@ -58,7 +38,7 @@ size_t Service::limit() const { return static_cast<size_t>(snapshot_->get<Server
 
 Result<void> Service::start() {
     started_ = true;
-    machine_.addresses = addresses_of_machine();
+    for (const runtime::LocalAddress& address : runtime::local_addresses()) machine_.addresses.insert(address.ip);
     make_log_directory();
     registry_.watch(*this);
     followed_.start(snapshot_);
@@ -128,8 +108,7 @@ StreamNames Service::server_names() const {
     StreamNames names;
     set_server(names, *snapshot_);
     names.wall_ms = base::wall_ms();
-    const time_t seconds = names.wall_ms / 1000;
-    snapshot_->global.utc_time ? gmtime_r(&seconds, &names.time) : localtime_r(&seconds, &names.time);
+    names.utc = snapshot_->global.utc_time;
     return names;
 }
 

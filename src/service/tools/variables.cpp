@@ -72,7 +72,7 @@ Result<std::string> Variables::expand(std::string_view pattern, bool is_url, boo
             variable.kind == Kind::kOwn || (is_url && !is_path) || (variable.kind == Kind::kUrl && !is_path);
         values.set(variable.name, is_raw ? std::string(variable.value) : config::safe_part(variable.value));
     }
-    values.set_time(names_.time, names_.wall_ms);
+    values.set_time(names_.wall_ms, names_.utc);
     return values.expand(pattern);
 }
 

@@ -8,7 +8,6 @@
 // paths.
 
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -25,8 +24,8 @@ struct StreamNames {
     std::string params{};  // "?k=v", of the publisher
     std::string tc_url{}, swf_url{}, page_url{};
     std::string signature{};  // "expires=...&sign=...", with which tools may play the stream; empty: not needed
-    std::tm time{};
     int64_t wall_ms = 0;
+    bool utc = false;  // of the calendar
 
     // Where tools play the stream: rtmp://HOST:PORT/APP/STREAM?vhost=V, and the signature.
     std::string input_url() const;

@@ -9,7 +9,8 @@ StreamNames named(std::string stream, std::string app = "live", std::string vhos
     StreamNames names;
     names.key = {std::move(vhost), std::move(app), std::move(stream)};
     names.port = 1936;
-    names.time.tm_year = 126;
+    names.wall_ms = 1'767'942'303'042;
+    names.utc = true;
     return names;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 #include <utility>
 
 #include "base/ascii.h"
@@ -124,17 +123,10 @@ base::Result<SegmentPaths> SegmentPaths::make(const VhostConfig& hls, const live
 }
 
 std::string SegmentPaths::expand(const std::string& pattern, const PathValues& values) const {
-    auto seconds = static_cast<time_t>(values.clock_ms / 1000);
-    std::tm calendar{};
-    if (utc_) {
-        gmtime_r(&seconds, &calendar);
-    } else {
-        localtime_r(&seconds, &calendar);
-    }
     config::PathVariables variables;
     variables.set("vhost", key_.vhost).set("app", key_.app).set("stream", key_.name);
     variables.set("seq", std::to_string(values.sequence)).set("duration", std::to_string(values.duration_ms));
-    variables.set_time(calendar, values.clock_ms);
+    variables.set_time(values.clock_ms, utc_);
     if (floor_ms_ > 0) variables.set("timestamp", std::to_string(values.clock_ms / floor_ms_));
     std::string path = variables.expand(pattern);
     while (path.starts_with("./")) path.erase(0, 2);
