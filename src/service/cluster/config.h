@@ -10,19 +10,11 @@
 
 namespace service::cluster {
 
-struct ServerConfig {
-    bool enabled = false;
-    std::string server = "127.0.0.1:6379";
-    std::string user{};
-    std::string password{};
-    int db = 0;
+struct ServerConfig : RedisOptions {
     std::string key_prefix = "srs";
-    int lease = 10;       // s
-    int timeout = 1'000;  // ms
+    int lease = 10;  // s
     std::vector<std::string> advertise{};
     bool operator==(const ServerConfig&) const = default;
-
-    RedisOptions options() const { return {enabled, server, user, password, db, timeout}; }
 };
 
 config::Section section();

@@ -75,7 +75,7 @@ void RedisClient::reload(const RedisOptions& options) {
 }
 
 Result<std::vector<redis::Reply>> RedisClient::call(std::string commands, size_t count) {
-    const auto limit = Deadline::in_ms(options_.timeout_ms);
+    const auto limit = Deadline::in_ms(options_.timeout);
     ++calls_;
     // The first connection is worth waiting for; later ones may take long.
     while (state_ == State::kConnecting && !has_failed_) {
@@ -142,7 +142,7 @@ void RedisClient::fail_calls(const std::string& problem) {
 }
 
 Result<void> RedisClient::serve() {
-    const auto limit = Deadline::in_ms(options_.timeout_ms);
+    const auto limit = Deadline::in_ms(options_.timeout);
     ++connections_;
     const RedisAddress address = TRY(parse_redis_address(options_.server));
     auto socket = TRY(runtime::connect_tcp(address.host, address.port, limit));
@@ -214,9 +214,9 @@ Result<void> RedisClient::read_once() {
     }
     if (!pending_.empty()) {
         if (pending_.front()->limit.passed())
-            return fail(Code::kTimeout, fmt::format("no answer for {} ms", options_.timeout_ms));
+            return fail(Code::kTimeout, fmt::format("no answer for {} ms", options_.timeout));
     } else if (runtime::now_ms() - read_ms_ >= kPingMs) {
-        pending_.push_back(std::make_shared<Call>(1, Deadline::in_ms(options_.timeout_ms)));
+        pending_.push_back(std::make_shared<Call>(1, Deadline::in_ms(options_.timeout)));
         redis::append_command(output_, {"PING"});
     }
     return {};

@@ -36,7 +36,7 @@ struct RedisOptions {
     std::string user{};      // of AUTH; empty: Redis' default user
     std::string password{};  // empty: no AUTH
     int db = 0;
-    int64_t timeout_ms = 1'000;  // for the connection with its AUTH, and for each answer
+    int timeout = 1'000;  // ms, for the connection with its AUTH, and for each answer
     bool operator==(const RedisOptions&) const = default;
 };
 

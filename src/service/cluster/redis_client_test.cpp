@@ -92,7 +92,7 @@ class RedisClientTest : public runtime::testing::RuntimeTest {
         RedisOptions options;
         options.enabled = true;
         options.server = redis_.address();
-        options.timeout_ms = 300;
+        options.timeout = 300;
         return options;
     }
     std::string get(const std::string& key) {

@@ -57,7 +57,7 @@ Service::~Service() { stop(); }
 Result<void> Service::start() {
     started_ = true;
     configure(*snapshot_);
-    client_.start(snapshot_->get<ServerConfig>().options());
+    client_.start(snapshot_->get<ServerConfig>());
     task_ = runtime::spawn("cluster", [this] { run(); });
     gate_.add(*this);
     followed_.start(snapshot_);
@@ -82,8 +82,7 @@ void Service::finish() {
     for (const base::StreamKey& stream : streams) leases_.unpublished(stream);
     if (client_.state() != RedisClient::State::kUp || leases_.next_ms() > runtime::now_ms()) return;
     runtime::Task last = runtime::spawn("cluster", [this] { (void)leases_.work(runtime::now_ms()).has_value(); });
-    while (last && !last.done() && !runtime::cancelled())
-        (void)last.join(Deadline::in_ms(client_.options().timeout_ms));
+    while (last && !last.done() && !runtime::cancelled()) (void)last.join(Deadline::in_ms(client_.options().timeout));
     if (last) last.cancel_and_join();
 }
 
@@ -100,7 +99,7 @@ void Service::reload(const config::SnapshotPtr& next) {
     const config::SnapshotPtr before = std::exchange(snapshot_, next);
     if (!started_) return;
     configure(*next);
-    client_.reload(next->get<ServerConfig>().options());
+    client_.reload(next->get<ServerConfig>());
     followed_.reload(next);
     std::vector<std::string> coworkers;
     for (const config::Vhost& vhost : next->vhosts)

@@ -67,23 +67,20 @@ bool run_on_worker(const std::function<void()>& job) {
 
 // Data shared by a worker and the segment store.
 struct DiskSegmentStore::Found {
-    std::string root;
-    std::string key_root;
-    SegmentPaths names;
-    bool recover = true;
-    bool cleanup = true;
-    uint64_t first_own = 0;  // number of this run's first growing file
+    const SegmentStoreOptions options;
+    const SegmentPaths names;
+    const uint64_t first_own;  // number of this run's first growing file
 
     bool any = false;  // a playlist was read
-    std::string error;
+    std::string error{};
     uint64_t media_sequence = 0;
     uint64_t next_sequence = 0;  // after the last segment of the playlist
     uint64_t discontinuity_sequence = 0;
-    std::deque<Entry> entries;
+    std::deque<Entry> entries{};
     size_t missing = 0;  // segments named by the playlist that do not exist
-    std::optional<std::string> init;
-    std::vector<RenditionId> renditions;  // of which there are playlists too
-    bool master = false;                  // there is a multivariant one
+    std::optional<std::string> init{};
+    std::vector<RenditionId> renditions{};  // of which there are playlists too
+    bool master = false;                    // there is a multivariant one
 
     void look();
     bool read_entry(const m3u8::Segment& segment);
@@ -93,19 +90,19 @@ struct DiskSegmentStore::Found {
 
 bool DiskSegmentStore::Found::read_entry(const m3u8::Segment& segment) {
     auto path = names.segment_path(segment.uri);
-    if (!path || !is_file(root + "/" + *path)) return false;
+    if (!path || !is_file(options.root + "/" + *path)) return false;
     Entry entry;
     entry.item = segment;
     entry.path = *path;
     entry.independent = false;  // the playlist has no such flag per segment
     if (!segment.key.uri.empty()) {
         auto key = names.key_path(segment.key.uri);
-        if (!key || !is_file(key_root + "/" + *key)) return false;
+        if (!key || !is_file(options.key_root + "/" + *key)) return false;
         entry.key_path = *key;
     }
     if (!segment.map_uri.empty()) {
         auto map = names.segment_path(segment.map_uri);
-        if (!map || !is_file(root + "/" + *map)) return false;
+        if (!map || !is_file(options.root + "/" + *map)) return false;
         entry.map_path = *map;
     }
     entries.push_back(std::move(entry));
@@ -113,11 +110,11 @@ bool DiskSegmentStore::Found::read_entry(const m3u8::Segment& segment) {
 }
 
 void DiskSegmentStore::Found::look() {
-    std::string path = root + "/" + names.playlist();
+    std::string path = options.root + "/" + names.playlist();
     remove_growing(path, names, first_own);
-    if (names.is_main()) master = is_file(root + "/" + names.master());
+    if (names.is_main()) master = is_file(options.root + "/" + names.master());
     for (RenditionId id = 0; names.is_main() && id < kRenditions; ++id)
-        if (is_file(root + "/" + names.of_rendition(id).playlist())) renditions.push_back(id);
+        if (is_file(options.root + "/" + names.of_rendition(id).playlist())) renditions.push_back(id);
     auto text = read_small(path, m3u8::kMaxBytes);
     if (!text) return;
     auto playlist = m3u8::read(*text);
@@ -141,19 +138,19 @@ void DiskSegmentStore::Found::look() {
         discontinuity_sequence += segment.discontinuity ? 1 : 0;
         entries.clear();
     }
-    if (!recover) return remove_all();
-    if (cleanup) remove_left_behind();
+    if (!options.recover) return remove_all();
+    if (options.cleanup) remove_left_behind();
     if (!entries.empty() && !entries.back().map_path.empty())
-        init = read_small(root + "/" + entries.back().map_path, kMaxInitBytes);
+        init = read_small(options.root + "/" + entries.back().map_path, kMaxInitBytes);
 }
 
 void DiskSegmentStore::Found::remove_all() {
-    unlink((root + "/" + names.playlist()).c_str());
-    if (cleanup) {
+    unlink((options.root + "/" + names.playlist()).c_str());
+    if (options.cleanup) {
         for (const Entry& entry : entries) {
-            unlink((root + "/" + entry.path).c_str());
-            if (!entry.key_path.empty()) unlink((key_root + "/" + entry.key_path).c_str());
-            if (!entry.map_path.empty()) unlink((root + "/" + entry.map_path).c_str());
+            unlink((options.root + "/" + entry.path).c_str());
+            if (!entry.key_path.empty()) unlink((options.key_root + "/" + entry.key_path).c_str());
+            if (!entry.map_path.empty()) unlink((options.root + "/" + entry.map_path).c_str());
         }
         remove_left_behind();
     }
@@ -165,29 +162,14 @@ void DiskSegmentStore::Found::remove_all() {
 void DiskSegmentStore::Found::remove_left_behind() {
     if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
     for (uint64_t n = 1; n <= kMaxLeftBehind && n <= media_sequence; ++n)
-        unlink((root + "/" + names.segment({media_sequence - n, 0, 0})).c_str());
+        unlink((options.root + "/" + names.segment({media_sequence - n, 0, 0})).c_str());
     for (uint64_t n = 0; n < kMaxNotListed; ++n)
-        unlink((root + "/" + names.segment({next_sequence + n, 0, 0})).c_str());
+        unlink((options.root + "/" + names.segment({next_sequence + n, 0, 0})).c_str());
 }
 
 void DiskSegmentStore::recover() {
     auto self = shared_from_this();
-    auto found = std::make_shared<Found>(Found{options_.root,
-                                               options_.key_root,
-                                               paths_,
-                                               options_.recover,
-                                               options_.cleanup,
-                                               first_file_,
-                                               {},
-                                               {},
-                                               {},
-                                               {},
-                                               {},
-                                               {},
-                                               {},
-                                               {},
-                                               {},
-                                               {}});
+    auto found = std::make_shared<Found>(Found{options_, paths_, first_file_});
     bool looked = run_on_worker([found] { found->look(); });
     if (looked) take_over(*found);
     recovering_ = false;
