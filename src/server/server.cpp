@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +12,7 @@
 
 #include "base/log.h"
 #include "config/listeners.h"
+#include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/signals.h"
@@ -47,11 +47,6 @@ void print(std::FILE* file, const std::string& text) {
     std::fflush(file);
 }
 
-std::string working_directory() {
-    char directory[PATH_MAX];
-    return getcwd(directory, sizeof directory) ? directory : "?";
-}
-
 std::string listening_on(const config::Snapshot& s) {
     std::string text;
     config::for_each_address(s, [&](const config::Listener& listener, const config::ListenAddress& address) {
@@ -67,7 +62,7 @@ bool wants_daemon(const config::Global& global) {
 void log_first_lines(const ConfigSource& source, const config::Loaded& loaded, uint64_t open_files) {
     const config::Snapshot& snapshot = *loaded.snapshot;
     base::log::trace("{}, pid {}, server id {}, in {}, configuration of {}", kSignature, getpid(),
-                     snapshot.global.server_id, working_directory(), source.name());
+                     snapshot.global.server_id, runtime::working_directory(), source.name());
     for (const config::Problem& problem : loaded.problems.all()) base::log::warn("{}", problem.describe());
     base::log::trace("listening: {}; {} vhosts, at most {} connections, {} open files", listening_on(snapshot),
                      snapshot.vhosts.size(), snapshot.global.max_connections, open_files);

@@ -1,9 +1,11 @@
 #include "runtime/diagnose/machine.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 
 #include "base/clock.h"
@@ -41,16 +43,6 @@ uint64_t number_after(std::string_view line, std::string_view name) {
     return 0;
 }
 
-std::string read_file(const char* path) {
-    std::string out;
-    if (std::FILE* file = std::fopen(path, "re")) {
-        char piece[4096];
-        while (const size_t n = std::fread(piece, 1, sizeof piece, file)) out.append(piece, n);
-        std::fclose(file);
-    }
-    return out;
-}
-
 // "sda", "vdb", "xvda", "hda", "nvme0n1", "mmcblk0": a name with another ending is a partition.
 bool is_disk(std::string_view name) {
     for (std::string_view kind : {"sd", "vd", "xvd", "hd"}) {
@@ -62,6 +54,28 @@ bool is_disk(std::string_view name) {
 }
 
 }  // namespace
+
+std::string read_small_file(const char* path) {
+    std::string out;
+    if (std::FILE* file = std::fopen(path, "re")) {
+        char piece[4096];
+        while (const size_t n = std::fread(piece, 1, sizeof piece, file)) out.append(piece, n);
+        std::fclose(file);
+    }
+    return out;
+}
+
+int64_t process_cpu_us() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto us = [](const timeval& time) { return time.tv_sec * 1'000'000LL + time.tv_usec; };
+    return us(used.ru_utime) + us(used.ru_stime);
+}
+
+std::string working_directory() {
+    char directory[PATH_MAX];
+    return getcwd(directory, sizeof directory) ? directory : "";
+}
 
 CpuTimes parse_cpu_times(std::string_view stat) {
     std::string_view line = take_line(stat);
@@ -201,15 +215,15 @@ uint64_t parse_established(std::string_view snmp) {
 Machine read_machine() {
     Machine machine;
     machine.at_ms = base::wall_ms();
-    machine.cpu = parse_cpu_times(read_file("/proc/stat"));
-    machine.process = parse_process_stat(read_file("/proc/self/stat"));
-    machine.memory_kb = parse_meminfo(read_file("/proc/meminfo"));
-    machine.disk = parse_diskstats(read_file("/proc/diskstats"));
-    machine.network = parse_net_dev(read_file("/proc/net/dev"));
-    add_sockstat(read_file("/proc/net/sockstat"), machine.sockets);
-    add_sockstat(read_file("/proc/net/sockstat6"), machine.sockets);
-    machine.sockets.established = parse_established(read_file("/proc/net/snmp"));
-    const std::string load = read_file("/proc/loadavg"), uptime = read_file("/proc/uptime");
+    machine.cpu = parse_cpu_times(read_small_file("/proc/stat"));
+    machine.process = parse_process_stat(read_small_file("/proc/self/stat"));
+    machine.memory_kb = parse_meminfo(read_small_file("/proc/meminfo"));
+    machine.disk = parse_diskstats(read_small_file("/proc/diskstats"));
+    machine.network = parse_net_dev(read_small_file("/proc/net/dev"));
+    add_sockstat(read_small_file("/proc/net/sockstat"), machine.sockets);
+    add_sockstat(read_small_file("/proc/net/sockstat6"), machine.sockets);
+    machine.sockets.established = parse_established(read_small_file("/proc/net/snmp"));
+    const std::string load = read_small_file("/proc/loadavg"), uptime = read_small_file("/proc/uptime");
     std::sscanf(load.c_str(), "%lf %lf %lf", &machine.load[0], &machine.load[1], &machine.load[2]);
     std::sscanf(uptime.c_str(), "%lf %lf", &machine.uptime_s, &machine.idle_s);
     machine.cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));

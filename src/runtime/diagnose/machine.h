@@ -1,6 +1,6 @@
 #pragma once
 // What the kernel reports about this process and this machine in the text files of /proc: CPU time, memory, disks,
-// networks, sockets. Pure functions but for read_machine(), which blocks on small reads: call it on a worker.
+// networks, sockets. The functions that parse are pure; read_machine() blocks on small reads: call it on a worker.
 
 #include <cstdint>
 #include <map>
@@ -68,5 +68,12 @@ struct Machine {
     uint64_t resident_kb = 0;  // of this process
 };
 Machine read_machine();
+
+// All of a small file of the kernel, as /proc/self/cmdline; empty: it cannot be read. Blocks.
+std::string read_small_file(const char* path);
+// Processor time of this process, us.
+int64_t process_cpu_us();
+// Empty: it was removed.
+std::string working_directory();
 
 }  // namespace runtime

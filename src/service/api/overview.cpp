@@ -1,28 +1,16 @@
 #include "service/api/overview.h"
 
-#include <sys/resource.h>
-
 #include <map>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "net/access/auth.h"
+#include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "service/api/lists/statistics.h"
 #include "service/api/system.h"
 
 namespace service::api {
-
-namespace {
-
-int64_t process_cpu_us() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    const auto us = [](const timeval& time) { return time.tv_sec * 1'000'000LL + time.tv_usec; };
-    return us(used.ru_utime) + us(used.ru_stime);
-}
-
-}  // namespace
 
 std::string_view protocol_of(net::SessionType type) {
     const std::string_view name = net::session_type_name(type);
@@ -37,7 +25,7 @@ Overview::Overview(const Context& context, const Statistics& statistics, const S
       statistics_(statistics),
       system_(system),
       began_ms_(base::monotonic_ms()),
-      cpu_us_(process_cpu_us()),
+      cpu_us_(runtime::process_cpu_us()),
       cpu_at_us_(base::monotonic_us()) {}
 
 std::vector<Endpoint> Overview::endpoints() {
@@ -83,7 +71,7 @@ base::Result<Json> Overview::make() {
 }
 
 void Overview::add_machine(Json& figures) {
-    const int64_t now_us = base::monotonic_us(), cpu_us = process_cpu_us();
+    const int64_t now_us = base::monotonic_us(), cpu_us = runtime::process_cpu_us();
     const auto passed_us = static_cast<double>(std::max<int64_t>(1, now_us - cpu_at_us_));
     const System::Usage usage = system_.usage();
     figures["process"] = {{"cpu_percent", static_cast<double>(cpu_us - cpu_us_) / passed_us},

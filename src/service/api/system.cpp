@@ -3,8 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <climits>
-#include <cstdio>
+#include <algorithm>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -40,21 +39,10 @@ double swap_share(const runtime::Machine& machine) {
 uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 std::string command_line() {
-    std::string out;
-    if (std::FILE* file = std::fopen("/proc/self/cmdline", "re")) {
-        char piece[4096];
-        while (const size_t n = std::fread(piece, 1, sizeof piece, file)) out.append(piece, n);
-        std::fclose(file);
-    }
+    std::string out = runtime::read_small_file("/proc/self/cmdline");
     while (out.ends_with('\0')) out.pop_back();
-    for (char& c : out)
-        if (c == '\0') c = ' ';
+    std::ranges::replace(out, '\0', ' ');
     return out;
-}
-
-std::string working_directory() {
-    char directory[PATH_MAX];
-    return getcwd(directory, sizeof directory) ? directory : "";
 }
 
 // Seconds since the process started.
@@ -77,7 +65,7 @@ void System::sample() {
 
 void System::start() {
     command_line_ = command_line();
-    working_directory_ = working_directory();
+    working_directory_ = runtime::working_directory();
     sample();  // the first figures must exist before the first request or heartbeat
     task_ = runtime::spawn("api-system", [this] {
         while (runtime::sleep_ms(kSampleMs)) sample();

@@ -1,10 +1,8 @@
 #include "service/hook/service.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 
+#include "runtime/diagnose/machine.h"
 #include "service/hook/config.h"
 #include "service/stream_view.h"
 
@@ -60,11 +58,6 @@ const std::vector<std::string>& urls_of(Hook hook, const VhostConfig& hooks) {
     return hooks.on_hls_notify;
 }
 
-std::string working_directory() {
-    char directory[PATH_MAX];
-    return getcwd(directory, sizeof directory) ? directory : "";
-}
-
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& events, live::Registry& registry,
@@ -73,7 +66,7 @@ Service::Service(config::SnapshotPtr snapshot, net::Gate& gate, live::Events& ev
       gate_(gate),
       events_(events),
       registry_(registry),
-      identity_{snapshot_->global.server_id, std::move(service_id), working_directory()},
+      identity_{snapshot_->global.server_id, std::move(service_id), runtime::working_directory()},
       caller_(stats_),
       reporter_(caller_, stats_) {}
 

@@ -1,6 +1,5 @@
 #include "service/metrics/report.h"
 
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 
 #include "base/clock.h"
 #include "live/hub/input_faults.h"
+#include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/disk/disk.h"
 #include "runtime/loop/coroutine.h"
@@ -36,19 +36,9 @@ double seconds_of_us(double us) { return us / 1e6; }
 double seconds_of_ms(int64_t ms) { return static_cast<double>(ms) / 1e3; }
 double number(uint64_t value) { return static_cast<double>(value); }
 
-int64_t cpu_now_us() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    const auto us = [](const timeval& t) { return t.tv_sec * 1'000'000LL + t.tv_usec; };
-    return us(used.ru_utime) + us(used.ru_stime);
-}
-
 uint64_t resident_kb() {
     uint64_t pages = 0;
-    if (FILE* file = std::fopen("/proc/self/statm", "re")) {
-        if (std::fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
-        std::fclose(file);
-    }
+    if (std::sscanf(runtime::read_small_file("/proc/self/statm").c_str(), "%*u %lu", &pages) != 1) return 0;
     return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 1024;
 }
 
@@ -108,7 +98,7 @@ void Report::about(Text& text, const Identity& identity, const ServerConfig& exp
 }
 
 void Report::process(Text& text) {
-    const int64_t now_us = base::monotonic_us(), cpu_us = cpu_now_us();
+    const int64_t now_us = base::monotonic_us(), cpu_us = runtime::process_cpu_us();
     if (cpu_at_us_ == 0 || now_us - cpu_at_us_ >= kLeastCpuUs) {
         if (cpu_at_us_ > 0)
             cpu_percent_ = 100.0 * static_cast<double>(cpu_us - cpu_us_) / static_cast<double>(now_us - cpu_at_us_);

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,8 +18,5 @@ struct Sample {
 };
 // A log that is longer is copied to PATH.1, and begins anew: its process has it open for appending. Blocks.
 void take_sample(Sample& sample, int64_t max_log_bytes);
-
-// Of the content of /proc/PID/stat, in clock ticks: of the process and of children that it waited for; 0: it is none.
-int64_t parse_cpu_ticks(std::string_view stat);
 
 }  // namespace service::tools

@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Files, ProcessorTime) {
-    EXPECT_EQ(parse_cpu_ticks("12 (ffmpeg) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"), 11 + 12 + 13 + 14);
-    EXPECT_EQ(parse_cpu_ticks("12 (a) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"), 11 + 12 + 13 + 14);
-    EXPECT_EQ(parse_cpu_ticks(""), 0);
-    EXPECT_EQ(parse_cpu_ticks("12 (x) S"), 0);
-}
-
 TEST(Files, ALogThatIsTooLongBeginsAnew) {
     const std::string path = fmt::format("/tmp/tools_files_test.{}", getpid());
     std::ofstream process(path, std::ios::app);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "runtime/diagnose/cpu_profile.h"
 #include "runtime/diagnose/heap_profile.h"
+#include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/disk/disk.h"
 #include "runtime/socket/udp.h"
@@ -27,16 +27,6 @@ base::Result<const runtime::Symbols*> symbols_ready() {
     if (!ready) TRY(runtime::offload([] { runtime::Symbols::get(); }, runtime::Deadline::in_ms(30'000)));
     ready = true;
     return &runtime::Symbols::get();
-}
-
-std::string read_small_file(const char* path) {
-    std::string out;
-    if (FILE* file = std::fopen(path, "re")) {
-        char piece[4096];
-        while (const size_t n = std::fread(piece, 1, sizeof piece, file)) out.append(piece, n);
-        std::fclose(file);
-    }
-    return out;
 }
 
 int status_of(const base::Error& error) {
@@ -161,7 +151,7 @@ base::Result<void> Debug::heap(Request& request, Response& response) {
 }
 
 base::Result<void> Debug::cmdline(Request&, Response& response) {
-    std::string words = read_small_file("/proc/self/cmdline");
+    std::string words = runtime::read_small_file("/proc/self/cmdline");
     std::ranges::replace(words, '\0', '\n');
     return response.send(200, kText, words);
 }
