@@ -58,14 +58,6 @@ bool is_folder(std::string_view path) {
 
 std::string file_name(const std::string& path) { return path.ends_with('/') ? path + "index.html" : path; }
 
-// Calls look() on a worker; false if it cannot be called. It owns what it uses.
-template <class Look>
-bool look_at_disk(Look look) {
-    auto found = std::make_shared<bool>(false);
-    const auto done = runtime::offload([found, look] { *found = look(); }, runtime::Deadline::in_ms(30'000));
-    return done && *found;
-}
-
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, const net::FileAccess& access, net::HttpRouter& router,
@@ -95,11 +87,13 @@ Result<void> Service::start() {
     const auto& config = snapshot_->get<ServerConfig>();
     if (!config.enabled || (!snapshot_->http_server.enabled && !snapshot_->http_api.enabled)) return {};
     const std::filesystem::path page = std::filesystem::path(config.dir) / "console/index.html";
-    auto exists = [page] {
+    auto found = std::make_shared<bool>(false);
+    auto look = [page, found] {
         std::error_code failure;
-        return std::filesystem::exists(page, failure);
+        *found = std::filesystem::exists(page, failure);
     };
-    if (!look_at_disk(exists)) base::log::trace("console: no web pages in {}; make console builds them", config.dir);
+    if (!runtime::offload(look, runtime::Deadline::in_ms(30'000)) || !*found)
+        base::log::trace("console: no web pages in {}; make console builds them", config.dir);
     return {};
 }
 

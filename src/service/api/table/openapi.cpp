@@ -152,10 +152,6 @@ Json operation(const Endpoint& row, http::Method method) {
 
 }  // namespace
 
-Json openapi_document(std::span<const Endpoint> rows, std::string_view version) {
-    return *openapi_document(rows, version, [] { return base::Result<void>(); });
-}
-
 base::Result<Json> openapi_document(std::span<const Endpoint> rows, std::string_view version,
                                     const std::function<base::Result<void>()>& between) {
     Json paths = Json::object();

@@ -10,9 +10,9 @@
 
 namespace service::api {
 
-Json openapi_document(std::span<const Endpoint> rows, std::string_view version);
 // between: called after each operation, to let others run; if it returns an error, the generation ends.
-base::Result<Json> openapi_document(std::span<const Endpoint> rows, std::string_view version,
-                                    const std::function<base::Result<void>()>& between);
+base::Result<Json> openapi_document(
+    std::span<const Endpoint> rows, std::string_view version,
+    const std::function<base::Result<void>()>& between = [] { return base::Result<void>(); });
 
 }  // namespace service::api

@@ -21,7 +21,7 @@ TEST(OpenApi, ARowWithParameters) {
     one.shape = "stream@Stream";
     one.parameters = {{Parameter::In::kQuery, "count", Parameter::Type::kInteger, "how many", 1, 9, 3}};
     one.failures = {{404, "there is none"}};
-    const Json document = openapi_document(std::vector{one}, "1.2.3");
+    const Json document = *openapi_document(std::vector{one}, "1.2.3");
     EXPECT_EQ(document["openapi"], "3.1.0");
     EXPECT_EQ(document["info"]["version"], "1.2.3");
     const Json& get = document["paths"]["/api/v1/streams/{id}"]["get"];
@@ -46,7 +46,7 @@ TEST(OpenApi, AccessIsSaid) {
     kick.body_shape = "path?:str";
     health.content_type = "text/plain";
     health.failures = {{503, "draining"}};
-    const Json document = openapi_document(std::vector{kick, health, all}, "1");
+    const Json document = *openapi_document(std::vector{kick, health, all}, "1");
     const Json& paths = document["paths"];
     EXPECT_EQ(paths.size(), 2u) << "a wildcard is no path of OpenAPI";
     EXPECT_TRUE(paths["/a/{id}"]["delete"]["responses"].contains("403"));
