@@ -37,6 +37,12 @@ Check unknown(std::string_view name, std::string_view unit, std::string text) {
     return {name, V::kUnknown, {}, unit, std::move(text)};
 }
 
+// The advice is that of a check that is not ok.
+Check advised(Check check, std::string_view advice) {
+    if (check.verdict != V::kOk) check.advice = advice;
+    return check;
+}
+
 double seconds(int64_t ms) { return static_cast<double>(ms) / 1000; }
 
 bool has_video(const StreamFacts& p) { return p.tracks.video() != nullptr; }
@@ -103,24 +109,20 @@ Check keyframe_age(const StreamFacts& p) {
     if (!has_video(p)) return unknown("keyframe_age", "s", "there is no video");
     const int64_t since = p.health.keyframe_at_ms() ? p.health.keyframe_at_ms() : p.health.started_ms();
     const int64_t age_ms = p.now_ms - since;
-    Check check{"keyframe_age", grade(static_cast<double>(age_ms), kKeyframeWarnMs, kKeyframeBadMs), seconds(age_ms),
-                "s", p.health.keyframes() ? "since the last keyframe" : "no keyframe has been received"};
-    if (check.verdict != V::kOk)
-        check.advice = "new players wait, or begin far in the past: let the encoder send a keyframe every 2 s";
-    return check;
+    return advised(
+        {"keyframe_age", grade(static_cast<double>(age_ms), kKeyframeWarnMs, kKeyframeBadMs), seconds(age_ms), "s",
+         p.health.keyframes() ? "since the last keyframe" : "no keyframe has been received"},
+        "new players wait, or begin far in the past: let the encoder send a keyframe every 2 s");
 }
 
 Check gop_length(const StreamFacts& p) {
     if (p.health.keyframes() < 2) return unknown("gop_length", "s", "fewer than two keyframes have been received");
     const int64_t longest = p.health.longest_gop_ms();
-    Check check{"gop_length", longest > kGopWarnMs ? V::kWarn : V::kOk, seconds(longest), "s",
-                fmt::format("the longest distance between two keyframes; the last one was {:.3g} s",
-                            seconds(p.health.last_gop_ms()))};
-    if (check.verdict != V::kOk)
-        check.advice =
-            "new players begin up to this far in the past, and a player that was too slow skips this "
-            "much: let the encoder send a keyframe every 2 s";
-    return check;
+    return advised({"gop_length", longest > kGopWarnMs ? V::kWarn : V::kOk, seconds(longest), "s",
+                    fmt::format("the longest distance between two keyframes; the last one was {:.3g} s",
+                                seconds(p.health.last_gop_ms()))},
+                   "new players begin up to this far in the past, and a player that was too slow skips this "
+                   "much: let the encoder send a keyframe every 2 s");
 }
 
 Check gop_hls_fragment(const StreamFacts& p) {
@@ -178,14 +180,11 @@ Check drift(const StreamFacts& p) {
     if (baseline < kLeastBaselineMs) return unknown(kName, "ms", "it has been measured for less than 30 s");
     const auto drift =
         static_cast<double>(media::to_ms((to.audio_dts - to.video_dts) - (from.audio_dts - from.video_dts)));
-    Check check{kName, grade(std::abs(drift), kDriftWarn, kDriftBad), drift, "ms",
-                fmt::format("within {:.0f} s audio has {} video by this much", seconds(baseline),
-                            drift >= 0 ? "run ahead of" : "fallen behind")};
-    if (check.verdict != V::kOk)
-        check.advice =
-            "the publisher's clocks for audio and video differ, or one track loses frames: check the "
-            "encoder's sample rate and frame rate";
-    return check;
+    return advised({kName, grade(std::abs(drift), kDriftWarn, kDriftBad), drift, "ms",
+                    fmt::format("within {:.0f} s audio has {} video by this much", seconds(baseline),
+                                drift >= 0 ? "run ahead of" : "fallen behind")},
+                   "the publisher's clocks for audio and video differ, or one track loses frames: check the "
+                   "encoder's sample rate and frame rate");
 }
 
 Check offset(const StreamFacts& p) {
@@ -193,11 +192,9 @@ Check offset(const StreamFacts& p) {
     const live::Health::Point& at = p.health.newest();
     if (!at.has_both()) return unknown(kName, "ms", "the stream does not have both audio and video");
     const auto offset = static_cast<double>(media::to_ms(at.audio_dts - at.video_dts));
-    Check check{kName, grade(std::abs(offset), kOffsetWarn, kOffsetBad), offset, "ms",
-                "the timestamp of audio minus that of the video received at the same time"};
-    if (check.verdict != V::kOk)
-        check.advice = "players must buffer this much; if it grows, one of the tracks has stopped";
-    return check;
+    return advised({kName, grade(std::abs(offset), kOffsetWarn, kOffsetBad), offset, "ms",
+                    "the timestamp of audio minus that of the video received at the same time"},
+                   "players must buffer this much; if it grows, one of the tracks has stopped");
 }
 
 // The rate of the stream's timestamps relative to the clock.
@@ -211,15 +208,12 @@ Check clock_rate(const StreamFacts& p) {
     const bool video = from.video_dts != media::kNoTime && to.video_dts != media::kNoTime;
     const int64_t passed = media::to_ms(video ? to.video_dts - from.video_dts : to.audio_dts - from.audio_dts);
     const double off = 100.0 * static_cast<double>(passed - baseline) / static_cast<double>(baseline);
-    Check check{
-        kName, grade(std::abs(off), kClockWarn, kClockBad), off, "%",
-        fmt::format("this much {} than the clock, over {:.0f} s", off >= 0 ? "faster" : "slower", seconds(baseline))};
-    if (check.verdict != V::kOk)
-        check.advice = off < 0
-                           ? "players will pause to buffer: the encoder or its network is too slow"
-                           : "the delay of players grows: the publisher sends faster than the clock (a file without "
-                             "-re?)";
-    return check;
+    return advised(
+        {kName, grade(std::abs(off), kClockWarn, kClockBad), off, "%",
+         fmt::format("this much {} than the clock, over {:.0f} s", off >= 0 ? "faster" : "slower", seconds(baseline))},
+        off < 0 ? "players will pause to buffer: the encoder or its network is too slow"
+                : "the delay of players grows: the publisher sends faster than the clock (a file without "
+                  "-re?)");
 }
 
 Check timestamp_jumps(const StreamFacts& p) {
