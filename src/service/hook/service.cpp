@@ -1,6 +1,7 @@
 #include "service/hook/service.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/diagnose/machine.h"
 #include "service/hook/config.h"
@@ -32,30 +33,14 @@ constexpr Pair pair_of(Action action) {
     return {Hook::kOnPlay, Hook::kOnStop};
 }
 
+// By Hook.
+constexpr std::array<std::vector<std::string> VhostConfig::*, kHookNames.size()> kUrls = {
+    &VhostConfig::on_connect,    &VhostConfig::on_close,  &VhostConfig::on_publish, &VhostConfig::on_unpublish,
+    &VhostConfig::on_play,       &VhostConfig::on_stop,   &VhostConfig::on_dvr,     &VhostConfig::on_hls,
+    &VhostConfig::on_hls_notify, &VhostConfig::on_standby};
+
 const std::vector<std::string>& urls_of(Hook hook, const VhostConfig& hooks) {
-    switch (hook) {
-        case Hook::kOnConnect:
-            return hooks.on_connect;
-        case Hook::kOnClose:
-            return hooks.on_close;
-        case Hook::kOnPublish:
-            return hooks.on_publish;
-        case Hook::kOnUnpublish:
-            return hooks.on_unpublish;
-        case Hook::kOnPlay:
-            return hooks.on_play;
-        case Hook::kOnStop:
-            return hooks.on_stop;
-        case Hook::kOnDvr:
-            return hooks.on_dvr;
-        case Hook::kOnHls:
-            return hooks.on_hls;
-        case Hook::kOnStandby:
-            return hooks.on_standby;
-        case Hook::kOnHlsNotify:
-            break;
-    }
-    return hooks.on_hls_notify;
+    return hooks.*kUrls[static_cast<size_t>(hook)];
 }
 
 }  // namespace
@@ -150,13 +135,12 @@ void Service::left(const net::Visitor& visitor, const net::Traffic& traffic) {
 }
 
 void Service::report_end(const EndReports::Report& end) {
-    if (const VhostConfig* hooks = hooks_of(end.vhost))
-        report(end.hook, *hooks, urls_of(end.hook, *hooks), end.body, end.client_id);
+    if (const VhostConfig* hooks = hooks_of(end.vhost)) report(end.hook, *hooks, end.body, end.client_id);
 }
 
-void Service::report(Hook hook, const VhostConfig& hooks, const std::vector<std::string>& urls, const std::string& body,
-                     const std::string& client_id) {
-    for (const std::string& url : urls) reporter_.add({{hook, url, body}, client_id, snapshot_, &hooks});
+void Service::report(Hook hook, const VhostConfig& hooks, const std::string& body, const std::string& client_id) {
+    for (const std::string& url : urls_of(hook, hooks))
+        reporter_.add({{hook, url, body}, client_id, snapshot_, &hooks});
 }
 
 void Service::on_recording(const live::RecordingDone& event) {
@@ -164,19 +148,19 @@ void Service::on_recording(const live::RecordingDone& event) {
     if (!hooks || hooks->on_dvr.empty()) return;
     net::Visitor publisher =
         event.recovered ? Publishers::unknown(event.stream) : publishers_.find(event.stream, event.publisher);
-    report(Hook::kOnDvr, *hooks, hooks->on_dvr, dvr_body(identity_, publisher, event), publisher.id);
+    report(Hook::kOnDvr, *hooks, dvr_body(identity_, publisher, event), publisher.id);
 }
 
 void Service::on_segment(const live::SegmentDone& event) {
     const VhostConfig* hooks = hooks_of(event.stream.vhost);
     if (!hooks || (hooks->on_hls.empty() && hooks->on_hls_notify.empty())) return;
     net::Visitor publisher = publishers_.find(event.stream, event.publisher);
-    if (!hooks->on_hls.empty())
-        report(Hook::kOnHls, *hooks, hooks->on_hls, hls_body(identity_, publisher, event), publisher.id);
-    std::vector<std::string> urls;
+    if (!hooks->on_hls.empty()) report(Hook::kOnHls, *hooks, hls_body(identity_, publisher, event), publisher.id);
     for (const std::string& pattern : hooks->on_hls_notify)
-        urls.push_back(notify_url(pattern, identity_, publisher, event.url));
-    report(Hook::kOnHlsNotify, *hooks, urls, "", publisher.id);
+        reporter_.add({{Hook::kOnHlsNotify, notify_url(pattern, identity_, publisher, event.url), ""},
+                       publisher.id,
+                       snapshot_,
+                       hooks});
 }
 
 // A stream that the server itself pulls has no visitor.
@@ -188,7 +172,7 @@ void Service::standby_changed(live::Stream& stream, const live::StandbyChange& c
         publisher.ip = change.publisher.ip;
         publisher.tc_url = change.publisher.tc_url;
     }
-    report(Hook::kOnStandby, *hooks, hooks->on_standby, standby_body(identity_, publisher, change), publisher.id);
+    report(Hook::kOnStandby, *hooks, standby_body(identity_, publisher, change), publisher.id);
 }
 
 }  // namespace service::hook

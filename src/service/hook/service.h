@@ -55,8 +55,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     void report_end(const EndReports::Report& end);
     // Null: the vhost has no hooks.
     const VhostConfig* hooks_of(const std::string& vhost) const;
-    void report(Hook hook, const VhostConfig& hooks, const std::vector<std::string>& urls, const std::string& body,
-                const std::string& client_id);
+    void report(Hook hook, const VhostConfig& hooks, const std::string& body, const std::string& client_id);
 
     config::SnapshotPtr snapshot_;
     net::Gate& gate_;
