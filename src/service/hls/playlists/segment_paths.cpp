@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "config/path_match.h"
 #include "config/path_variables.h"
 #include "protocol/http/url.h"
 #include "service/hls/config.h"
@@ -175,23 +176,12 @@ std::optional<uint64_t> SegmentPaths::growing_number(std::string_view file_name)
 
 std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const std::string& vhost,
                                                   std::string_view path) {
-    constexpr std::string_view kApp = "[app]", kStream = "[stream]";
-    const std::string pattern = config::PathVariables().set("vhost", vhost).expand(hls.m3u8_file);
-    const size_t app = pattern.find(kApp), stream = pattern.find(kStream);
-    if (app == pattern.npos || stream == pattern.npos || stream < app + kApp.size()) return {};
-    const std::string_view text = pattern;
-    std::string_view before = text.substr(0, app);
-    if (before.starts_with("./")) before.remove_prefix(2);
-    const std::string_view between = text.substr(app + kApp.size(), stream - app - kApp.size());
-    const std::string_view after = text.substr(stream + kStream.size());
-    if (between.empty() || path.size() < before.size() + after.size() || !path.starts_with(before) ||
-        !path.ends_with(after))
-        return {};
-    path = path.substr(before.size(), path.size() - before.size() - after.size());
-    const size_t at = path.rfind(between);
-    if (at == path.npos) return {};
-    live::StreamKey key{vhost, std::string(path.substr(0, at)), std::string(path.substr(at + between.size()))};
-    if (!SegmentPaths::make(hls, key, false)) return {};
+    const auto found = config::match_path(hls.m3u8_file, path, vhost);
+    if (!found || found->stream.empty()) return {};
+    live::StreamKey key{vhost, found->app, found->stream};
+    // A file system that ignores case may have it, and a number behind a name may belong to another file.
+    const auto names = SegmentPaths::make(hls, key, false);
+    if (!names || names->playlist() != path) return {};
     return key;
 }
 

@@ -83,8 +83,8 @@ class SegmentPaths {
 // multivariant playlist; any other path as it is. In letters of any case, because some file systems ignore it.
 std::string without_suffix(std::string_view path);
 
-// The stream whose main playlist has that path below hls_path. Nothing: there is none, or hls_m3u8_file does not have
-// [app] and [stream] once each, in this order.
+// The stream whose main playlist has that path below hls_path. Nothing: there is none, or hls_m3u8_file does not say
+// which of several it is.
 std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const std::string& vhost,
                                                   std::string_view path);
 

@@ -45,6 +45,10 @@ TEST(SegmentPaths, OfAPlaylistTellTheStream) {
     hls.m3u8_file = "./m/[vhost]/[app]-[stream]/index.m3u8";
     EXPECT_EQ(text("m/v/live-cam/index.m3u8"), "v/live/cam");
     EXPECT_EQ(text("m/w/live-cam/index.m3u8"), "");
+    EXPECT_EQ(text("m/v/live-cam-2/index.m3u8"), "") << "live-cam/2, or live/cam-2";
+    EXPECT_EQ(text("M/v/live-cam/index.m3u8"), "") << "another path, though some file systems ignore case";
+    hls.m3u8_file = "[app]/[stream]-x.m3u8";
+    EXPECT_EQ(text("live/cam-x-2.m3u8"), "") << "the number is no part of the pattern";
     hls.m3u8_file = "[stream].m3u8";
     EXPECT_EQ(text("cam.m3u8"), "") << "of which app?";
 }
