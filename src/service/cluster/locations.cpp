@@ -128,16 +128,12 @@ std::optional<Record> Locations::ask_store(const base::StreamKey& stream, bool& 
 
 std::optional<Record> Locations::ask_coworkers(const base::StreamKey& stream, const std::vector<std::string>& coworkers,
                                                bool& certain) {
-    if (rounds_ >= kMaxRounds) {
+    if (rounds_.inside() >= kMaxRounds) {
         certain = false;
         ++counters_.left_out;
         return {};
     }
-    struct Count {
-        explicit Count(size_t& all) : count(++all) {}
-        ~Count() { --count; }
-        size_t& count;
-    } const counted(rounds_);
+    const auto counted = rounds_.enter();
     const auto round = std::make_shared<Round>();
     std::vector<runtime::Task> tasks;
     for (const std::string& coworker : coworkers) {

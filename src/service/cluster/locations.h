@@ -106,7 +106,7 @@ class Locations {
     std::map<base::StreamKey, std::shared_ptr<Question>> questions_;
     std::map<std::string, Coworker> coworkers_;
     Counters counters_;
-    size_t rounds_ = 0;
+    runtime::WaitGroup rounds_;  // of coworkers, in progress
     bool stopped_ = false;
 };
 
