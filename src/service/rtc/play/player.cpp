@@ -84,7 +84,8 @@ bool Player::on_packets(int64_t now_us) {
         apply(cursor_.skip_stale(ring, now_us), now_us / 1000);
         return false;
     }
-    apply(cursor_.update(ring, lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes), now_us / 1000);
+    if (!cursor_.is_steady(ring))
+        apply(cursor_.update(ring, lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes), now_us / 1000);
     const uint64_t end = ring.end();
     for (int left = kPacketsPerPass; cursor_.position() < end && left > 0; cursor_.advance())
         left -= forward(ring.at(cursor_.position()));

@@ -43,6 +43,10 @@ class RtpCursor {
     Change jump(const live::RtpRing& ring);
     // Nothing can be sent now. Packets that have waited too long are skipped.
     Change skip_stale(const live::RtpRing& ring, int64_t now_us);
+    // Whether update() would change nothing.
+    bool is_steady(const live::RtpRing& ring) const {
+        return position_ >= ring.begin() && !waits_for_keyframe_ && !catching_up_;
+    }
     // Before packets are sent. A GOP of more bytes than max_backlog is not sent to a player that begins, which waits
     // for the next keyframe instead.
     Change update(const live::RtpRing& ring, size_t max_backlog);

@@ -49,6 +49,19 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
     return std::nullopt;
 }
 
+inline std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& packet, uint8_t payload_type,
+                                                        uint32_t ssrc, uint16_t sequence) {
+    if (packets_ == kMidPackets) {
+        header_[0] = 0x80;
+        header_size_ = rtp::kFixedHeaderSize;
+    }
+    header_[1] = static_cast<uint8_t>(payload_type | (packet.marker ? 0x80 : 0));
+    rtp::set_sequence(header_.data(), sequence);
+    rtp::set_timestamp(header_.data(), packet.timestamp);
+    rtp::set_ssrc(header_.data(), ssrc);
+    return {header_.data(), header_size_};
+}
+
 std::span<const uint8_t> SendTrack::header(const live::RtpPacket& packet, uint64_t viewer_sequence) {
     const auto header = start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewer_sequence));
     highest_ = std::max(highest_, viewer_sequence);
@@ -64,19 +77,6 @@ SendTrack::Retransmission SendTrack::retransmission(const live::RtpPacket& packe
     }
     const uint64_t index = rtx_sequence_++;
     return {start_header(packet, rtx_payload_type_, rtx_ssrc_, static_cast<uint16_t>(index)), index};
-}
-
-std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc,
-                                                 uint16_t sequence) {
-    if (packets_ == kMidPackets) {
-        header_[0] = 0x80;
-        header_size_ = rtp::kFixedHeaderSize;
-    }
-    header_[1] = static_cast<uint8_t>(payload_type | (packet.marker ? 0x80 : 0));
-    rtp::set_sequence(header_.data(), sequence);
-    rtp::set_timestamp(header_.data(), packet.timestamp);
-    rtp::set_ssrc(header_.data(), ssrc);
-    return {header_.data(), header_size_};
 }
 
 }  // namespace service::rtc
