@@ -199,7 +199,7 @@ void encode_amf0(const Value& value, ByteWriter& writer) {
             return put_long(kXml, value.string_or({}), writer);
         case Type::kByteArray:
             writer.u8(kAvmPlus);
-            return encode_amf3(value, writer);
+            return put_amf3_byte_array(value.string_or({}), writer);
         case Type::kObject:
         case Type::kEcmaArray:
             return put_named(value, writer);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "protocol/amf/decoder.h"
 
 namespace amf {
@@ -258,76 +256,14 @@ void put_u29(uint32_t value, ByteWriter& writer) {
     writer.u8(static_cast<uint8_t>(value));
 }
 
-// Writes length and bytes, never a reference. The format's maximum length is 2^28 - 1.
-void put_text(std::string_view text, ByteWriter& writer) {
-    text = text.substr(0, 0xfffffff);
-    put_u29(static_cast<uint32_t>(text.size()) << 1 | 1, writer);
-    writer.text(text);
-}
-
-void put_number(double number, ByteWriter& writer) {
-    constexpr double kEdge = 1 << 28;
-    if (number >= -kEdge && number < kEdge && number == std::floor(number) && !(number == 0 && std::signbit(number))) {
-        writer.u8(kAmf3Integer);
-        return put_u29(static_cast<uint32_t>(static_cast<int32_t>(number)) & 0x1fffffff, writer);
-    }
-    writer.u8(kAmf3Double);
-    writer.f64(number);
-}
-
-// A member with an empty name cannot be written: it would end the list.
-void put_members(const Value& value, ByteWriter& writer) {
-    for (const Member& m : value.members()) {
-        if (m.name.empty()) continue;
-        put_text(m.name, writer);
-        encode_amf3(m.value, writer);
-    }
-    put_text({}, writer);
-}
-
-void put_composite(const Value& value, ByteWriter& writer) {
-    if (value.type() == Type::kObject) {
-        writer.u8(kAmf3Object);
-        put_u29(0x0b, writer);  // traits inline, dynamic, no sealed members
-        put_text(value.class_name(), writer);
-        return put_members(value, writer);
-    }
-    writer.u8(kAmf3Array);
-    put_u29(static_cast<uint32_t>(value.elements().size()) << 1 | 1, writer);
-    put_members(value, writer);
-    for (const Value& element : value.elements()) encode_amf3(element, writer);
-}
-
 }  // namespace
 
-void encode_amf3(const Value& value, ByteWriter& writer) {
-    switch (value.type()) {
-        case Type::kNull:
-            return writer.u8(kAmf3Null);
-        case Type::kUndefined:
-            return writer.u8(kAmf3Undefined);
-        case Type::kBoolean:
-            return writer.u8(value.bool_or(false) ? kAmf3True : kAmf3False);
-        case Type::kNumber:
-            return put_number(value.number_or(0), writer);
-        case Type::kDate:
-            writer.u8(kAmf3Date);
-            put_u29(1, writer);
-            return writer.f64(value.number_or(0));
-        case Type::kString:
-            writer.u8(kAmf3String);
-            return put_text(value.string_or({}), writer);
-        case Type::kXml:
-            writer.u8(kAmf3Xml);
-            return put_text(value.string_or({}), writer);
-        case Type::kByteArray:
-            writer.u8(kAmf3ByteArray);
-            return put_text(value.string_or({}), writer);
-        case Type::kObject:
-        case Type::kEcmaArray:
-        case Type::kStrictArray:
-            return put_composite(value, writer);
-    }
+// Never a reference. The format's maximum length is 2^28 - 1.
+void put_amf3_byte_array(std::string_view bytes, ByteWriter& writer) {
+    bytes = bytes.substr(0, 0xfffffff);
+    writer.u8(kAmf3ByteArray);
+    put_u29(static_cast<uint32_t>(bytes.size()) << 1 | 1, writer);
+    writer.text(bytes);
 }
 
 }  // namespace amf

@@ -3,7 +3,7 @@
 // array, object and byte array, with the three reference tables. A reference to an object that is not complete yet (a
 // cycle) becomes null. Vectors, dictionaries and externalizable objects are errors: no RTMP command has them.
 
-#include <vector>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -14,7 +14,7 @@ namespace amf {
 // Reads one value, with its own reference tables.
 base::Result<Value> decode_amf3(base::ByteReader& reader, const Limits& limits = {});
 
-// Appends the value, without using references. Whole numbers that fit 29 bits are written as integers.
-void encode_amf3(const Value& value, base::ByteWriter& writer);
+// Appends a byte array, the one type that AMF0 has no form for. All else is written as AMF0.
+void put_amf3_byte_array(std::string_view bytes, base::ByteWriter& writer);
 
 }  // namespace amf

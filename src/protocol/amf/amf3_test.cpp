@@ -11,13 +11,6 @@ using Bytes = std::vector<uint8_t>;
 
 namespace {
 
-Bytes encoded_amf3(const Value& value) {
-    Bytes out;
-    base::ByteWriter writer(out);
-    encode_amf3(value, writer);
-    return out;
-}
-
 base::Result<Value> decoded_amf3(const Bytes& bytes, const Limits& limits = {}) {
     base::ByteReader reader(bytes);
     return decode_amf3(reader, limits);
@@ -60,7 +53,6 @@ TEST(Amf3, KnownBytes) {
         auto value = decoded_amf3(hex(c.bytes));
         ASSERT_TRUE(value) << c.bytes << value.error().text();
         EXPECT_EQ(*value, c.value) << c.bytes;
-        EXPECT_EQ(encoded_amf3(c.value), hex(c.bytes)) << c.bytes;
         for (size_t n = 0; n < hex(c.bytes).size(); ++n) {
             Bytes cut = hex(c.bytes);
             cut.resize(n);
@@ -152,8 +144,14 @@ TEST(Amf3, RepeatedTextIsCounted) {
     EXPECT_EQ(value.error().code(), base::Code::kLimit);
 }
 
-TEST(Amf3, NamelessMembersAreLeftOut) {
-    EXPECT_EQ(*decoded_amf3(encoded_amf3(Value::object({{"", 1}, {"a", 2}}))), Value::object({{"a", 2}}));
+TEST(Amf3, AByteArrayIsWrittenAsItIsRead) {
+    for (const size_t size : {0u, 2u, 63u, 64u, 8191u, 8192u, 1'048'575u, 1'048'576u}) {
+        const std::string bytes(size, 'b');
+        Bytes out;
+        base::ByteWriter writer(out);
+        put_amf3_byte_array(bytes, writer);
+        EXPECT_EQ(decoded_amf3(out, {.text = UINT32_MAX}).value_or(Value()), Value::byte_array(bytes)) << size;
+    }
 }
 
 }  // namespace amf
