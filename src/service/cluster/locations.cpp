@@ -56,7 +56,7 @@ void Locations::keep_coworkers(const std::vector<std::string>& coworkers) {
 
 std::optional<Record> Locations::last_known(const base::StreamKey& stream) {
     const Known* known = known_.find(stream);
-    if (!known || runtime::now_ms() - known->noted_ms > kKnownMs) return {};
+    if (!known || runtime::now_ms() - known->recorded_ms > kKnownMs) return {};
     return known->record;
 }
 
@@ -145,7 +145,7 @@ std::optional<Record> Locations::ask_coworkers(const base::StreamKey& stream, co
         auto task = runtime::spawn("cluster-coworker", [this, round, coworker, stream] {
             auto record = ask_(coworker, stream);
             if (!runtime::cancelled()) {
-                note(coworker, record);
+                record_answer(coworker, record);
                 if (!record) round->certain = false;
                 if (record && !record->rtmp.empty() && !round->found) round->found = *std::move(record);
             }
@@ -167,7 +167,7 @@ std::optional<Record> Locations::ask_coworkers(const base::StreamKey& stream, co
     return round->found;
 }
 
-void Locations::note(const std::string& name, const Result<Record>& answer) {
+void Locations::record_answer(const std::string& name, const Result<Record>& answer) {
     Coworker& coworker = coworkers_[name];
     ++coworker.asked;
     if (answer) {

@@ -80,7 +80,7 @@ class Locations {
     };
     struct Known {
         Record record;
-        int64_t noted_ms;
+        int64_t recorded_ms;
     };
     struct Question {
         runtime::Event answered{"where a stream is"};
@@ -95,7 +95,7 @@ class Locations {
     std::optional<Record> ask_store(const base::StreamKey& stream, bool& certain);
     std::optional<Record> ask_coworkers(const base::StreamKey& stream, const std::vector<std::string>& coworkers,
                                         bool& certain);
-    void note(const std::string& coworker, const base::Result<Record>& answer);
+    void record_answer(const std::string& coworker, const base::Result<Record>& answer);
 
     Store& store_;
     const Ask ask_;

@@ -37,7 +37,7 @@ bool is_address(std::string_view url, std::string_view scheme, std::string_view 
 // Whether the record is of the same server as self: of its process, or of one that had its address before, and is gone.
 bool is_of_server(const Record& record, const Record& self);
 
-// Of two publications of one name that both are alive, the one that began first is kept.
+// Two publications of one name are both alive: the one that began first is kept.
 bool is_before(const Record& one, const Record& other);
 
 // The answer of another origin to GET /api/v1/clusters: where a stream is. Nothing is there: a record without rtmp.

@@ -116,7 +116,7 @@ void RedisClient::run() {
         auto ended = serve();
         socket_.reset();
         output_.clear();
-        if (!runtime::cancelled() && !reconfigured_) note_end(ended.error());
+        if (!runtime::cancelled() && !reconfigured_) on_connection_end(ended.error());
         fail_calls(error_.empty() ? "the connection to Redis ends" : error_.text());
         changed_.pulse();
         if (reconfigured_) continue;
@@ -129,7 +129,7 @@ void RedisClient::run() {
     fail_calls("the server stops");
 }
 
-void RedisClient::note_end(const base::Error& error) {
+void RedisClient::on_connection_end(const base::Error& error) {
     if (error_.update(error.text()))
         base::log::warn("redis: {} is away: {}; it is tried again", base::for_log(options_.server), error_.text());
 }

@@ -85,7 +85,7 @@ class RedisClient {
     base::Result<void> read_once();
     base::Result<void> take_replies();
     base::Result<void> flush();
-    void note_end(const base::Error& error);
+    void on_connection_end(const base::Error& error);
     void fail_calls(const std::string& problem);
 
     const std::function<void()> on_up_;

@@ -25,7 +25,7 @@ constexpr size_t kRewriteAbove = 256 * 1024;
 constexpr size_t kMaxRead = 64 * 1024 * 1024;
 constexpr int kFlags = O_CREAT | O_RDWR | O_APPEND;
 
-void tell(std::vector<Journal::Written>& waiting) {
+void notify(std::vector<Journal::Written>& waiting) {
     for (Journal::Written& written : std::exchange(waiting, {})) written();
 }
 
@@ -125,13 +125,13 @@ void Journal::run() {
         }
         auto waiting = std::exchange(waiting_, {});
         auto written = write(std::exchange(pending_, {}));
-        tell(waiting);
+        notify(waiting);
         if (written) continue;
         base::log::error(
             "the journal of recordings {}: {}; recordings left by a crash are not finished by the next start", path_,
             written.error().describe());
         failed_ = true;
-        tell(waiting_);
+        notify(waiting_);
         return;
     }
 }

@@ -18,7 +18,7 @@ namespace {
 
 // Retry interval after a disk error. Together with the time to notice a full disk, well under 10 s.
 constexpr int64_t kRetryMs = 2'000;
-// Of consecutive failures, the first is logged and then one each minute.
+// The first of consecutive failures is logged, and then one each minute.
 constexpr uint64_t kLogEvery = 30;
 
 }  // namespace
@@ -152,7 +152,7 @@ Result<void> Recording::put(const Frame& frame, Time time) {
     if (track.refused) return {};
     TRY(file_->container->write(frame, last_));
     ++archive_.counters().frames;
-    if (failures_ > 0) note_success();
+    if (failures_ > 0) on_success();
     return {};
 }
 
@@ -208,7 +208,7 @@ void Recording::fail(const base::Error& error) {
 }
 
 // Data has been written to the disk again.
-void Recording::note_success() {
+void Recording::on_success() {
     if (!file_ || file_->file->written() == 0) return;
     base::log::trace("dvr: {}: recording goes on after {} failures", key().text(), failures_);
     failures_ = 0;

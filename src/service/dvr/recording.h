@@ -73,7 +73,7 @@ class Recording final : private live::FrameSink {
     void end_file(bool whole);
     void fail(const base::Error& error);
     void refuse(const media::Frame& frame);
-    void note_success();
+    void on_success();
 
     Archive& archive_;
     RecordingOwner& owner_;

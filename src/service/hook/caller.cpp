@@ -62,28 +62,28 @@ std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
 Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* sent) {
     HookCounters& counters = stats_.at(call.hook);
     std::string_view name = hook_name(call.hook);
-    Result<Verdict> verdict = Verdict{};
+    Result<Answer> answer = Answer{};
     {
         const CallCount count(counters);
-        verdict = exchange(call, hooks, Deadline::in_ms(hooks.timeout), sent);
+        answer = exchange(call, hooks, Deadline::in_ms(hooks.timeout), sent);
     }
-    if (!verdict && verdict.error().code() == Code::kCancelled) return std::unexpected(std::move(verdict.error()));
-    if (verdict && verdict->kind == Verdict::Kind::kAccepted) return {};
-    if (verdict && verdict->kind == Verdict::Kind::kRefused) {
+    if (!answer && answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer.error()));
+    if (answer && answer->kind == Answer::Kind::kAccepted) return {};
+    if (answer && answer->kind == Answer::Kind::kRefused) {
         ++counters.refused;
-        base::log::info("hook {} {}: refused, {}", name, for_log(call.url), verdict->why);
-        return base::fail(Code::kRefused, fmt::format("{}: {}", name, verdict->why));
+        base::log::info("hook {} {}: refused, {}", name, for_log(call.url), answer->why);
+        return base::fail(Code::kRefused, fmt::format("{}: {}", name, answer->why));
     }
     ++counters.failures;
-    bool timed_out = !verdict && verdict.error().code() == Code::kTimeout;
+    bool timed_out = !answer && answer.error().code() == Code::kTimeout;
     runtime::warn_some(failure_log_, "hook {} {} failed: {}", name, for_log(call.url),
                        timed_out ? fmt::format("no answer within {} ms", hooks.timeout)
-                                 : (verdict ? verdict->why : verdict.error().text()));
+                                 : (answer ? answer->why : answer.error().text()));
     return base::fail(timed_out ? Code::kTimeout : Code::kOther,
                       fmt::format("{}: {}", name, timed_out ? "no answer in time" : "no valid answer"));
 }
 
-Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Deadline deadline, bool* sent) {
+Result<Answer> Caller::exchange(const Call& call, const VhostConfig& hooks, Deadline deadline, bool* sent) {
     auto permits_of_host = permits(call.url);
     auto permit = TRY(permits_of_host->enter(deadline));
     if (sent) *sent = true;
@@ -102,11 +102,11 @@ Result<Verdict> Caller::exchange(const Call& call, const VhostConfig& hooks, Dea
     if (!hooks.secret.empty())
         request.headers.add("X-SRS-Signature", signature(hooks.secret, request.body, base::wall_ms() / 1000));
     auto response = TRY(client_.call(std::move(request), deadline));
-    // This hook fills a cache: the content of the response is not a verdict.
+    // This hook fills a cache: the content of the response is no answer.
     if (call.hook == Hook::kOnHlsNotify)
-        return Verdict{response.status < 400 ? Verdict::Kind::kAccepted : Verdict::Kind::kRefused,
-                       response.status < 400 ? "" : fmt::format("status {}", response.status)};
-    return judge(response.status, response.body);
+        return Answer{response.status < 400 ? Answer::Kind::kAccepted : Answer::Kind::kRefused,
+                      response.status < 400 ? "" : fmt::format("status {}", response.status)};
+    return interpret(response.status, response.body);
 }
 
 }  // namespace service::hook

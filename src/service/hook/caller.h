@@ -12,9 +12,9 @@
 #include "net/http/http_client.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/permits.h"
+#include "service/hook/answer.h"
 #include "service/hook/config.h"
 #include "service/hook/stats.h"
-#include "service/hook/verdict.h"
 
 namespace service::hook {
 
@@ -37,7 +37,7 @@ class Caller {
     base::Result<void> call(const Call& call, const VhostConfig& hooks, bool* sent = nullptr);
 
   private:
-    base::Result<Verdict> exchange(const Call& call, const VhostConfig& hooks, runtime::Deadline deadline, bool* sent);
+    base::Result<Answer> exchange(const Call& call, const VhostConfig& hooks, runtime::Deadline deadline, bool* sent);
     std::shared_ptr<runtime::Permits> permits(const std::string& url);
 
     HookStats& stats_;

@@ -4,15 +4,15 @@
 
 #include "net/access/hmac.h"
 #include "net/sessions/account.h"
+#include "service/hook/answer.h"
 #include "service/hook/body.h"
 #include "service/hook/caller.h"
 #include "service/hook/publishers.h"
-#include "service/hook/verdict.h"
 
 namespace service::hook {
 namespace {
 
-using Kind = Verdict::Kind;
+using Kind = Answer::Kind;
 
 const Identity kIdentity{"vid-1", "svc-2", "/srv"};
 
@@ -89,14 +89,14 @@ TEST(HookBody, NotifyUrl) {
 
 TEST(HookVerdict, AcceptedRefusedFailed) {
     for (const char* good : {"0", " 0\r\n", R"({"code":0})", R"({"code": 0, "data": {"code": 1}})"})
-        for (int status : {200, 201}) EXPECT_EQ(judge(status, good).kind, Kind::kAccepted) << status << " " << good;
+        for (int status : {200, 201}) EXPECT_EQ(interpret(status, good).kind, Kind::kAccepted) << status << " " << good;
     for (const char* no : {"1", "-1", R"({"code":1})", R"({"code":-5})"})
-        EXPECT_EQ(judge(200, no).kind, Kind::kRefused) << no;
+        EXPECT_EQ(interpret(200, no).kind, Kind::kRefused) << no;
     for (const char* bad : {"", " ", "ok", "0x", "00", "0.0", "\"0\"", "null", "[0]", "{}", R"({"code":"0"})",
                             R"({"code":0.0})", R"({"code":null})", R"({"code":0)", "<html>", "true"})
-        EXPECT_EQ(judge(200, bad).kind, Kind::kFailed) << bad;
-    for (int status : {202, 204, 301, 302, 307, 500, 502, 503}) EXPECT_EQ(judge(status, "0").kind, Kind::kFailed);
-    for (int status : {400, 401, 403, 404, 410}) EXPECT_EQ(judge(status, "0").kind, Kind::kRefused);
+        EXPECT_EQ(interpret(200, bad).kind, Kind::kFailed) << bad;
+    for (int status : {202, 204, 301, 302, 307, 500, 502, 503}) EXPECT_EQ(interpret(status, "0").kind, Kind::kFailed);
+    for (int status : {400, 401, 403, 404, 410}) EXPECT_EQ(interpret(status, "0").kind, Kind::kRefused);
 }
 
 TEST(HookSignature, IsTheHmacOfTimeAndBody) {

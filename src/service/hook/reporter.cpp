@@ -12,7 +12,7 @@ namespace service::hook {
 
 namespace {
 
-constexpr int64_t kDropNoteMs = 10'000;  // between two log lines about drops
+constexpr int64_t kDropReportMs = 10'000;  // between two log lines about drops
 
 }  // namespace
 
@@ -32,8 +32,8 @@ void Reporter::add(Report report) {
 void Reporter::drop(const Report& report) {
     ++stats_.at(report.call.hook).dropped;
     int64_t now = runtime::now_ms();
-    if (now < dropped_note_ms_) return;
-    dropped_note_ms_ = now + kDropNoteMs;
+    if (now < drop_reported_ms_) return;
+    drop_reported_ms_ = now + kDropReportMs;
     base::log::warn("hook {} {}: a report was dropped; {} so far", hook_name(report.call.hook),
                     for_log(report.call.url), stats_.at(report.call.hook).dropped);
 }

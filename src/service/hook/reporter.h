@@ -52,7 +52,7 @@ class Reporter {
     std::map<std::string, Queue> queues_;    // by host and a hash of the client; only queues with work
     std::map<std::string, size_t> waiting_;  // by host
     runtime::Event empty_{"the last report"};
-    int64_t dropped_note_ms_ = 0;
+    int64_t drop_reported_ms_ = 0;
 };
 
 }  // namespace service::hook

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kNoLog = "/dev/null";
 
-// As one text, in which no two lists are equal.
+// The words as one text; different lists have different texts.
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text += fmt::format("{}:{}", word.size(), word);

@@ -28,7 +28,7 @@ struct Job {
     std::string output_file{}, error_file{};  // as of runtime::ProcessOptions
     std::string log_file{};                   // that of the two that is bounded; empty: neither
     std::vector<base::StreamKey> makes{};     // streams of this server that it publishes, but for an ingest
-    // As configured, for that stream: equal texts are the same job.
+    // The job as configured, for that stream: equal texts are the same job.
     std::string text{};
 };
 
@@ -42,7 +42,7 @@ struct Machine {
     std::set<std::string> addresses{};  // of its interfaces, as text
 };
 
-// Where tools reach this server by RTMP.
+// Sets where tools reach this server by RTMP.
 void set_server(StreamNames& names, const config::Snapshot& snapshot);
 // The stream that a URL publishes to, if that is this server: its host is one of this machine or a vhost's name, its
 // port one that this server listens on.

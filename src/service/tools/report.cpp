@@ -39,7 +39,7 @@ base::Result<void> answer(const Service& service, const Identity& identity, net:
                        {{"limit", service.limit()}, {"refused", service.refused()}, {"tools", std::move(list)}});
 }
 
-// Of tools with the same labels the sum: a sample must not occur twice.
+// Writes the sum of tools with the same labels: a sample must not occur twice.
 template <class Value>
 void each_tool(const Service& service, Text& text, std::string_view name, Type type, std::string_view help,
                Value value) {

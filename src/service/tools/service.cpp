@@ -43,7 +43,7 @@ Result<void> Service::start() {
     registry_.watch(*this);
     followed_.start(snapshot_);
     plan_all_ingests();
-    housekeeper_ = runtime::spawn("tools-housekeeper", [this] { keep_house(); });
+    housekeeper_ = runtime::spawn("tools-housekeeper", [this] { run_housekeeping(); });
     return {};
 }
 
@@ -242,7 +242,7 @@ void Service::make_log_directory() const {
     });
 }
 
-void Service::keep_house() {
+void Service::run_housekeeping() {
     for (int count = 1; runtime::sleep_ms(kHousekeepingMs); ++count) {
         for (auto& tool : tools_)
             if (tool->ending_ms() > Tool::kTermMs) tool->kill();
@@ -260,7 +260,7 @@ void Service::keep_logs_and_cpu() {
     }
     if (!runtime::offload([sample] { take_sample(*sample, kMaxLogBytes); }, Deadline::in_ms(10'000))) return;
     for (const auto& [pid, us] : sample->cpu_us)
-        for (auto& tool : tools_) tool->note_cpu(pid, us);
+        for (auto& tool : tools_) tool->update_cpu(pid, us);
 }
 
 }  // namespace service::tools

@@ -70,7 +70,7 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
     void begin_waiting();
     bool is_made_by_tool(const base::StreamKey& stream) const;
     void make_log_directory() const;
-    void keep_house();
+    void run_housekeeping();
     void keep_logs_and_cpu();
 
     config::SnapshotPtr snapshot_;

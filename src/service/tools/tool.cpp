@@ -64,7 +64,7 @@ int64_t Tool::ending_ms() const { return ending_ ? runtime::now_ms() - ending_si
 
 int64_t Tool::running_ms() const { return process_ ? runtime::now_ms() - started_ms_ : 0; }
 
-void Tool::note_cpu(pid_t pid, int64_t us) {
+void Tool::update_cpu(pid_t pid, int64_t us) {
     if (process_ && process_->pid() == pid) cpu_us_ = us;
 }
 
@@ -93,7 +93,7 @@ void Tool::run_once() {
     state_ = State::kStarting;
     auto process = runtime::start_process({job_.arguments, job_.output_file, job_.error_file, kHiddenEnvironment},
                                           Deadline::in_ms(kStartMs));
-    if (!process) return ending_ ? void() : note_failure(process.error());
+    if (!process) return ending_ ? void() : on_start_failure(process.error());
     owner_.program_found(job_.arguments[0]);
     process_ = *std::move(process);
     started_ms_ = runtime::now_ms();
@@ -105,17 +105,17 @@ void Tool::run_once() {
     past_cpu_us_ += exit ? exit->cpu_us : cpu_us_;
     cpu_us_ = 0;
     process_.reset();
-    if (exit && !ending_) note_end(*exit);
+    if (exit && !ending_) on_exit(*exit);
 }
 
-void Tool::note_end(const runtime::Process::Exit& exit) {
+void Tool::on_exit(const runtime::Process::Exit& exit) {
     const std::string text = text_of(exit);
     if (error_.update(text))
         runtime::warn_limited("{}: {}, it is started again every {} s{}{}", for_log(), text, kPauseMs / 1000,
                               job_.log_file.empty() ? "" : "; see ", job_.log_file);
 }
 
-void Tool::note_failure(const Error& error) {
+void Tool::on_start_failure(const Error& error) {
     const std::string& program = job_.arguments[0];
     if (runtime::find_program(program).empty()) {
         owner_.program_missing(program);

@@ -58,15 +58,15 @@ class Tool {
     int64_t running_ms() const;  // since the last start; 0: it does not run
     // Why it last ended, or was not started; empty: neither happened.
     const std::string& problem() const { return error_.text(); }
-    // Processor time of all its processes: of those that ended exactly, of the one that runs as noted last. us.
+    // Processor time of all its processes: of those that ended exactly, of the one that runs as measured last. us.
     int64_t cpu_us() const { return past_cpu_us_ + cpu_us_; }
-    void note_cpu(pid_t pid, int64_t us);
+    void update_cpu(pid_t pid, int64_t us);
 
   private:
     void run();
     void run_once();
-    void note_end(const runtime::Process::Exit& exit);
-    void note_failure(const base::Error& error);
+    void on_exit(const runtime::Process::Exit& exit);
+    void on_start_failure(const base::Error& error);
     std::string for_log() const;
 
     ToolOwner& owner_;

@@ -1,4 +1,4 @@
-#include "service/hook/verdict.h"
+#include "service/hook/answer.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@ namespace service::hook {
 
 namespace {
 
-using Kind = Verdict::Kind;
+using Kind = Answer::Kind;
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view kSpace = " \t\r\n";
@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
 
-Verdict judge_code(const base::Json& code) {
+Answer interpret_code(const base::Json& code) {
     if (!code.is_number_integer()) return {Kind::kFailed, "the answer's code is no integer"};
     if (code == 0) return {Kind::kAccepted};
     return {Kind::kRefused, fmt::format("code {}", code.get<int64_t>())};
@@ -25,18 +25,18 @@ Verdict judge_code(const base::Json& code) {
 
 }  // namespace
 
-Verdict judge(int status, std::string_view body) {
+Answer interpret(int status, std::string_view body) {
     if (status >= 400 && status < 500) return {Kind::kRefused, fmt::format("status {}", status)};
     if (!http::is_ok_or_created(status)) return {Kind::kFailed, fmt::format("status {}", status)};
     body = trimmed(body);
     if (body.empty()) return {Kind::kFailed, "the answer is empty"};
     auto json = base::parse_json(body);
     if (json.is_discarded()) return {Kind::kFailed, "the answer is neither 0 nor JSON"};
-    if (json.is_number_integer()) return judge_code(json);
+    if (json.is_number_integer()) return interpret_code(json);
     if (!json.is_object()) return {Kind::kFailed, "the answer is neither 0 nor a JSON object"};
     auto code = json.find("code");
     if (code == json.end()) return {Kind::kFailed, "the answer has no code"};
-    return judge_code(*code);
+    return interpret_code(*code);
 }
 
 }  // namespace service::hook

@@ -7,7 +7,7 @@
 
 namespace service::hook {
 
-struct Verdict {
+struct Answer {
     enum class Kind : uint8_t {
         kAccepted,
         kRefused,  // by a valid answer: a code other than 0, or a status of 4xx
@@ -18,6 +18,6 @@ struct Verdict {
 };
 
 // Accepted: status 200 or 201, and "0" or a JSON object whose integer `code` is 0.
-Verdict judge(int status, std::string_view body);
+Answer interpret(int status, std::string_view body);
 
 }  // namespace service::hook
