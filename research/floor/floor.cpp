@@ -151,7 +151,7 @@ class Floor {
             ++accepted_;
             // By edges: a short read has emptied the socket, and the kernel need not look at it again.
             watch(fd, turns_ ? EPOLLRDHUP | EPOLLET : EPOLLIN | EPOLLET);
-            if (turns_) note(publishing_, fd);
+            if (turns_) mark(publishing_, fd);
             if (!source_) acknowledge_less(fd);
         }
     }
@@ -200,10 +200,10 @@ class Floor {
 
     void start_playing(int fd) {
         if (::write(fd, kResponse, sizeof kResponse) < 0) return close_connection(fd);
-        note(playing_, fd);
+        mark(playing_, fd);
     }
 
-    static void note(std::vector<char>& set, int fd) {
+    static void mark(std::vector<char>& set, int fd) {
         if (set.size() <= static_cast<size_t>(fd)) set.resize(static_cast<size_t>(fd) + 1);
         set[static_cast<size_t>(fd)] = true;
     }

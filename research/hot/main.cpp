@@ -255,8 +255,8 @@ void prepare_ts() {
     video.sequence_header = audio.sequence_header = true;
     video.payload = media::make_avc_config(sps, pps).value();
     audio.payload = media::make_aac_config(2, 44100, 2);
-    all->tracks.note(video);
-    all->tracks.note(audio);
+    all->tracks.update(video);
+    all->tracks.update(audio);
     all->ts_encoder = service::http_live::log_key(service::http_live::Format::kTs, {}, false).make_encoder();
     all->ts_encoder->set_tracks(all->tracks);
     CountBytes sink;

@@ -118,12 +118,12 @@ class Sender {
     bool uring() const { return uring_; }
 
     void by_send() {
-        for (int fd : sockets_) note(::send(fd, block_, bytes_, MSG_NOSIGNAL | MSG_DONTWAIT));
+        for (int fd : sockets_) count_sent(::send(fd, block_, bytes_, MSG_NOSIGNAL | MSG_DONTWAIT));
     }
     void by_sendfile() {
         for (int fd : sockets_) {
             off_t offset = 0;
-            note(::sendfile(fd, file_, &offset, bytes_));
+            count_sent(::sendfile(fd, file_, &offset, bytes_));
         }
     }
     void by_uring() { in_batches(false); }
@@ -155,12 +155,12 @@ class Sender {
             io_uring_cqe* done;
             for (size_t k = 0; k < count; ++k) {
                 if (io_uring_wait_cqe(&ring_, &done) < 0) die("io_uring_wait_cqe");
-                note(done->res);
+                count_sent(done->res);
                 io_uring_cqe_seen(&ring_, done);
             }
         }
     }
-    void note(ssize_t sent) { short_ += sent != static_cast<ssize_t>(bytes_); }
+    void count_sent(ssize_t sent) { short_ += sent != static_cast<ssize_t>(bytes_); }
 
     std::vector<int> sockets_;
     size_t bytes_;

@@ -16,7 +16,7 @@ base::Result<void> Connection::open(runtime::Deadline deadline) {
         stream_.reset();
         release();
         ++ledger_.failed;
-        ledger_.note_reason("opening", opened.error());
+        ledger_.count_reason("opening", opened.error());
         return opened;
     }
     open_ = true;
@@ -118,7 +118,7 @@ void Connection::close() {
 void Connection::lose(const base::Error& error) {
     if (!open_) return;
     ++ledger_.lost;
-    ledger_.note_reason(role_ == Role::kPlay ? "playing" : "publishing", error);
+    ledger_.count_reason(role_ == Role::kPlay ? "playing" : "publishing", error);
     close();
     on_ended();
 }

@@ -33,7 +33,7 @@ base::Result<void> HlsPlayer::open(runtime::Deadline deadline) {
     --ledger_.opening;
     if (!stream) {
         ++ledger_.failed;
-        ledger_.note_reason("opening", stream.error());
+        ledger_.count_reason("opening", stream.error());
         return std::unexpected(std::move(stream.error()));
     }
     stream_ = *std::move(stream);
@@ -166,7 +166,7 @@ base::Result<std::string> HlsPlayer::path_of(const std::string& uri) const {
 void HlsPlayer::lose(const base::Error& error) {
     if (!stream_) return;
     ++ledger_.lost;
-    ledger_.note_reason("playing", error);
+    ledger_.count_reason("playing", error);
     close();
 }
 

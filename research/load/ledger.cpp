@@ -4,7 +4,7 @@
 
 namespace load {
 
-void Ledger::note_reason(const std::string& what, const base::Error& error) {
+void Ledger::count_reason(const std::string& what, const base::Error& error) {
     if (error.code() == base::Code::kProtocol) ++stream_errors;
     std::string reason = what + ": " + error.text();
     if (reasons.size() >= kMaxReasons && !reasons.contains(reason)) reason = "others";

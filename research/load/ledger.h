@@ -31,7 +31,7 @@ struct Ledger {
     Histogram first_frame_us;                 // from the connection's begin
     Histogram lateness_us;                    // of what a publisher sends, behind its due time
 
-    void note_reason(const std::string& what, const base::Error& error);
+    void count_reason(const std::string& what, const base::Error& error);
 };
 
 // For handshakes: fast, and good enough for that.

@@ -10,8 +10,8 @@ TEST(Report, TableAndJsonSayTheSame) {
     Ledger ledger;
     ledger.opened = 3;
     ledger.failed = 2;
-    ledger.note_reason("opening", base::Error(base::Code::kProtocol, "no"));
-    ledger.note_reason("opening", base::Error(base::Code::kProtocol, "no"));
+    ledger.count_reason("opening", base::Error(base::Code::kProtocol, "no"));
+    ledger.count_reason("opening", base::Error(base::Code::kProtocol, "no"));
     report.add_ledger(ledger, 5);
     Histogram times;
     for (int i = 1; i <= 100; ++i) times.add(i * 1000);
@@ -29,7 +29,7 @@ TEST(Report, TableAndJsonSayTheSame) {
 
 TEST(Ledger, KeepsABoundedNumberOfReasons) {
     Ledger ledger;
-    for (int i = 0; i < 1000; ++i) ledger.note_reason("x", base::Error(base::Code::kOther, std::to_string(i)));
+    for (int i = 0; i < 1000; ++i) ledger.count_reason("x", base::Error(base::Code::kOther, std::to_string(i)));
     EXPECT_LE(ledger.reasons.size(), Ledger::kMaxReasons + 1);
     EXPECT_EQ(ledger.reasons["others"], 1000 - Ledger::kMaxReasons);
 }

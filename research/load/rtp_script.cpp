@@ -25,7 +25,7 @@ base::Result<media::TrackSet> tracks_of(const Script& script) {
     for (uint32_t i = 0; i < script.messages().size(); ++i) {
         const auto& message = script.messages()[i];
         auto parsed = TRY(parser.parse(message.type, base::Slice::copy(script.body(i)), message.timestamp_ms));
-        if (parsed.frame && tracks.is_news(*parsed.frame)) tracks.note(*parsed.frame);
+        if (parsed.frame && tracks.changes_state(*parsed.frame)) tracks.update(*parsed.frame);
     }
     return tracks;
 }

@@ -26,12 +26,12 @@ void Viewer::begin_window(int64_t now_us) {
     if (last_arrival_us_ == 0) last_arrival_us_ = now_us;
 }
 
-void Viewer::note_gap(int64_t now_us) {
+void Viewer::record_gap(int64_t now_us) {
     if (last_arrival_us_) longest_gap_us_ = std::max(longest_gap_us_, now_us - last_arrival_us_);
 }
 
 void Viewer::on_bytes(size_t count) {
-    note_gap(arrival_us());
+    record_gap(arrival_us());
     last_arrival_us_ = arrival_us();
     window_bytes_ += count;
 }

@@ -27,7 +27,7 @@ class Viewer final : public Connection, private DatagramHandler {
     void receive_by(DatagramReceiver& receiver) { receiver_ = &receiver; }
     void begin_window(int64_t now_us);
     // Counts the silence that still goes on.
-    void end_window(int64_t now_us) { note_gap(now_us); }
+    void end_window(int64_t now_us) { record_gap(now_us); }
     uint64_t window_bytes() const { return window_bytes_; }
     int64_t longest_gap_us() const { return longest_gap_us_; }
     void verify(const Continuity& continuity) { continuity_ = continuity; }
@@ -44,7 +44,7 @@ class Viewer final : public Connection, private DatagramHandler {
     void on_rtp_packet(int missing) override;
     void on_bytes(size_t count) override;
     void on_media_message(const MediaMessage& message) override;
-    void note_gap(int64_t now_us);
+    void record_gap(int64_t now_us);
 
     ViewerObserver* observer_;
     DatagramReceiver* receiver_ = nullptr;

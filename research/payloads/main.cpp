@@ -121,8 +121,8 @@ Result<void> pack(const Options& options) {
         if (frame.kind != kind) continue;
         if (!packetizer) packetizer = rtp::make_packetizer(frame.codec, {.max_payload = options.max_payload});
         if (!packetizer) return base::fail(base::Code::kNotFound, "a codec without RTP payload");
-        if (set.is_news(frame)) {
-            set.note(frame);
+        if (set.changes_state(frame)) {
+            set.update(frame);
             auto tracks = sdp::session_tracks(set);
             if (!tracks.empty()) clock_rate = tracks[0].format.clock_rate;
         }

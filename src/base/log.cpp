@@ -18,7 +18,7 @@
 
 namespace base::log {
 
-Level level_in_force = Level::kTrace;
+Level active_level = Level::kTrace;
 
 namespace {
 
@@ -139,7 +139,7 @@ Result<void> open(const Options& options) {
         std::make_shared<spdlog::async_logger>("srs", sink, pool, spdlog::async_overflow_policy::overrun_oldest);
     logger->set_level(spdlog::level::trace);
     open_log = std::make_unique<OpenLog>(file, sink, pool, logger);
-    level_in_force = options.level;
+    active_level = options.level;
     utc = options.utc;
     usual_names = options.usual_names;
     return {};
@@ -159,7 +159,7 @@ Result<void> turn_to(const Options& options) {
 
 void adopt(const Options& options) {
     if (open_log) open_log->file = options.console ? "" : options.file;
-    level_in_force = options.level;
+    active_level = options.level;
     utc = options.utc;
     usual_names = options.usual_names;
 }

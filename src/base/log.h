@@ -48,8 +48,8 @@ bool parse_level(std::string_view name, Level& out);  // verbose|debug, info, tr
 using ContextIdProvider = std::string_view (*)();
 void set_context_provider(ContextIdProvider provider);
 
-extern Level level_in_force;
-inline bool enabled(Level level) { return level >= level_in_force; }
+extern Level active_level;
+inline bool enabled(Level level) { return level >= active_level; }
 // A peer's text cannot forge a line: control characters are written as \xNN, and text is cut after 8 KiB. Secrets in
 // URLs are hidden (base/redaction.h).
 void write(Level level, std::string_view text, int system_errno = 0);

@@ -28,7 +28,7 @@ class LogTest : public testing::Test {
     ~LogTest() override {
         close();
         set_context_provider(nullptr);
-        level_in_force = Level::kTrace;
+        active_level = Level::kTrace;
         std::filesystem::remove_all(directory_);
     }
 

@@ -164,11 +164,11 @@ std::string config_markdown() {
 
 std::string missing_markdown() {
     std::vector<const Feature*> features;
-    auto note = [&](const Feature* feature) {
+    auto add_feature = [&](const Feature* feature) {
         if (feature && std::ranges::find(features, feature) == features.end()) features.push_back(feature);
     };
-    for (const Block& block : blocks()) note(block.missing);
-    for (const Row& row : rows()) note(row.missing);
+    for (const Block& block : blocks()) add_feature(block.missing);
+    for (const Row& row : rows()) add_feature(row.missing);
     std::string out = "| what | it | directives |\n|---|---|---|\n";
     for (const Feature* feature : features) {
         std::string names;

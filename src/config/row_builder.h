@@ -34,7 +34,7 @@ struct Scope {
 template <class Find>
 Scope(const char*, Find) -> Scope<Find>;
 
-// The finders of a service's own struct (sections.h), of the server's configuration and of a vhost's.
+// The finders of a service's own struct (section_values.h), of the server's configuration and of a vhost's.
 template <class T>
 inline constexpr auto kOfServer = [](const auto& root) -> decltype(auto) { return (root.snapshot->template get<T>()); };
 template <class T>
@@ -70,7 +70,7 @@ Row row(const Scope<Find>& scope, std::string_view name, T S::*member, std::type
                        std::move(limits));
 }
 
-// The same for a section (sections.h), whose members have their defaults themselves.
+// The same for a section (section_values.h), whose members have their defaults themselves.
 template <class Find, class S, class T>
 Row row(const Scope<Find>& scope, std::string_view name, T S::*member, Limits limits, Apply apply, std::string_view doc,
         std::string_view example = {}) {

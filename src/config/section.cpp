@@ -4,7 +4,7 @@
 
 #include "config/nearest.h"
 #include "config/path_variables.h"
-#include "config/sections.h"
+#include "config/section_values.h"
 
 namespace config {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // Section: what a service adds to the configuration: its directives, its listeners and its checks. The values are
-// structs of the service (sections.h), which its rows name (row_builder.h).
+// structs of the service (section_values.h), which its rows name (row_builder.h).
 //
 // The blocks of a service that is not built in are known by the tables of config/ (features.h, directive.cpp): one that
 // is switched on is a warning, or an error where ignoring it would let clients in.
@@ -16,8 +16,8 @@
 
 namespace config {
 
-// For checks of several directives: the values, and where problems are noted. A default that depends on other values is
-// set by a check, too.
+// For checks of several directives: the values, and where problems are recorded. A default that depends on other values
+// is set by a check, too.
 class Checks {
   public:
     // Both must outlive it.
@@ -25,7 +25,7 @@ class Checks {
 
     Snapshot& snapshot() { return snapshot_; }
     bool was_set(const Vhost& vhost, std::string_view path) const;
-    // Notes a problem at the line where a directive was set; without a vhost for directives outside of vhosts.
+    // Records a problem at the line where a directive was set; without a vhost for directives outside of vhosts.
     void error(std::string_view path, std::string text) { problems_.error(place_of("", path), std::move(text)); }
     void warning(std::string_view path, std::string text) { problems_.warning(place_of("", path), std::move(text)); }
     void error(const Vhost& vhost, std::string_view path, std::string text) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "config/sections.h"
+#include "config/section_values.h"
 #include "config/types.h"
 
 namespace config {

@@ -47,7 +47,7 @@ void DecodingTimes::insert(Time pts) {
     ++count_;
 }
 
-void DecodingTimes::note(int reordered) {
+void DecodingTimes::record(int reordered) {
     reordered_ = std::max(reordered_, reordered);
     found_ = std::max(found_, reordered);
     if (++window_ < kWindow) return;
@@ -63,7 +63,7 @@ Time DecodingTimes::next(Time pts) {
     insert(pts);
     const auto end = latest_.begin() + count_;
     const auto later = static_cast<int>(end - std::upper_bound(latest_.begin(), end, pts));
-    note(std::min(later, kMaxReordered));
+    record(std::min(later, kMaxReordered));
     const int index = count_ - 1 - reordered_;
     const Time step = duration_ > Time(0) ? duration_ : kDefaultStep;
     Time time = index >= 0 ? latest_[static_cast<size_t>(index)] : latest_[0] + index * step;

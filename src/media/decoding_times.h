@@ -36,7 +36,7 @@ class DecodingTimes {
     static constexpr Time kLeastStep = from_ticks(1, 90'000);
 
     void insert(Time pts);
-    void note(int reordered);
+    void record(int reordered);
 
     int declared_ = 0;
     int reordered_ = 0;  // in force: what was declared or found

@@ -20,7 +20,7 @@ class RecoveryPoints {
     static constexpr uint32_t kMinFrames = 10;
 
     // Of each frame in order: whether players may begin with it. keyframe: decoding can start at once.
-    bool note(bool keyframe, bool recovery_point) {
+    bool may_begin_at(bool keyframe, bool recovery_point) {
         if (!keyframe && !(recovery_point && since_ >= kMinFrames)) {
             since_ += since_ < kMinFrames;
             return false;

@@ -35,14 +35,14 @@ TEST(RecoveryPoint, IsNotFoundInOtherUnits) {
 
 TEST(RecoveryPoints, CountAtADistance) {
     RecoveryPoints points;
-    EXPECT_TRUE(points.note(false, true)) << "the first";
-    EXPECT_TRUE(points.note(true, false));
-    for (uint32_t i = 1; i < RecoveryPoints::kMinFrames; ++i) EXPECT_FALSE(points.note(false, true)) << i;
-    EXPECT_TRUE(points.note(false, true));
-    EXPECT_FALSE(points.note(false, true));
-    for (int i = 0; i < 100; ++i) EXPECT_FALSE(points.note(false, false));
-    EXPECT_TRUE(points.note(false, true));
-    EXPECT_TRUE(points.note(true, true)) << "keyframes always";
+    EXPECT_TRUE(points.may_begin_at(false, true)) << "the first";
+    EXPECT_TRUE(points.may_begin_at(true, false));
+    for (uint32_t i = 1; i < RecoveryPoints::kMinFrames; ++i) EXPECT_FALSE(points.may_begin_at(false, true)) << i;
+    EXPECT_TRUE(points.may_begin_at(false, true));
+    EXPECT_FALSE(points.may_begin_at(false, true));
+    for (int i = 0; i < 100; ++i) EXPECT_FALSE(points.may_begin_at(false, false));
+    EXPECT_TRUE(points.may_begin_at(false, true));
+    EXPECT_TRUE(points.may_begin_at(true, true)) << "keyframes always";
 }
 
 }  // namespace

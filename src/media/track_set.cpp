@@ -12,14 +12,14 @@ Track Track::at_index(uint8_t other) const {
     return track;
 }
 
-bool TrackSet::is_news(const Frame& frame) const {
+bool TrackSet::changes_state(const Frame& frame) const {
     if (frame.kind == Kind::kData) return frame.sequence_header && !(metadata && metadata->payload == frame.payload);
     const Track* track = find(frame.kind, frame.track);
     if (!track || track->codec != frame.codec) return true;
     return frame.sequence_header && !(track->config() && track->header->payload == frame.payload);
 }
 
-void TrackSet::note(const Frame& frame) {
+void TrackSet::update(const Frame& frame) {
     ++revision;
     if (frame.kind == Kind::kData) {
         metadata = frame;

@@ -78,10 +78,10 @@ struct TrackSet : base::RefCounted<TrackSet> {
     // The frames that a player gets before the first frame: the metadata, and the sequence headers of all tracks.
     std::vector<const Frame*> headers() const;
 
-    // Whether note() would change the set.
-    bool is_news(const Frame& frame) const;
+    // Whether update() would change the set.
+    bool changes_state(const Frame& frame) const;
     // A sequence header, metadata, or the first frame of a codec in its track: the track becomes what the frame says.
-    void note(const Frame& frame);
+    void update(const Frame& frame);
     // Languages and labels of the tracks: of the present ones, and of later ones.
     void describe(std::vector<TrackName> names);
 

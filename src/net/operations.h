@@ -17,7 +17,7 @@ struct ReloadChange {
     std::string directive;  // "rtmp/chunk_size"; empty: the vhost itself was added or removed
     std::string before;
     std::string after;
-    bool in_force = false;  // false: it requires a restart, the old value stays
+    bool is_active = false;  // false: it requires a restart, the old value stays
 };
 
 struct ReloadReport {

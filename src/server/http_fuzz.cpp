@@ -141,7 +141,7 @@ size_t busy_coroutines() {
 
 struct World {
     World() {
-        base::log::level_in_force = base::log::Level::kOff;
+        base::log::active_level = base::log::Level::kOff;
         CHECK(runtime::init());
         time = std::make_unique<runtime::testing::SimulatedTime>();
         house = std::make_unique<House>();

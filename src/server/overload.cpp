@@ -45,14 +45,14 @@ void OverloadWatch::run() {
     int64_t cpu_us = runtime::thread_cpu_us(), clock_us = base::monotonic_us();
     while (runtime::sleep_ms(kSecondMs)) {
         const int64_t cpu_now = runtime::thread_cpu_us(), clock_now = base::monotonic_us();
-        note(100.0 * static_cast<double>(cpu_now - cpu_us) /
-             static_cast<double>(std::max<int64_t>(1, clock_now - clock_us)));
+        update(100.0 * static_cast<double>(cpu_now - cpu_us) /
+               static_cast<double>(std::max<int64_t>(1, clock_now - clock_us)));
         cpu_us = cpu_now;
         clock_us = clock_now;
     }
 }
 
-void OverloadWatch::note(double percent) {
+void OverloadWatch::update(double percent) {
     const config::CircuitBreaker& breaker = snapshot_->circuit_breaker;
     if (!breaker.enabled) overload_ = {};
     const net::LoadLevel level = breaker.enabled ? overload_.second(percent, breaker) : net::LoadLevel::kNormal;

@@ -39,7 +39,7 @@ class OverloadWatch final : public net::Guard, public WithoutClients {
 
   private:
     void run();
-    void note(double percent);
+    void update(double percent);
 
     config::SnapshotPtr snapshot_;
     net::Gate& gate_;

@@ -31,7 +31,7 @@ base::Result<void> Peer::open(runtime::Deadline deadline) {
     --shared_.ledger.opening;
     if (!opened) {
         ++shared_.ledger.failed;
-        shared_.ledger.note_reason("opening", opened.error());
+        shared_.ledger.count_reason("opening", opened.error());
         return opened;
     }
     open_ = true;
@@ -252,7 +252,7 @@ void Peer::lose(const base::Error& error) {
     if (!std::exchange(open_, false)) return;
     --shared_.ledger.open;
     ++shared_.ledger.lost;
-    shared_.ledger.note_reason("lost", error);
+    shared_.ledger.count_reason("lost", error);
 }
 
 }  // namespace load::rtc

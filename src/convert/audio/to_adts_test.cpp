@@ -45,10 +45,10 @@ media::Frame of(media::Codec codec, uint8_t track, const std::string& payload, b
 TEST(AudioEncoders, TheFirstTrackOfTheCodecCounts) {
     const std::string mp3_frame = "\xff\xfb mp3";
     media::TrackSet tracks;
-    tracks.note(of(media::Codec::kSpeex, 0, "speex"));
-    tracks.note(of(media::Codec::kAac, 1, "\x12\x10", true));
-    tracks.note(of(media::Codec::kMp3, 2, mp3_frame));
-    tracks.note(of(media::Codec::kAac, 3, "\x11\x88", true));
+    tracks.update(of(media::Codec::kSpeex, 0, "speex"));
+    tracks.update(of(media::Codec::kAac, 1, "\x12\x10", true));
+    tracks.update(of(media::Codec::kMp3, 2, mp3_frame));
+    tracks.update(of(media::Codec::kAac, 3, "\x11\x88", true));
     AdtsEncoder adts;
     Mp3Encoder mp3;
     adts.set_tracks(tracks);

@@ -35,9 +35,9 @@ base::Result<flv::Parsed> BodyPublisher::parse(uint8_t type, const base::Slice& 
         faults_.add(kind_of(type, parsed.error()), parsed.error().text());
         return parsed;
     }
-    if (!parsed->frame && parsed->nothing != noted_nothing_) {
-        noted_nothing_ = parsed->nothing;
-        base::log::info("{}: ignored: {}", name_, noted_nothing_);
+    if (!parsed->frame && parsed->nothing != reported_nothing_) {
+        reported_nothing_ = parsed->nothing;
+        base::log::info("{}: ignored: {}", name_, reported_nothing_);
     }
     return parsed;
 }

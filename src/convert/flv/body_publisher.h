@@ -25,12 +25,12 @@ class BodyPublisher {
     // Of tracks whose ids are too high.
     size_t dropped_tracks() const { return parser_.dropped_tracks(); }
     // A message that is no body of media could not be used.
-    void note_message(const base::Error& error) { faults_.add(live::InputFaults::kMessage, error.text()); }
+    void record_fault(const base::Error& error) { faults_.add(live::InputFaults::kMessage, error.text()); }
     const live::InputFaults& faults() const { return faults_; }
 
   private:
     const std::string_view name_;
-    std::string_view noted_nothing_;
+    std::string_view reported_nothing_;
     live::InputFaults faults_;
     flv::BodyParser parser_;
 };

@@ -65,7 +65,7 @@ TEST(FlvEncoder, MetadataAnnouncesTracksOfANewStream) {
     video_info.codec = media::Codec::kH264;
     media::AudioInfo audio_info;
     audio_info.codec = media::Codec::kMp3;
-    tracks.note(live::testing::metadata());
+    tracks.update(live::testing::metadata());
     tracks.metadata->payload = flv::make_metadata(&video_info, &audio_info, "test");
     encoder.set_tracks(tracks);
     EXPECT_TRUE(encoder.awaits_tracks());
@@ -90,7 +90,7 @@ TEST(FlvEncoder, MetadataAnnouncesTracksOfANewStream) {
 TEST(FlvEncoder, MetadataHasTimeZero) {
     FlvEncoder encoder(FlvOptions{});
     media::TrackSet tracks;
-    tracks.note(live::testing::metadata());
+    tracks.update(live::testing::metadata());
     tracks_with(tracks, false, true);
     flv::Reader reader;
     reader.feed(prefix(encoder, tracks, 1234));

@@ -71,7 +71,7 @@ TEST(RtmpEncoder, Publish) {
     EXPECT_EQ(encode(*encoder, cue, 128), "18/1@0:13;");
     EXPECT_EQ(encode(*encoder, live::testing::video(40, true, "v"), 128), "9/1@40:6;");
     media::TrackSet tracks;
-    tracks.note(live::testing::metadata("x"));
+    tracks.update(live::testing::metadata("x"));
     base::SliceBuilder out;
     encoder->encode_prefix(tracks, media::from_ms(7), true, out);
     EXPECT_EQ(read_back(out.bytes(), 128), "18/1@0:30;");
@@ -86,9 +86,9 @@ TEST(RtmpEncoder, Filters) {
 
 TEST(RtmpEncoder, Prefix) {
     media::TrackSet tracks;
-    tracks.note(live::testing::metadata("x"));
-    tracks.note(live::testing::header(media::Kind::kVideo, "avcC"));
-    tracks.note(live::testing::header(media::Kind::kAudio, "asc"));
+    tracks.update(live::testing::metadata("x"));
+    tracks.update(live::testing::header(media::Kind::kVideo, "avcC"));
+    tracks.update(live::testing::header(media::Kind::kAudio, "asc"));
     auto encoder = RtmpParameters{128, 1, true, true}.key().make_encoder();
     base::SliceBuilder out;
     encoder->encode_prefix(tracks, media::from_ms(1234), true, out);

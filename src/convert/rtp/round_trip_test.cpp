@@ -191,7 +191,7 @@ media::TrackSet tracks_of(const Case& c, const Frame& first) {
         header.sequence_header = true;
         header.payload = c.config;
     }
-    set.note(header);
+    set.update(header);
     return set;
 }
 
@@ -358,7 +358,7 @@ TEST(RtpRoundTrip, TracksAreInStepBySenderReports) {
         header.sequence_header = true;
         header.payload = all[i].config;
         header.track = sent.size() == 3 ? 1 : 0;
-        set.note(header);
+        set.update(header);
     }
     const auto tracks = sdp::session_tracks(set);
     ASSERT_EQ(tracks.size(), 3u);

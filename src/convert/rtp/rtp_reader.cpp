@@ -74,10 +74,10 @@ void RtpReader::push(size_t track, const rtp::Header& header, std::span<const ui
 // some senders use another type than they describe, for all packets.
 bool RtpReader::accept(Input& input, const rtp::Header& header) {
     if (header.payload_type == input.track.payload_type) {
-        input.declared_type_came = true;
+        input.has_declared_type = true;
         return true;
     }
-    if (!input.declared_type_came) return true;
+    if (!input.has_declared_type) return true;
     ++input.counters.other_packets;
     return false;
 }
@@ -139,7 +139,7 @@ bool RtpReader::is_wanted(Input& input, const Frame& frame) const {
 }
 
 void RtpReader::emit(Frame frame, std::vector<Frame>& out) {
-    if (set_->is_news(frame)) set_->note(frame);
+    if (set_->changes_state(frame)) set_->update(frame);
     out.push_back(std::move(frame));
 }
 

@@ -85,7 +85,7 @@ class RtpReader {
         ClockRateCheck rate_check{1};
         uint32_t ssrc = 0;
         bool begun = false;
-        bool declared_type_came = false;
+        bool has_declared_type = false;
         bool waits_for_keyframe = false;
         bool discontinuity = false;  // of the next frame
         media::Time last = media::kNoTime;

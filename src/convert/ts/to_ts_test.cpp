@@ -180,7 +180,7 @@ TEST(TsEncoder, TheTablesBeforeAFrame) {
     TsEncoder encoder;
     media::TrackSet tracks;
     tracks.describe({{Kind::kAudio, 0, "en-GB"}, {Kind::kAudio, 1, "de"}});
-    for (uint8_t index : {0, 1}) tracks.note(on_track(index, aac_header()));
+    for (uint8_t index : {0, 1}) tracks.update(on_track(index, aac_header()));
     encoder.set_tracks(tracks);
     for (int64_t at : {0, 20}) {
         const media::Frame frame = audio(at);
@@ -206,8 +206,8 @@ TEST(TsEncoder, WhatIsCarried) {
     media::Frame vp9;
     vp9.kind = Kind::kVideo;
     vp9.codec = Codec::kVp9;
-    tracks.note(vp9);
-    tracks.note(aac_header());
+    tracks.update(vp9);
+    tracks.update(aac_header());
     encoder.set_tracks(tracks);
     EXPECT_FALSE(encoder.carries(Kind::kVideo));  // so that viewers begin with the audio
     EXPECT_TRUE(encoder.carries(Kind::kAudio));

@@ -21,8 +21,8 @@ inline base::Slice prefix(WireEncoder& encoder, const media::TrackSet& tracks, i
 
 // The same with AAC, H.264 or both.
 inline media::TrackSet& tracks_with(media::TrackSet& tracks, bool audio, bool video) {
-    if (audio) tracks.note(header(media::Kind::kAudio, "\x12\x10"));
-    if (video) tracks.note(header(media::Kind::kVideo, "avcC"));
+    if (audio) tracks.update(header(media::Kind::kAudio, "\x12\x10"));
+    if (video) tracks.update(header(media::Kind::kVideo, "avcC"));
     return tracks;
 }
 

@@ -65,19 +65,19 @@ class Events {
     void subscribe(EventListener& listener);
     void unsubscribe(EventListener& listener);
 
-    void tell(const RecordingDone& event) const {
+    void notify(const RecordingDone& event) const {
         for (auto* listener : listeners_) listener->on_recording(event);
     }
-    void tell(const FileEnding& event) const {
+    void notify(const FileEnding& event) const {
         for (auto* listener : listeners_) listener->on_file_ending(event);
     }
-    void tell(const FileEnded& event) const {
+    void notify(const FileEnded& event) const {
         for (auto* listener : listeners_) listener->on_file_ended(event);
     }
-    void tell(const SegmentDone& event) const {
+    void notify(const SegmentDone& event) const {
         for (auto* listener : listeners_) listener->on_segment(event);
     }
-    void tell(const OutputFailed& event) const {
+    void notify(const OutputFailed& event) const {
         for (auto* listener : listeners_) listener->on_output_failed(event);
     }
 

@@ -26,7 +26,7 @@ void Health::end_window(const media::Frame& next) {
     keyframe_dts_ = next.dts;
 }
 
-void Health::note_window_end(int64_t now_ms) {
+void Health::record_window_end(int64_t now_ms) {
     if (keyframe_ends_) keyframe_at_ms_ = now_ms;
     newest_ = at_;
     newest_.now_ms = now_ms;

@@ -44,8 +44,8 @@ class Health {
     void restart(int64_t now_ms);
 
     // An audio or video frame that is no sequence header. True: a window ends before it, and the caller must call
-    // note_window_end().
-    bool note(const media::Frame& frame) {
+    // record_window_end().
+    bool record(const media::Frame& frame) {
         const bool video = frame.kind == media::Kind::kVideo;
         const bool over = (video && frame.keyframe) || frames_in_window_ >= max_frames_;
         if (over) [[unlikely]]
@@ -65,7 +65,7 @@ class Health {
         at_.video_dts = frame.dts;
         return over;
     }
-    void note_window_end(int64_t now_ms);
+    void record_window_end(int64_t now_ms);
 
     // The complete windows, the newest last; at most kWindows.
     size_t windows() const { return std::min<uint64_t>(windows_seen_, kWindows); }

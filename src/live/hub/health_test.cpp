@@ -12,7 +12,7 @@ using media::Frame;
 using media::Kind;
 
 void give(Health& health, const Frame& frame, int64_t now_ms) {
-    if (health.note(frame)) health.note_window_end(now_ms);
+    if (health.record(frame)) health.record_window_end(now_ms);
 }
 
 // 25 video frames a second, a keyframe each gop_ms, and audio frames of 20 ms; the tracks' clocks may be off by a part

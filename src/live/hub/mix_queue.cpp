@@ -25,7 +25,7 @@ bool MixQueue::pop(media::Frame& out, int64_t now_ms) {
     bool other_has_reached_it = other == media::kNoTime || other >= front.dts;
     bool waited_enough = frames_.size() > kMaxFrames || bytes_ > kMaxBytes ||
                          frames_.back().frame.dts - front.dts > kMaxDelay ||
-                         now_ms - frames_.front().came_ms > kMaxDelayMs;
+                         now_ms - frames_.front().arrival_ms > kMaxDelayMs;
     return (other_has_reached_it || waited_enough) && pop_any(out);
 }
 

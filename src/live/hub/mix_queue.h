@@ -32,7 +32,7 @@ class MixQueue {
   private:
     struct Waiting {
         media::Frame frame;
-        int64_t came_ms;
+        int64_t arrival_ms;
     };
     std::deque<Waiting> frames_;                                // by dts in ms, equal ones in order of arrival
     size_t bytes_ = 0;                                          // of memory that the frames keep

@@ -23,7 +23,7 @@ class ReadInterval {
     int64_t first_media_us_ = 0;  // 0: none came
     int64_t last_media_us_ = 0;
     int64_t last_read_us_ = 0;
-    size_t uncounted_bytes_ = 0;  // since the rate was last noted
+    size_t uncounted_bytes_ = 0;  // since the rate was last computed
     int64_t bytes_per_s_ = 0;     // of the last reads
 };
 

@@ -17,7 +17,7 @@ namespace live {
 struct StandbyChange {
     PublisherFacts publisher;
     int priority = 0;
-    bool in_force = false;  // it has the name now; otherwise it waits
+    bool is_active = false;  // it has the name now; otherwise it waits
     StandbyReason reason = StandbyReason::kBusy;
     std::string other;  // the session that has the name, or had it before; empty: none
 };
@@ -94,7 +94,7 @@ class Registry {
     static bool is_orphan(const Stream& stream, int64_t now_ms);
     void end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_t now_ms);
     void enforce_memory_limit(bool recount);
-    void note_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
+    void update_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
 
     const base::Ref<Delivery> delivery_ = base::make_ref<Delivery>();

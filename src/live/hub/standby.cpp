@@ -11,7 +11,7 @@ namespace live {
 namespace {
 
 constexpr int kMaxPriority = 100;
-// Time between two calls of note_active() above which the loop itself stood still: no publisher is blamed for it.
+// Time between two calls of update_active() above which the loop itself stood still: no publisher is blamed for it.
 constexpr int64_t kStallMs = 500;
 
 constexpr std::string_view kReasonNames[kStandbyReasons] = {"busy", "left", "frozen", "priority"};
@@ -50,7 +50,7 @@ std::optional<StandbyPublisher> StandbyQueue::take(const PublicationOwner& owner
     return taken;
 }
 
-bool StandbyQueue::note(StandbyPublisher& publisher, media::Kind kind, bool keyframe, int64_t now_ms) const {
+bool StandbyQueue::record_media(StandbyPublisher& publisher, media::Kind kind, bool keyframe, int64_t now_ms) const {
     if (!is_sending(publisher, now_ms)) publisher.sending_since_ms = now_ms;
     publisher.media_ms = now_ms;
     if (kind == media::Kind::kVideo) {
@@ -94,7 +94,7 @@ StandbyPublisher* StandbyQueue::next(int active_priority, int64_t now_ms) {
 
 void StandbyQueue::begin_active(int64_t now_ms) {
     vacant_ms_ = frozen_ms_ = 0;
-    changed_ms_ = noted_ms_ = now_ms;
+    changed_ms_ = updated_ms_ = now_ms;
 }
 
 void StandbyQueue::end_active(int64_t now_ms) {
@@ -102,12 +102,12 @@ void StandbyQueue::end_active(int64_t now_ms) {
     frozen_ms_ = 0;
 }
 
-bool StandbyQueue::note_active(const Active& active, int64_t now_ms) {
-    const bool changed =
-        active.has_video != noted_.has_video ||
-        (active.has_video ? active.video_frames != noted_.video_frames : active.audio_frames != noted_.audio_frames);
-    const int64_t elapsed_ms = now_ms - std::exchange(noted_ms_, now_ms);
-    noted_ = active;
+bool StandbyQueue::update_active(const Active& active, int64_t now_ms) {
+    const bool changed = active.has_video != last_active_.has_video ||
+                         (active.has_video ? active.video_frames != last_active_.video_frames
+                                           : active.audio_frames != last_active_.audio_frames);
+    const int64_t elapsed_ms = now_ms - std::exchange(updated_ms_, now_ms);
+    last_active_ = active;
     if (changed)
         changed_ms_ = now_ms;
     else if (elapsed_ms > kStallMs)

@@ -72,7 +72,7 @@ class StandbyQueue {
     std::optional<StandbyPublisher> take(const PublicationOwner& owner);
 
     // A frame or packet of a waiting publisher. True: a stream may begin with it.
-    bool note(StandbyPublisher& publisher, media::Kind kind, bool keyframe, int64_t now_ms) const;
+    bool record_media(StandbyPublisher& publisher, media::Kind kind, bool keyframe, int64_t now_ms) const;
     bool is_sending(const StandbyPublisher& publisher, int64_t now_ms) const;
     // Null: no waiting publisher sends.
     StandbyPublisher* best(int64_t now_ms);
@@ -91,7 +91,7 @@ class StandbyQueue {
         uint64_t audio_frames = 0;
     };
     // To be called every 100 ms or so, and before may_take_over(). True: it has just become frozen.
-    bool note_active(const Active& active, int64_t now_ms);
+    bool update_active(const Active& active, int64_t now_ms);
     bool active_is_frozen() const { return frozen_ms_ != 0; }
 
     // Bytes of allocations.
@@ -103,8 +103,8 @@ class StandbyQueue {
     int64_t vacant_ms_ = 0;   // since when there is no active publisher; 0: there is one
     int64_t frozen_ms_ = 0;   // since when it is frozen
     int64_t changed_ms_ = 0;  // when it sent last
-    int64_t noted_ms_ = 0;    // of the last note_active()
-    Active noted_;
+    int64_t updated_ms_ = 0;  // of the last update_active()
+    Active last_active_;
 };
 
 }  // namespace live

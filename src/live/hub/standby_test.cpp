@@ -21,14 +21,14 @@ struct StandbyQueueTest : ::testing::Test {
     // Video of 25 frames a second for so long, of every owner, each frame a keyframe where `keyframes`.
     void send(std::initializer_list<Owner*> owners, int64_t ms, bool keyframes = false) {
         for (const int64_t end = now + ms; now < end; now += 40)
-            for (Owner* owner : owners) (void)queue.note(*queue.find(*owner), Kind::kVideo, keyframes, now);
+            for (Owner* owner : owners) (void)queue.record_media(*queue.find(*owner), Kind::kVideo, keyframes, now);
     }
     std::optional<Reason> decide(Owner& owner, int active_priority = 0) {
         return queue.may_take_over(*queue.find(owner), active_priority, now);
     }
     void keep_active(int64_t ms) {
         for (const int64_t end = now + ms; now < end; now += 100)
-            (void)queue.note_active({.audio_frames = ++frames}, now);
+            (void)queue.update_active({.audio_frames = ++frames}, now);
     }
 
     int64_t now = 1'000'000;
@@ -63,20 +63,21 @@ TEST(StandbyOptions, TheTimeoutIsAboveTheTimeBetweenTwoReads) {
 
 TEST_F(StandbyQueueTest, BeginsAtAKeyframe) {
     StandbyPublisher& one = add(a);
-    EXPECT_FALSE(queue.note(one, Kind::kAudio, false, now)) << "video may follow";
-    EXPECT_FALSE(queue.note(one, Kind::kVideo, false, now + 40));
-    EXPECT_TRUE(queue.note(one, Kind::kVideo, true, now + 80));
-    EXPECT_FALSE(queue.note(one, Kind::kAudio, false, now + 1'500)) << "it has video";
-    EXPECT_TRUE(queue.note(one, Kind::kAudio, false, now + 80 + StandbyQueue::kVideoPauseMs)) << "its video has paused";
+    EXPECT_FALSE(queue.record_media(one, Kind::kAudio, false, now)) << "video may follow";
+    EXPECT_FALSE(queue.record_media(one, Kind::kVideo, false, now + 40));
+    EXPECT_TRUE(queue.record_media(one, Kind::kVideo, true, now + 80));
+    EXPECT_FALSE(queue.record_media(one, Kind::kAudio, false, now + 1'500)) << "it has video";
+    EXPECT_TRUE(queue.record_media(one, Kind::kAudio, false, now + 80 + StandbyQueue::kVideoPauseMs))
+        << "its video has paused";
 }
 
 TEST_F(StandbyQueueTest, WithoutVideoBeginsAtAudio) {
     StandbyPublisher& one = add(a);
     for (int64_t at = 0; at < StandbyQueue::kFirstVideoMs; at += 20)
-        EXPECT_FALSE(queue.note(one, Kind::kAudio, false, now + at)) << at;
-    EXPECT_TRUE(queue.note(one, Kind::kAudio, false, now + StandbyQueue::kFirstVideoMs));
+        EXPECT_FALSE(queue.record_media(one, Kind::kAudio, false, now + at)) << at;
+    EXPECT_TRUE(queue.record_media(one, Kind::kAudio, false, now + StandbyQueue::kFirstVideoMs));
     // After a pause it is as new: its video may follow.
-    EXPECT_FALSE(queue.note(one, Kind::kAudio, false, now + 10'000));
+    EXPECT_FALSE(queue.record_media(one, Kind::kAudio, false, now + 10'000));
 }
 
 TEST_F(StandbyQueueTest, TheBestIsTheOneOfTheHighestPriorityThatSends) {
@@ -121,22 +122,22 @@ TEST_F(StandbyQueueTest, TakesOverFromAFrozenOne) {
     send({&a}, 40);
     EXPECT_FALSE(queue.active_is_frozen());
     const int64_t last = now - 140;
-    for (; now - last < kTimeoutMs; now += 100) EXPECT_FALSE(queue.note_active({.audio_frames = frames}, now));
+    for (; now - last < kTimeoutMs; now += 100) EXPECT_FALSE(queue.update_active({.audio_frames = frames}, now));
     send({&a}, 40);
-    EXPECT_TRUE(queue.note_active({.audio_frames = frames}, now));
-    EXPECT_FALSE(queue.note_active({.audio_frames = frames}, now)) << "it is reported once";
+    EXPECT_TRUE(queue.update_active({.audio_frames = frames}, now));
+    EXPECT_FALSE(queue.update_active({.audio_frames = frames}, now)) << "it is reported once";
     EXPECT_EQ(decide(a), Reason::kFrozen);
-    (void)queue.note_active({.audio_frames = ++frames}, now);
+    (void)queue.update_active({.audio_frames = ++frames}, now);
     EXPECT_EQ(decide(a), std::nullopt) << "it is back";
 }
 
 TEST_F(StandbyQueueTest, AudioAloneDoesNotMakeVideoAlive) {
     queue.begin_active(now);
-    (void)queue.note_active({.has_video = true, .video_frames = 5, .audio_frames = 1}, now);
+    (void)queue.update_active({.has_video = true, .video_frames = 5, .audio_frames = 1}, now);
     for (int i = 0; i < 10; ++i) {
         now += 100;
-        (void)queue.note_active({.has_video = true, .video_frames = 5, .audio_frames = 2 + static_cast<uint64_t>(i)},
-                                now);
+        (void)queue.update_active({.has_video = true, .video_frames = 5, .audio_frames = 2 + static_cast<uint64_t>(i)},
+                                  now);
     }
     EXPECT_TRUE(queue.active_is_frozen());
 }
@@ -146,7 +147,7 @@ TEST_F(StandbyQueueTest, ADeadConnectionIsFrozenAtOnce) {
     queue.begin_active(now);
     keep_active(500);
     send({&a}, 40);
-    EXPECT_TRUE(queue.note_active({.alive = false, .audio_frames = ++frames}, now));
+    EXPECT_TRUE(queue.update_active({.alive = false, .audio_frames = ++frames}, now));
     EXPECT_EQ(decide(a), Reason::kFrozen);
 }
 
@@ -154,8 +155,8 @@ TEST_F(StandbyQueueTest, AStallOfTheLoopBlamesNobody) {
     queue.begin_active(now);
     keep_active(500);
     now += 10 * kTimeoutMs;
-    EXPECT_FALSE(queue.note_active({.audio_frames = frames}, now)) << "nothing was read meanwhile";
-    for (int i = 0; i < 12; ++i) (void)queue.note_active({.audio_frames = frames}, now += 100);
+    EXPECT_FALSE(queue.update_active({.audio_frames = frames}, now)) << "nothing was read meanwhile";
+    for (int i = 0; i < 12; ++i) (void)queue.update_active({.audio_frames = frames}, now += 100);
     EXPECT_TRUE(queue.active_is_frozen()) << "it is silent after the stall, too";
 }
 

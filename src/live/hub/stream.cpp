@@ -47,33 +47,33 @@ Publication& Publication::operator=(Publication&& other) noexcept {
 
 Publication::~Publication() { end(); }
 
-bool Publication::in_force() const { return stream_ && stream_->owner_ == owner_; }
+bool Publication::is_active() const { return stream_ && stream_->owner_ == owner_; }
 
 void Publication::publish(media::Frame frame) {
-    if (in_force()) [[likely]]
+    if (is_active()) [[likely]]
         stream_->publish(std::move(frame));
     else if (stream_ && stream_->standby_)
         stream_->publish_standby(*owner_, std::move(frame));
 }
 
 void Publication::has_absolute_times() {
-    if (in_force() && stream_->options_.atc_auto) stream_->timeline_.set_mode(TimeJitter::kOff);
+    if (is_active() && stream_->options_.atc_auto) stream_->timeline_.set_mode(TimeJitter::kOff);
     if (waits()) stream_->standby_->find(*owner_)->absolute_times = true;
 }
 
 void Publication::describe_tracks(std::vector<media::TrackName> names) {
     if (waits()) return stream_->describe_standby(*owner_, std::move(names));
-    if (!in_force()) return;
+    if (!is_active()) return;
     stream_->new_tracks().describe(std::move(names));
     stream_->notify_tracks();
 }
 
 void Publication::pause() {
-    if (in_force()) stream_->forget_gop();
+    if (is_active()) stream_->forget_gop();
 }
 
 void Publication::end() {
-    if (in_force())
+    if (is_active())
         stream_->unpublish();
     else if (waits())
         stream_->remove_standby(*owner_);
@@ -92,7 +92,7 @@ Stream::Stream(Registry* registry, StreamKey key, LiveOptions options)
 
 Stream::~Stream() {
     if (!registry_) return;
-    registry_->note_memory(counted_memory_, 0);
+    registry_->update_memory(counted_memory_, 0);
     registry_->forget(*this);
 }
 
@@ -165,7 +165,7 @@ void Stream::unpublish() {
     owner_ = nullptr;
     unpublished_since_ms_ = now_ms;
     ask_for_housekeeping();
-    video_flows_ = any_video_ = any_keyframe_ = false;
+    video_flows_ = has_video_ = has_keyframe_ = false;
     forget_gop();
     for (FrameSink* sink : std::vector(sinks_)) sink->on_unpublish();
     if (rtp_) rtp_->notify_unpublished();
@@ -186,7 +186,7 @@ void Stream::forget_gop() {
 }
 
 // A part of an aggregate message, or of a body with other tracks, would keep the whole of it in memory.
-void Stream::own(base::Slice& payload) {
+void Stream::compact(base::Slice& payload) {
     if (payload.memory() <= 2 * payload.size() + kMaxBeside) [[likely]]
         return;
     payload = small_parts_.copy(payload);
@@ -195,7 +195,7 @@ void Stream::own(base::Slice& payload) {
 void Stream::publish(media::Frame&& frame) {
     if (!overdrawn_.empty()) [[unlikely]]
         return;
-    own(frame.payload);
+    compact(frame.payload);
     const size_t bytes = frame.payload.size();
     unchecked_bytes_ += sizeof(frame) + bytes;
     bool is_companion = frame.sequence_header || frame.kind == media::Kind::kData;
@@ -224,12 +224,12 @@ void Stream::publish(media::Frame&& frame) {
 
 void Stream::deliver(const media::Frame& frame) {
     if (frame.sequence_header) {
-        if (tracks_->is_news(frame))
+        if (tracks_->changes_state(frame))
             change_tracks(frame);
         else if (options_.reduce_sequence_header)
             return;
     }
-    note_flow(frame);
+    update_flow(frame);
     keep_in_gop(frame);
     counters_.payload_bytes += frame.payload.size();
     if (!frame.sequence_header) for_each_sink([&](FrameSink& sink) { sink.on_frame(frame); });
@@ -244,7 +244,7 @@ media::TrackSet& Stream::new_tracks() {
 }
 
 void Stream::change_tracks(const media::Frame& frame) {
-    new_tracks().note(frame);
+    new_tracks().update(frame);
     if (frame.kind != media::Kind::kData) codecs_.at(frame.kind, frame.track) = frame.codec;
     notify_tracks();
 }
@@ -263,7 +263,7 @@ void Stream::for_each_sink(auto&& call) {
     }
 }
 
-void Stream::note_flow(const media::Frame& frame) {
+void Stream::update_flow(const media::Frame& frame) {
     if (frame.kind == media::Kind::kData) return;
     if (codecs_.at(frame.kind, frame.track) != frame.codec) [[unlikely]]
         change_tracks(frame);
@@ -271,15 +271,15 @@ void Stream::note_flow(const media::Frame& frame) {
     const bool video = frame.kind == media::Kind::kVideo;
     if (!frame.sequence_header) {
         ++(video ? counters_.video_frames : counters_.audio_frames);
-        any_video_ |= video;
-        any_keyframe_ |= frame.keyframe;
-        if (health_.note(frame)) [[unlikely]]
-            health_.note_window_end(runtime::event_ms());
+        has_video_ |= video;
+        has_keyframe_ |= frame.keyframe;
+        if (health_.record(frame)) [[unlikely]]
+            health_.record_window_end(runtime::event_ms());
     }
-    note_flow_of(video, frame.dts);
+    update_kind_flow(video, frame.dts);
 }
 
-void Stream::note_flow_of(bool video, media::Time dts) {
+void Stream::update_kind_flow(bool video, media::Time dts) {
     if (video) {
         if (!video_flows_) forget_gop();
         video_flows_ = true;
@@ -332,9 +332,9 @@ void Stream::subscribe(FrameSink& sink) {
     base::Ref<media::TrackSet> tracks = gop_.empty() ? tracks_ : gop_tracks_;
     if (!tracks->empty()) sink.on_tracks(tracks);
     for (const media::Frame& frame : gop_) {
-        if (tracks->is_news(frame)) {
+        if (tracks->changes_state(frame)) {
             tracks = base::make_ref<media::TrackSet>(*tracks);
-            tracks->note(frame);
+            tracks->update(frame);
             sink.on_tracks(tracks);
         }
         if (!frame.sequence_header) sink.on_frame(frame);

@@ -81,7 +81,7 @@ class PublicationOwner {
     // Another publisher has the name now, and the publication waits.
     virtual void publication_waits() {}
     // The publication that waited has the name now; its next frame is the first.
-    virtual void publication_in_force() {}
+    virtual void publication_activated() {}
     // A keyframe of the waiting publication is wanted soon, with which it takes over. Repeated every second.
     virtual void standby_keyframe_wanted() {}
 
@@ -118,7 +118,7 @@ class Publication {
   private:
     friend class Stream;
     Publication(base::Ref<Stream> stream, PublicationOwner& owner);
-    bool in_force() const;
+    bool is_active() const;
     bool stream_waits() const;
     base::Ref<Stream> stream_;
     PublicationOwner* owner_ = nullptr;
@@ -212,7 +212,7 @@ class Stream : public base::RefCounted<Stream> {
     bool video_flows() const { return video_flows_; }
     // Where a viewer may begin: at keyframes, or at any audio frame of a stream without video. The latter also before a
     // publication's first keyframe, so that waiting viewers get the audio until then; video before it is for no viewer.
-    bool begins_at_keyframes() const { return video_flows_ && any_keyframe_; }
+    bool begins_at_keyframes() const { return video_flows_ && has_keyframe_; }
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
     const base::FlatQueue<media::Frame>& gop() const { return gop_; }
     const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
@@ -318,16 +318,16 @@ class Stream : public base::RefCounted<Stream> {
     void change_tracks(const media::Frame& frame);
     void notify_tracks();
     void for_each_sink(auto&& call);
-    void note_flow(const media::Frame& frame);
+    void update_flow(const media::Frame& frame);
     bool awaits_keyframe(const media::Frame& frame) const {
-        return !any_keyframe_ && frame.kind == media::Kind::kVideo && !frame.sequence_header;
+        return !has_keyframe_ && frame.kind == media::Kind::kVideo && !frame.sequence_header;
     }
-    void note_flow_of(bool video, media::Time dts);
+    void update_kind_flow(bool video, media::Time dts);
     void keep_in_gop(const media::Frame& frame);
     void forget_gop();  // viewers cannot begin before the next keyframe
     void clear_gop();
     void give_up_gop();
-    void own(base::Slice& payload);
+    void compact(base::Slice& payload);
     void count_memory();
     void unpublish();
     media::TrackSet& new_tracks();
@@ -345,9 +345,9 @@ class Stream : public base::RefCounted<Stream> {
     bool offer_standby(PublicationOwner& owner, media::Kind kind, bool keyframe);
     void switch_to(PublicationOwner& owner, StandbyReason reason, int64_t now_ms);
     void check_standby_memory(PublicationOwner& owner);
-    void note_active(int64_t now_ms);
+    void update_active(int64_t now_ms);
     void tick_standby(int64_t now_ms);
-    void notify_standby(const PublicationOwner& owner, int priority, bool in_force, StandbyReason reason,
+    void notify_standby(const PublicationOwner& owner, int priority, bool is_active, StandbyReason reason,
                         std::string other);
 
     Registry* registry_;
@@ -369,8 +369,8 @@ class Stream : public base::RefCounted<Stream> {
     Timeline timeline_;
     MixQueue mix_;
     bool video_flows_ = false;
-    bool any_video_ = false;     // a video frame arrived in this publication
-    bool any_keyframe_ = false;  // one of the first video track
+    bool has_video_ = false;     // a video frame arrived in this publication
+    bool has_keyframe_ = false;  // one of the first video track
     media::Time last_video_dts_{};
     bool gop_too_long_ = false;  // not kept until the next keyframe
     base::FlatQueue<media::Frame> gop_;
@@ -384,7 +384,7 @@ class Stream : public base::RefCounted<Stream> {
     StreamCounters counters_;
     Health health_;
     int64_t jumped_at_ms_ = 0;
-    base::SliceBlock small_parts_;  // copies made by own()
+    base::SliceBlock small_parts_;  // copies made by compact()
     size_t viewer_bytes_ = 0;
     size_t unchecked_bytes_ = 0;  // published since the last count of memory
     size_t counted_memory_ = 0;

@@ -42,7 +42,7 @@ StreamMemory Stream::memory() const {
 void Stream::count_memory() {
     const size_t before = counted_memory_;
     counted_memory_ = memory().total();
-    if (registry_) registry_->note_memory(before, counted_memory_);
+    if (registry_) registry_->update_memory(before, counted_memory_);
 }
 
 void Stream::check_memory(size_t frame_bytes) {

@@ -19,7 +19,7 @@ constexpr int64_t kKeyframeRequestMs = 1'000;
 bool Publication::stream_waits() const { return stream_->is_standby(*owner_); }
 
 bool Publication::offer(media::Kind kind, bool keyframe) {
-    return in_force() || (waits() && stream_->offer_standby(*owner_, kind, keyframe));
+    return is_active() || (waits() && stream_->offer_standby(*owner_, kind, keyframe));
 }
 
 // A newcomer waits behind others also where none of them has taken over yet.
@@ -71,11 +71,11 @@ void Stream::publish_standby(PublicationOwner& owner, media::Frame&& frame) {
 
 void Stream::keep_standby_header(PublicationOwner& owner, const media::Frame& frame) {
     StandbyPublisher& publisher = *standby_->find(owner);
-    if (publisher.too_large || !publisher.headers->is_news(frame)) return;
+    if (publisher.too_large || !publisher.headers->changes_state(frame)) return;
     media::Frame header = frame;
     // It would keep the memory of what was read with it.
     header.payload = base::Slice::copy(frame.payload);
-    publisher.headers->note(header);
+    publisher.headers->update(header);
     check_standby_memory(owner);
 }
 
@@ -100,8 +100,8 @@ void Stream::check_standby_memory(PublicationOwner& owner) {
 bool Stream::offer_standby(PublicationOwner& owner, media::Kind kind, bool keyframe) {
     StandbyPublisher& publisher = *standby_->find(owner);
     const int64_t now_ms = runtime::now_ms();
-    if (!standby_->note(publisher, kind, keyframe, now_ms) || publisher.too_large) return false;
-    note_active(now_ms);
+    if (!standby_->record_media(publisher, kind, keyframe, now_ms) || publisher.too_large) return false;
+    update_active(now_ms);
     const auto reason = standby_->may_take_over(publisher, priority_, now_ms);
     if (reason) switch_to(owner, *reason, now_ms);
     return reason.has_value();
@@ -112,7 +112,7 @@ bool Stream::offer_standby(PublicationOwner& owner, media::Kind kind, bool keyfr
 void Stream::keep_standby_tracks(PublicationOwner& owner) {
     if (owner.publishes_rtp()) return;
     StandbyPublisher& publisher = *standby_->find(owner);
-    for (const media::Frame* header : tracks_->headers()) publisher.headers->note(*header);
+    for (const media::Frame* header : tracks_->headers()) publisher.headers->update(*header);
     for (const media::Track& track : tracks_->tracks)
         if (!track.language.empty() || !track.label.empty())
             publisher.names.push_back({track.kind, track.index, track.language, track.label});
@@ -148,7 +148,7 @@ void Stream::switch_to(PublicationOwner& owner, StandbyReason reason, int64_t no
     priority_ = next.priority;
     begin(owner);
     if (standby_->empty()) standby_.reset();
-    owner.publication_in_force();
+    owner.publication_activated();
     if (next.absolute_times && options_.atc_auto) timeline_.set_mode(TimeJitter::kOff);
     if (!next.names.empty()) new_tracks().describe(next.names);
     // Not after the track's first frame, which may be older than the keyframe that begins.
@@ -161,12 +161,12 @@ void Stream::switch_to(PublicationOwner& owner, StandbyReason reason, int64_t no
     notify_standby(owner, next.priority, true, reason, before);
 }
 
-void Stream::note_active(int64_t now_ms) {
+void Stream::update_active(int64_t now_ms) {
     if (!owner_) return;
     const StreamCounters sent = figures();
-    const bool has_video = any_video_ || (rtp_ && rtp_->published_by_rtp() && rtp_->track_of(media::Kind::kVideo) >= 0);
+    const bool has_video = has_video_ || (rtp_ && rtp_->published_by_rtp() && rtp_->track_of(media::Kind::kVideo) >= 0);
     const bool frozen =
-        standby_->note_active({owner_->publisher_alive(), has_video, sent.video_frames, sent.audio_frames}, now_ms);
+        standby_->update_active({owner_->publisher_alive(), has_video, sent.video_frames, sent.audio_frames}, now_ms);
     if (frozen)
         runtime::warn_limited("{}: its publisher {} sends no {} for {} ms (standby_timeout), {} publishers wait",
                               key_.text(), owner_->facts().session_id, has_video ? "video" : "audio",
@@ -174,7 +174,7 @@ void Stream::note_active(int64_t now_ms) {
 }
 
 void Stream::tick_standby(int64_t now_ms) {
-    note_active(now_ms);
+    update_active(now_ms);
     std::vector<PublicationOwner*> ended;
     for (const StandbyPublisher& publisher : standby_->publishers())
         if (publisher.too_large) ended.push_back(publisher.owner);
@@ -192,12 +192,12 @@ void Stream::tick_standby(int64_t now_ms) {
     next->owner->standby_keyframe_wanted();
 }
 
-void Stream::notify_standby(const PublicationOwner& owner, int priority, bool in_force, StandbyReason reason,
+void Stream::notify_standby(const PublicationOwner& owner, int priority, bool is_active, StandbyReason reason,
                             std::string other) {
     if (!registry_) return;
     registry_->notify_standby(*this, {.publisher = owner.facts(),
                                       .priority = priority,
-                                      .in_force = in_force,
+                                      .is_active = is_active,
                                       .reason = reason,
                                       .other = std::move(other)});
 }

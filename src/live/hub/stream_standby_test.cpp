@@ -32,7 +32,7 @@ struct Encoder : testing::Owner {
     PublisherFacts facts() const override { return {.session_id = name, .ip = "192.0.2.1", .params = params}; }
     StandbyOptions standby() const override { return options; }
     void publication_waits() override { events.push_back("waits"); }
-    void publication_in_force() override { events.push_back("in force"); }
+    void publication_activated() override { events.push_back("in force"); }
     void standby_keyframe_wanted() override { ++keyframes_wanted; }
 
     void send_headers() { publication.publish(header(media::Kind::kVideo, name + " header")); }
@@ -73,7 +73,7 @@ struct Sink : FrameSink {
 struct Changes : StreamWatcher {
     void stream_published(Stream&) override {}
     void standby_changed(Stream&, const StandbyChange& change) override {
-        changes.push_back(change.publisher.session_id + (change.in_force ? " active " : " waits ") +
+        changes.push_back(change.publisher.session_id + (change.is_active ? " active " : " waits ") +
                           std::string(standby_reason_name(change.reason)) + " " + change.other);
     }
     std::vector<std::string> changes;

@@ -15,7 +15,7 @@ Time whole_ms(Time time) { return std::chrono::ceil<std::chrono::milliseconds>(t
 
 void Timeline::restart() {
     tracks_.for_each([](Track& track) { track.started = false; });
-    any_ = false;
+    has_frames_ = false;
     before_jump_.reset();
     discontinuity_.reset();
 }
@@ -50,7 +50,7 @@ bool Timeline::is_new_discontinuity() {
 
 // For times that are left as published. After the first track's jump the others continue for a while at the old times.
 bool Timeline::jumps_uncorrected(Track& track, Time time, bool first) {
-    if (!any_) newest_ = time;
+    if (!has_frames_) newest_ = time;
     const Time last = first ? newest_ - kForwardJump : track.last;
     if (time >= last - kBackwardJump && time <= newest_ + kForwardJump) {
         newest_ = std::max(newest_, time);
@@ -71,7 +71,7 @@ Timeline::Corrected Timeline::correct(media::Kind kind, uint8_t index, Time publ
     const bool first = !track.started;
     if (first) [[unlikely]] {
         // The offset of the other track, so that both keep the distance they were published with.
-        track.offset = any_ ? offset_ : first_offset(published);
+        track.offset = has_frames_ ? offset_ : first_offset(published);
         track.started = true;
     }
     Time time = published + track.offset;
@@ -89,14 +89,14 @@ Timeline::Corrected Timeline::correct(media::Kind kind, uint8_t index, Time publ
         discontinuity = jumps_uncorrected(track, time, first);
         last_ = time;
     }
-    any_ = true;
+    has_frames_ = true;
     first_ever_ = false;
     offset_ = track.offset;
     return {time, discontinuity};
 }
 
 Time Timeline::companion_time(Time published) const {
-    if (!any_) return mode_ == TimeJitter::kOff ? published : last_;
+    if (!has_frames_) return mode_ == TimeJitter::kOff ? published : last_;
     const Time time = published + offset_;
     bool near = time >= last_ - kBackwardJump && time <= last_ + kForwardJump;
     return near && time >= Time(0) ? time : last_;

@@ -59,7 +59,7 @@ class Timeline {
 
     TimeJitter mode_ = TimeJitter::kFull;
     media::PerTrack<Track> tracks_;
-    bool any_ = false;  // a frame arrived since the (re)start
+    bool has_frames_ = false;  // a frame arrived since the (re)start
     bool first_ever_ = true;
     media::Time offset_{};  // the last one used
     media::Time last_{};

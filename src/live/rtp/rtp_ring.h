@@ -109,7 +109,7 @@ class RtpRing {
         uint64_t unit_begin = 0;  // position of the first packet of unit_timestamp
         uint32_t unit_timestamp = 0;
         bool has_unit = false;
-        bool begun = false;  // that unit is a possible start, and was noted
+        bool begun = false;  // that unit is a possible start, and was recorded
         uint64_t highest_dropped = 0;
         std::vector<uint32_t> position;  // low bits, by sequence
     };

@@ -1,6 +1,6 @@
 #pragma once
 // Rules on who may publish and play, by client address (vhost security) and by referring web page (vhost refer). Pure:
-// configuration and facts in, a verdict out. Tokens and hooks are elsewhere.
+// configuration and facts in, a result out. Tokens and hooks are elsewhere.
 
 #include <string>
 #include <string_view>

@@ -47,7 +47,7 @@ bool scheme_is(std::string_view authorization, std::string_view scheme) {
 }
 
 // A proxy on this machine forwards requests of others.
-bool came_by_proxy(const http::Request& message) {
+bool is_from_proxy(const http::Request& message) {
     return std::ranges::any_of(
         std::initializer_list<std::string_view>{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"},
         [&](std::string_view field) { return message.headers.find(field).has_value(); });
@@ -108,7 +108,7 @@ std::string_view why_not(const HttpRequest& request, const config::IpNetworks& a
     const bool is_local = is_loopback(request.peer_ip);
     if (!is_local && !has(allowed, request.peer_ip))
         return "only from this machine itself, from http_api's control { allow }, or with http_api's auth enabled";
-    if (came_by_proxy(message)) return "not through a proxy; enable http_api's auth for that";
+    if (is_from_proxy(message)) return "not through a proxy; enable http_api's auth for that";
     constexpr std::string_view kNoPages = "not for web pages; enable http_api's auth for that";
     if (is_of_another_page(message)) return kNoPages;
     // An Origin that is Host does not suffice: a page's own name may resolve to this machine (DNS rebinding).
@@ -149,7 +149,7 @@ std::string_view challenge(const config::HttpApiAuth& auth) {
     return auth.type == "bearer" ? "Bearer" : "Basic realm=\"SRS\", charset=\"UTF-8\"";
 }
 
-Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApi& api) {
+AuthResult evaluate(ApiAccess access, const HttpRequest& request, const config::HttpApi& api) {
     if (access == ApiAccess::kOpen) return {};
     if (api.auth.enabled) {
         const Rights rights = rights_of(request.message.headers.get("Authorization"), api.auth);
@@ -162,7 +162,7 @@ Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpAp
     }
     if (access == ApiAccess::kRead) return {};
     const std::string_view why = why_not(request, api.control.allow);
-    return why.empty() ? Verdict{} : Verdict{403, why};
+    return why.empty() ? AuthResult{} : AuthResult{403, why};
 }
 
 bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& api) {
@@ -171,12 +171,12 @@ bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& ap
 }
 
 bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api) {
-    return api.auth.enabled && judge(ApiAccess::kPrivileged, request, api).status == 0;
+    return api.auth.enabled && evaluate(ApiAccess::kPrivileged, request, api).status == 0;
 }
 
 bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api) {
     if (rights_of(message.headers.get("Authorization"), api.auth) != Rights::kNone) return true;
-    return (is_loopback(client_ip) || has(api.control.allow, client_ip)) && !came_by_proxy(message);
+    return (is_loopback(client_ip) || has(api.control.allow, client_ip)) && !is_from_proxy(message);
 }
 
 bool is_of_another_site(const http::Request& message) {

@@ -1,6 +1,6 @@
 #pragma once
 // Authorisation of calls of the HTTP API, of WebRTC's management and of the exporter. Pure: a request and the
-// configuration in, a verdict out. Names and passwords (RFC 7617), bearer tokens (RFC 6750), and read-only tokens.
+// configuration in, a result out. Names and passwords (RFC 7617), bearer tokens (RFC 6750), and read-only tokens.
 
 #include <string>
 #include <string_view>
@@ -18,17 +18,17 @@ enum class ApiAccess : uint8_t {
     kPrivileged,
 };
 
-struct Verdict {
+struct AuthResult {
     int status = 0;  // 0: allowed; 401, 403
     std::string_view why;
 };
 
-Verdict judge(ApiAccess access, const HttpRequest& request, const config::HttpApi& api);
+AuthResult evaluate(ApiAccess access, const HttpRequest& request, const config::HttpApi& api);
 // Whether the caller has proved, by credentials, that it may see what clients and the configuration put into URLs. A
 // caller on this machine has not: it may be a proxy, or any user.
 bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api);
 // Whether the request comes from an operator: from this machine or one of http_api.control's addresses, without a
-// proxy, or authenticated. judge() may still refuse such a request.
+// proxy, or authenticated. evaluate() may still refuse such a request.
 bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api);
 // Whether a page of another site may have made a browser send this request. A browser that does not name the page is
 // treated as if one had.

@@ -15,8 +15,8 @@ HttpRequest request_from(std::string ip, std::string host = "localhost") {
 TEST(Auth, PrivilegedIsForThisMachineAlone) {
     const config::HttpApi none;
     const auto status = [&](const HttpRequest& request) {
-        EXPECT_EQ(judge(ApiAccess::kRead, request, none).status, 0);
-        return judge(ApiAccess::kPrivileged, request, none).status;
+        EXPECT_EQ(evaluate(ApiAccess::kRead, request, none).status, 0);
+        return evaluate(ApiAccess::kPrivileged, request, none).status;
     };
     EXPECT_EQ(status(request_from("127.0.0.1")), 0);
     EXPECT_EQ(status(request_from("127.8.0.1", "127.0.0.1")), 0);
@@ -44,8 +44,8 @@ TEST(Auth, WhatCameThroughAProxyIsNotLocal) {
     for (const char* field : {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"}) {
         auto proxied = request_from("127.0.0.1");
         proxied.message.headers.add(field, "127.0.0.1");
-        EXPECT_EQ(judge(ApiAccess::kPrivileged, proxied, {}).status, 403) << field;
-        EXPECT_EQ(judge(ApiAccess::kRead, proxied, {}).status, 0) << field;
+        EXPECT_EQ(evaluate(ApiAccess::kPrivileged, proxied, {}).status, 403) << field;
+        EXPECT_EQ(evaluate(ApiAccess::kRead, proxied, {}).status, 0) << field;
     }
 }
 
@@ -57,7 +57,7 @@ TEST(Auth, AddressesThatAreNamedMayChangeToo) {
     const auto status = [&](std::string ip, std::string host, const Fields& fields = {}) {
         auto request = request_from(std::move(ip), std::move(host));
         for (const auto& [name, value] : fields) request.message.headers.add(name, value);
-        return judge(ApiAccess::kPrivileged, request, api).status;
+        return evaluate(ApiAccess::kPrivileged, request, api).status;
     };
     EXPECT_EQ(status("10.1.2.3", "srs.internal"), 0);
     EXPECT_EQ(status("2001:db8::7", "2001:db8::1"), 0);
@@ -87,7 +87,7 @@ TEST(Auth, PagesOfThisServerMayChangeIt) {
         request.message.headers.add("Origin", origin);
         request.message.headers.add("User-Agent", "Mozilla/5.0");
         for (const auto& [name, value] : fields) request.message.headers.add(name, value);
-        return judge(ApiAccess::kPrivileged, request, api).status;
+        return evaluate(ApiAccess::kPrivileged, request, api).status;
     };
     EXPECT_EQ(status("127.0.0.1", "localhost:1985", "http://localhost:1985"), 0);
     EXPECT_EQ(status("127.0.0.1", "localhost:1985", "https://LOCALHOST:1985"), 0) << "any scheme, any case";
@@ -164,11 +164,12 @@ TEST(Auth, Tokens) {
     config::HttpApi api;
     api.auth = auth;
     api.control.allow = {*base::IpNetwork::parse("10.0.0.0/8")};
-    EXPECT_EQ(judge(ApiAccess::kRead, request, api).status, 0);
-    EXPECT_EQ(judge(ApiAccess::kPrivileged, request, api).status, 403);
+    EXPECT_EQ(evaluate(ApiAccess::kRead, request, api).status, 0);
+    EXPECT_EQ(evaluate(ApiAccess::kPrivileged, request, api).status, 403);
     for (const char* ip : {"127.0.0.1", "10.0.0.1"})
-        EXPECT_EQ(judge(ApiAccess::kPrivileged, request_from(ip), api).status, 401) << "auth applies to all addresses";
-    EXPECT_EQ(judge(ApiAccess::kOpen, request_from("192.0.2.1"), api).status, 0);
+        EXPECT_EQ(evaluate(ApiAccess::kPrivileged, request_from(ip), api).status, 401)
+            << "auth applies to all addresses";
+    EXPECT_EQ(evaluate(ApiAccess::kOpen, request_from("192.0.2.1"), api).status, 0);
 }
 
 // As in SRS 8, beside the lists of tokens.
@@ -213,8 +214,8 @@ TEST(Auth, PagesOfOtherSitesNeedAToken) {
         auto request = request_from("192.0.2.1", "media.example");
         request.message.headers.add("Authorization", authorization);
         for (const auto& [name, value] : fields) request.message.headers.add(name, value);
-        EXPECT_EQ(judge(ApiAccess::kRead, request, api).status, 0);
-        return judge(ApiAccess::kPrivileged, request, api).status;
+        EXPECT_EQ(evaluate(ApiAccess::kRead, request, api).status, 0);
+        return evaluate(ApiAccess::kPrivileged, request, api).status;
     };
     constexpr const char* kBasic = "basic dTpw";
     for (const Fields& foreign : {Fields{{"Origin", "https://evil.example"}}, Fields{{"Origin", "null"}},

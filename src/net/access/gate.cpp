@@ -51,7 +51,7 @@ bool Gate::guards_parts(const config::Vhost& vhost) const {
     return std::ranges::any_of(guards_, [&](const Guard* guard) { return guard->guards_parts(vhost); });
 }
 
-void Gate::note_refusal(const Visitor& visitor, const base::Error& error) {
+void Gate::record_refusal(const Visitor& visitor, const base::Error& error) {
     if (error.code() == base::Code::kCancelled) return;
     ++refused_total_;
     runtime::warn_some(refusal_log_, "{} of {} by {} refused: {}", action_name(visitor.action), visitor.key().text(),
@@ -63,7 +63,7 @@ base::Result<void> Gate::check(const Visitor& visitor, const config::Vhost& vhos
         if (guard->may_yield(visitor.action, vhost)) continue;
         auto admitted = guard->check(visitor, vhost);
         if (admitted) continue;
-        note_refusal(visitor, admitted.error());
+        record_refusal(visitor, admitted.error());
         return admitted;
     }
     return {};
@@ -88,7 +88,7 @@ base::Result<Grant> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
             // The followers asked before took the client for admitted: its end is reported to them.
             for (Guard* follower : followers)
                 if (has(follower)) follower->left(visitor, {});
-            note_refusal(visitor, admitted.error());
+            record_refusal(visitor, admitted.error());
             return std::unexpected(std::move(admitted.error()));
         }
         if (guard->follows(visitor.action, vhost)) followers.push_back(guard);

@@ -121,7 +121,7 @@ class Gate {
     friend class Grant;
     base::Result<Grant> ask(Visitor visitor, const config::Vhost& vhost);
     bool has(const Guard* guard) const;
-    void note_refusal(const Visitor& visitor, const base::Error& error);
+    void record_refusal(const Visitor& visitor, const base::Error& error);
 
     std::vector<Guard*> guards_;
     uint64_t refused_total_ = 0;

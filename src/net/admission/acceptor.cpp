@@ -21,12 +21,12 @@ void Acceptor::run() {
         auto stream = socket_->accept(runtime::Deadline::never());
         if (!stream) {
             if (stream.error().code() == base::Code::kCancelled) return;
-            runtime::note_failure(failing, what_, stream.error());
+            runtime::log_failure(failing, what_, stream.error());
             // Most likely the descriptors are exhausted; retrying at once would only burn CPU time.
             if (!runtime::sleep_ms(100)) return;
             continue;
         }
-        runtime::note_success(failing, what_);
+        runtime::log_recovery(failing, what_);
         const std::string ip = (*stream)->peer_ip();
         auto admitted = sessions_.admission().admit(ip);
         if (admitted) {

@@ -28,7 +28,7 @@ Visitor http_visitor(const HttpRequest& request, std::string_view id, const base
     return visitor;
 }
 
-void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error) {
+void record_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error) {
     ClosedSession closed;
     closed.id = visitor.id;
     closed.ip = visitor.ip;
@@ -37,7 +37,7 @@ void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Er
     closed.started_ms = closed.ended_ms = base::wall_ms();
     closed.reason = error.close_reason();
     closed.text = error.text();
-    sessions.note_closed(std::move(closed));
+    sessions.add_closed(std::move(closed));
 }
 
 }  // namespace net

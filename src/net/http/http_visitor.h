@@ -12,7 +12,7 @@ namespace net {
 Visitor http_visitor(const HttpRequest& request, std::string_view id, const base::StreamKey& stream, SessionType type);
 
 // A play that was refused over HTTP never became a session of its own: adds it to the closed sessions.
-void note_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error);
+void record_refusal(SessionTable& sessions, const Visitor& visitor, const base::Error& error);
 
 // The name used for the vhost lookup: ?vhost= and ?domain= take precedence over the Host field.
 std::string_view vhost_name(const http::Request& request);

@@ -62,7 +62,7 @@ base::Result<void> Session::count_input() {
     return table_.input_memory_.update(*this, ip_, bytes);
 }
 
-void Session::note_unserved() {
+void Session::record_unserved() {
     if (!is_unserved()) return;
     may_be_unserved_ = true;
     table_.unserved_.add(*this, ip_, base::monotonic_ms());
@@ -71,7 +71,7 @@ void Session::note_unserved() {
 int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
 
 void Session::log_end(std::string_view why, base::CloseReason reason) {
-    note_reason(reason);
+    set_close_reason(reason);
     Traffic bytes = traffic();
     table_.count(*this);
     base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),

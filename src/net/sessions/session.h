@@ -72,7 +72,7 @@ class Session : public InputHolder {
     virtual void kick(std::string_view why) = 0;
     // The same for another reason.
     void close(std::string_view why, base::CloseReason reason) {
-        note_reason(reason);
+        set_close_reason(reason);
         kick(why);
     }
     // A player that gets nothing: see UnservedSessions.
@@ -86,12 +86,12 @@ class Session : public InputHolder {
 
   protected:
     // The reason for its coming end; the first one counts.
-    void note_reason(base::CloseReason reason) {
+    void set_close_reason(base::CloseReason reason) {
         if (reason_ == base::CloseReason::kUnknown) reason_ = reason;
     }
-    base::CloseReason noted_reason() const { return reason_; }
+    base::CloseReason close_reason() const { return reason_; }
     // The one log line at a session's end: client, type, duration, bytes and reason; also adds it to the closed
-    // sessions. reason: used when none was noted before.
+    // sessions. reason: used when none was set before.
     void log_end(std::string_view why, base::CloseReason reason);
     // For a session that consists of other sessions' connections, or has none: it counts for no limit. See Admission.
     void not_a_connection();
@@ -100,7 +100,7 @@ class Session : public InputHolder {
     // To be called when unfinished_input() may have grown by some 64 kB. kLimit: the session is to end.
     base::Result<void> count_input();
     // To be called when is_unserved() may have become true. It may be closed in it, as by kick().
-    void note_unserved();
+    void record_unserved();
 
   private:
     friend class SessionTable;
@@ -161,7 +161,7 @@ class SessionTable {
 
     const ClosedSessions& closed() const { return closed_; }
     // For a client that never became a session of its type, such as a play that was refused over HTTP.
-    void note_closed(ClosedSession closed) { closed_.add(std::move(closed)); }
+    void add_closed(ClosedSession closed) { closed_.add(std::move(closed)); }
 
   private:
     friend class Session;

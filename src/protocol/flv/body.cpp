@@ -85,14 +85,14 @@ BodyParser::Track& BodyParser::track_of(const Frame& frame) { return tracks_.at(
 Time BodyParser::audio_duration(const Frame& frame) {
     const Track& track = track_of(frame);
     if (frame.codec != track.codec) [[unlikely]]
-        note_audio(frame);
+        update_audio(frame);
     if (frame.codec == Codec::kAac) return track.aac_duration;
     if (track.sample_rate <= 0) return Time(0);
     return media::from_ticks(media::audio_frame_samples(frame.codec, frame.payload), track.sample_rate);
 }
 
 // A sequence header, or the first frame of another codec.
-void BodyParser::note_audio(const Frame& frame) {
+void BodyParser::update_audio(const Frame& frame) {
     Track& track = track_of(frame);
     track.codec = frame.codec;
     track.sample_rate = 0;
@@ -109,7 +109,7 @@ void BodyParser::note_audio(const Frame& frame) {
 
 void BodyParser::set_time(Frame& frame, uint32_t timestamp) {
     if (frame.sequence_header || frame.kind == Kind::kData) {
-        if (frame.kind == Kind::kAudio) note_audio(frame);
+        if (frame.kind == Kind::kAudio) update_audio(frame);
         frame.dts = timestamps_.of_companion(timestamp);
         return;
     }
@@ -173,7 +173,7 @@ Result<Parsed> BodyParser::legacy_video(Cursor& c, Frame& frame) {
     auto codec = codec_from_id(Kind::kVideo, first & 15);
     if (!codec) return fail(kUnknownCodec, fmt::format("FLV video codec {} is not supported", first & 15));
     frame.codec = *codec;
-    note_track_zero(Kind::kVideo);
+    claim_track_zero(Kind::kVideo);
     if (frame.codec != Codec::kH264 && frame.codec != Codec::kHevc) return coded_video(c, frame);
     uint8_t packet_type = c.reader.u8();
     if (c.reader.ok() && packet_type == 2) return nothing("the end of a sequence");
@@ -211,7 +211,7 @@ Result<Parsed> BodyParser::coded_video(Cursor& c, Frame& frame) {
         const media::AccessUnit unit =
             TRY(media::read_access_unit(frame.codec, frame.payload, track.nalu_length_size, frame.keyframe),
                 media::codec_info(frame.codec).name);
-        frame.keyframe = track.recovery_points.note(unit.keyframe, unit.recovery_point);
+        frame.keyframe = track.recovery_points.may_begin_at(unit.keyframe, unit.recovery_point);
         frame.disposable &= !frame.keyframe;
     }
     return published(std::move(frame));
@@ -290,7 +290,7 @@ Result<Parsed> BodyParser::legacy_audio(Cursor& c, Frame& frame) {
     if (!codec)
         return fail(kUnknownCodec, fmt::format("FLV sound format {} is not supported", frame.publisher_format >> 4));
     frame.codec = *codec;
-    note_track_zero(Kind::kAudio);
+    claim_track_zero(Kind::kAudio);
     if (frame.codec == Codec::kAac) {
         uint8_t packet_type = c.reader.u8();
         if (!c.reader.ok()) return truncated(Kind::kAudio, c.body);
@@ -340,8 +340,8 @@ std::optional<uint8_t> BodyParser::index_of(Kind kind, int id) {
     if (id >= media::kMaxTracks) return std::nullopt;
     StandIn& stand_in = stand_in_[index_of_kind(kind)];
     auto& tracks = tracks_.of(kind);
-    if (!std::exchange(any_[index_of_kind(kind)], true) && id != 0) stand_in.id = id;
-    if (id == 0) zero_came_[index_of_kind(kind)] = true;
+    if (!std::exchange(has_track_[index_of_kind(kind)], true) && id != 0) stand_in.id = id;
+    if (id == 0) has_track_zero_[index_of_kind(kind)] = true;
     if (id == stand_in.id) return 0;
     if (id == 0 && stand_in.id > 0) [[unlikely]] {
         // Track 0 has come: the other one gets the index that is its own.

@@ -80,18 +80,18 @@ class BodyParser {
     void finish(media::Kind kind, base::Result<Parsed>& parsed, uint32_t timestamp);
     static void put_first(std::vector<media::Frame>& moved, Parsed& parsed);
     std::optional<uint8_t> index_of(media::Kind kind, int id);
-    void note_track_zero(media::Kind kind) {
-        if (!zero_came_[kind == media::Kind::kVideo ? 0 : 1]) [[unlikely]]
+    void claim_track_zero(media::Kind kind) {
+        if (!has_track_zero_[kind == media::Kind::kVideo ? 0 : 1]) [[unlikely]]
             (void)index_of(kind, 0);
     }
     Track& track_of(const media::Frame& frame);
     void set_time(media::Frame& frame, uint32_t timestamp);
     media::Time audio_duration(const media::Frame& frame);
-    void note_audio(const media::Frame& frame);
+    void update_audio(const media::Frame& frame);
 
     media::PerTrack<Track> tracks_;
-    bool any_[2] = {false, false};        // by kind: a track has come
-    bool zero_came_[2] = {false, false};  // track 0 has: none stands in for it from then on
+    bool has_track_[2] = {false, false};       // by kind: a track has come
+    bool has_track_zero_[2] = {false, false};  // track 0 has: none stands in for it from then on
     // The track that stands in for track 0, with its sequence header, to be told when it gets its own index.
     struct StandIn {
         int id = -1;

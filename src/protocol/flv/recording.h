@@ -109,8 +109,8 @@ class RecordingScan {
     bool hold(std::span<const uint8_t>& bytes, size_t want);
     bool step(std::span<const uint8_t>& bytes);
     bool read_header();
-    void note_tag();
-    void note_frame(media::Kind kind, bool keyframe);
+    void add_tag();
+    void add_frame(media::Kind kind, bool keyframe);
 
     uint64_t whole_;
     enum class State : uint8_t { kHeader, kPeek, kSkip, kEnd, kBroken } state_ = State::kHeader;

@@ -32,23 +32,23 @@ bool RecordingScan::read_header() {
 }
 
 // Uses the times of frames only: script tags and sequence headers may have the timestamp 0.
-void RecordingScan::note_frame(Kind kind, bool keyframe) {
+void RecordingScan::add_frame(Kind kind, bool keyframe) {
     frame_ms_ = frame_ms_ ? *frame_ms_ + static_cast<int32_t>(time_ - static_cast<uint32_t>(*frame_ms_)) : time_;
     index_.add(kind, *frame_ms_, keyframe, whole_);
 }
 
 // The first two bytes of the body show whether it is a frame and whether it is a keyframe.
-void RecordingScan::note_tag() {
+void RecordingScan::add_tag() {
     uint8_t first = peeked_[0], second = body_ > 1 ? peeked_[1] : 0;
     if (type_ == static_cast<uint8_t>(TagType::kVideo) && body_ > 0) {
         uint8_t packet = first & 15;
         bool enhanced = first & 0x80;
         bool frame = enhanced ? packet == kVideoCodedFrames || packet == kVideoCodedFramesX
                               : (packet != 7 && packet != 12) || second == 1;
-        if (frame) note_frame(Kind::kVideo, (first >> 4 & 7) == 1);
+        if (frame) add_frame(Kind::kVideo, (first >> 4 & 7) == 1);
     } else if (type_ == static_cast<uint8_t>(TagType::kAudio) && body_ > 0) {
         bool frame = first >> 4 == kExAudio ? (first & 15) == kAudioCodedFrames : first >> 4 != 10 || second == 1;
-        if (frame) note_frame(Kind::kAudio, false);
+        if (frame) add_frame(Kind::kAudio, false);
     }
     whole_ += kTagHeaderSize + body_ + kPreviousTagSize;
 }
@@ -80,7 +80,7 @@ bool RecordingScan::step(std::span<const uint8_t>& bytes) {
             if (!hold(bytes, kPreviousTagSize)) return false;
             base::ByteReader r(held_bytes_);
             state_ = r.u32() == kTagHeaderSize + body_ ? State::kHeader : State::kBroken;
-            if (state_ == State::kHeader) note_tag();
+            if (state_ == State::kHeader) add_tag();
             break;
         }
         case State::kBroken:

@@ -48,7 +48,7 @@ void RequestParser::reset() {
 }
 
 // Always returns false, so that callers can return the result.
-bool RequestParser::note_error(int status, std::string text) {
+bool RequestParser::set_error(int status, std::string text) {
     if (error_status_ == 0) {
         error_status_ = status;
         error_text_ = std::move(text);
@@ -57,7 +57,7 @@ bool RequestParser::note_error(int status, std::string text) {
 }
 
 RequestParser::Step RequestParser::fail(int status, std::string text) {
-    note_error(status, std::move(text));
+    set_error(status, std::move(text));
     return Step::kError;
 }
 
@@ -140,9 +140,9 @@ RequestParser::Step RequestParser::fail_parse() {
 }
 
 bool RequestParser::check_version() {
-    if (head_.parser().http_major == 0) return note_error(400, "the request line has no HTTP version");
+    if (head_.parser().http_major == 0) return set_error(400, "the request line has no HTTP version");
     if (head_.parser().http_major != 1)
-        return note_error(505, fmt::format("HTTP/{}.{}", head_.parser().http_major, head_.parser().http_minor));
+        return set_error(505, fmt::format("HTTP/{}.{}", head_.parser().http_major, head_.parser().http_minor));
     request_.minor_version = head_.parser().http_minor == 0 ? 0 : 1;
     return true;
 }
@@ -171,7 +171,7 @@ bool RequestParser::check_method() {
             request_.method = Method::kPatch;
             return true;
         case HTTP_CONNECT:
-            return note_error(501, "method not implemented");
+            return set_error(501, "method not implemented");
         default:
             request_.method = Method::kOther;
             return true;
@@ -180,16 +180,16 @@ bool RequestParser::check_method() {
 
 bool RequestParser::check_target() {
     for (char c : request_.target)
-        if (c == ' ' || base::is_control(c)) return note_error(400, "control character in the URL");
+        if (c == ' ' || base::is_control(c)) return set_error(400, "control character in the URL");
     auto target = split_target(request_.target);
-    if (!target) return note_error(400, target.error().text());
+    if (!target) return set_error(400, target.error().text());
     if (target->path == "*") {
-        if (request_.method != Method::kOptions) return note_error(400, "the target * is for OPTIONS only");
+        if (request_.method != Method::kOptions) return set_error(400, "the target * is for OPTIONS only");
         request_.path = request_.raw_path = "*";
         return true;
     }
     auto path = safe_path(target->path);
-    if (!path) return note_error(400, path.error().text());
+    if (!path) return set_error(400, path.error().text());
     request_.path = *std::move(path);
     request_.raw_path = target->path;
     request_.raw_query = target->query;
@@ -197,7 +197,7 @@ bool RequestParser::check_target() {
     if (!target->authority.empty()) {
         // User information in a request is a sign of deception (RFC 9110, section 4.2.4): parse_host refuses '@'.
         auto host = parse_host(target->authority);
-        if (!host) return note_error(400, host.error().text());
+        if (!host) return set_error(400, host.error().text());
         request_.host = std::move(host->host);
         request_.port = host->port;
     }
@@ -206,10 +206,10 @@ bool RequestParser::check_target() {
 
 bool RequestParser::check_host() {
     size_t count = request_.headers.count("Host");
-    if (count > 1) return note_error(400, "more than one Host");
-    if (count == 0) return request_.minor_version == 0 || note_error(400, "HTTP/1.1 without Host");
+    if (count > 1) return set_error(400, "more than one Host");
+    if (count == 0) return request_.minor_version == 0 || set_error(400, "HTTP/1.1 without Host");
     auto host = parse_host(request_.headers.get("Host"));
-    if (!host) return note_error(400, host.error().text());
+    if (!host) return set_error(400, host.error().text());
     // The absolute form takes precedence over the Host field.
     if (request_.host.empty()) {
         request_.host = std::move(host->host);
@@ -224,11 +224,11 @@ bool RequestParser::check_framing() {
     if (size_t count = headers.count("Transfer-Encoding")) {
         std::string_view coding = headers.get("Transfer-Encoding");
         // http-parser refuses both together only when the coding is "chunked".
-        if (headers.count("Content-Length")) return note_error(400, "both Transfer-Encoding and Content-Length");
-        if (request_.minor_version == 0) return note_error(400, "Transfer-Encoding in HTTP/1.0");
+        if (headers.count("Content-Length")) return set_error(400, "both Transfer-Encoding and Content-Length");
+        if (request_.minor_version == 0) return set_error(400, "Transfer-Encoding in HTTP/1.0");
         if (count > 1 || !equal_ignoring_case(coding, "chunked"))
-            return note_error(list_has(coding, "chunked") && count == 1 ? 501 : 400,
-                              fmt::format("transfer coding other than chunked"));
+            return set_error(list_has(coding, "chunked") && count == 1 ? 501 : 400,
+                             fmt::format("transfer coding other than chunked"));
         chunked = true;
     }
     if (chunked) {
@@ -240,7 +240,7 @@ bool RequestParser::check_framing() {
     request_.keep_alive =
         request_.minor_version == 1 ? !close : !close && headers.has_token("Connection", "keep-alive");
     if (auto expect = headers.find("Expect"); expect && request_.minor_version == 1) {
-        if (!equal_ignoring_case(*expect, "100-continue")) return note_error(417, "unknown expectation");
+        if (!equal_ignoring_case(*expect, "100-continue")) return set_error(417, "unknown expectation");
         request_.expects_continue = has_body();
     }
     return true;
@@ -249,7 +249,7 @@ bool RequestParser::check_framing() {
 bool RequestParser::accept_body(size_t limit_bytes) {
     body_limit_ = limit_bytes;
     if (body_.framing() == BodyReader::Framing::kLength && body_.left() > limit_bytes)
-        return note_error(413, fmt::format("a body of {} bytes, the limit is {}", body_.left(), limit_bytes));
+        return set_error(413, fmt::format("a body of {} bytes, the limit is {}", body_.left(), limit_bytes));
     return true;
 }
 

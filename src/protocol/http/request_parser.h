@@ -53,7 +53,7 @@ class RequestParser {
     bool check_target();
     bool check_host();
     bool check_framing();
-    bool note_error(int status, std::string text);
+    bool set_error(int status, std::string text);
 
     Limits limits_;
     HeadParser head_{HTTP_REQUEST};

@@ -51,7 +51,7 @@ void TableBuilder::add(int64_t dts, uint32_t duration, uint32_t size, int32_t ct
     first_pts_ = std::min(first_pts_, last_pts_);
     ByteWriter(stsz_).u32(size);
     ctts_.add(static_cast<uint32_t>(cts));
-    any_cts_ |= cts != 0;
+    has_cts_ |= cts != 0;
     // stss is not stored as long as all samples are sync samples.
     if (!sync && all_sync_) {
         for (uint32_t number = 1; number < samples_; ++number) ByteWriter(stss_).u32(number);
@@ -86,7 +86,7 @@ SampleTables TableBuilder::tables(int64_t shift, bool long_offsets) {
     SampleTables t;
     t.duration = samples_ ? static_cast<uint64_t>(last_dts_ - first_dts_) + last_duration_ : 0;
     t.stts = stts_.bytes;
-    if (any_cts_) t.ctts = ctts_.bytes;
+    if (has_cts_) t.ctts = ctts_.bytes;
     t.stsc = stsc_;
     t.stsz = stsz_;
     t.chunk_offsets = offsets_;

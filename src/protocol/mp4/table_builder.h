@@ -67,7 +67,7 @@ class TableBuilder {
     uint32_t stsc_samples_ = 0;  // in the last stsc entry
     uint32_t stsc_description_ = 0;
     uint32_t samples_ = 0;
-    bool any_cts_ = false;
+    bool has_cts_ = false;
     bool all_sync_ = true;
     int64_t first_dts_ = 0;
     int64_t last_dts_ = 0;

@@ -149,7 +149,7 @@ Result<void> ClientSession::answer(const Command& c) {
     if (c.transaction_id != awaited_) return {};
     awaited_ = 0;
     if (c.name == "_error") {
-        note_location(c.argument(1));
+        read_location(c.argument(1));
         return fail(Code::kRefused,
                     fmt::format("{} was refused: {}", state_ == State::kConnecting ? "connect" : "createStream",
                                 words(c.argument(1))));
@@ -186,7 +186,7 @@ Result<void> ClientSession::status(const Command& c) {
     const amf::Value& information = c.argument(1);
     std::string_view code = information.get("code").string_or("");
     if (information.get("level").string_or("") == "error") {
-        note_location(information);
+        read_location(information);
         return fail(Code::kRefused,
                     fmt::format("{} was refused: {}", options_.publish ? "publish" : "play", words(information)));
     }
@@ -201,7 +201,7 @@ Result<void> ClientSession::status(const Command& c) {
 }
 
 // redirect2 is the URL of the stream, redirect the tcUrl for it: FMS has only that.
-void ClientSession::note_location(const amf::Value& information) {
+void ClientSession::read_location(const amf::Value& information) {
     const amf::Value& ex = information.get("ex");
     if (ex.get("code").int_or(0) != kRedirected) return;
     location_ = ex.get("redirect2").string_or("");

@@ -81,7 +81,7 @@ class ClientSession final : private MessageSink {
     base::Result<void> status(const Command& c);
     base::Result<void> aggregate(Message&& message);
     void control(const Message& message);
-    void note_location(const amf::Value& information);
+    void read_location(const amf::Value& information);
     void send(uint32_t csid, uint32_t stream_id, std::string name, std::vector<amf::Value> arguments);
 
     ClientHandler* handler_;

@@ -132,14 +132,14 @@ bool is_for(std::string_view uri, std::string_view url) {
     return url.starts_with(uri) && url.size() > uri.size() && url[uri.size()] == '/' && uri.size() > 1;
 }
 
-Verdict check_digest(const Fields& fields, std::string_view method, std::string_view url, const AuthOptions& options,
-                     const Credentials& expected) {
+AuthResult check_digest(const Fields& fields, std::string_view method, std::string_view url, const AuthOptions& options,
+                        const Credentials& expected) {
     const auto algorithm = algorithm_of(fields.get("algorithm"));
     const std::string_view uri = fields.get("uri"), response = fields.get("response"), qop = fields.get("qop");
-    if (!algorithm || uri.empty() || response.empty() || (!qop.empty() && qop != "auth")) return Verdict::kMalformed;
-    if (!qop.empty() && (fields.get("nc").empty() || fields.get("cnonce").empty())) return Verdict::kMalformed;
-    if (fields.get("realm") != options.realm || !is_for(uri, url)) return Verdict::kMalformed;
-    if (!equal_secretly(fields.get("nonce"), options.nonce)) return Verdict::kStale;
+    if (!algorithm || uri.empty() || response.empty() || (!qop.empty() && qop != "auth")) return AuthResult::kMalformed;
+    if (!qop.empty() && (fields.get("nc").empty() || fields.get("cnonce").empty())) return AuthResult::kMalformed;
+    if (fields.get("realm") != options.realm || !is_for(uri, url)) return AuthResult::kMalformed;
+    if (!equal_secretly(fields.get("nonce"), options.nonce)) return AuthResult::kStale;
     Signed parts{*algorithm, options.realm, options.nonce, method, uri};
     if (!qop.empty()) {
         parts.qop = qop;
@@ -150,7 +150,7 @@ Verdict check_digest(const Fields& fields, std::string_view method, std::string_
     std::ranges::transform(given, given.begin(),
                            [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c | 0x20) : c; });
     const bool right = equal_secretly(given, response_of(parts, expected));
-    return right && equal_secretly(fields.get("username"), expected.user) ? Verdict::kAccepted : Verdict::kWrong;
+    return right && equal_secretly(fields.get("username"), expected.user) ? AuthResult::kAccepted : AuthResult::kWrong;
 }
 
 std::string quoted(std::string_view text) {
@@ -177,15 +177,15 @@ std::vector<std::string> challenges(const AuthOptions& options) {
     return fields;
 }
 
-Verdict check(std::string_view authorization, std::string_view method, std::string_view url, const AuthOptions& options,
-              const Credentials& expected) {
+AuthResult check(std::string_view authorization, std::string_view method, std::string_view url,
+                 const AuthOptions& options, const Credentials& expected) {
     std::string_view rest = authorization;
     const std::string_view scheme = take_scheme(rest);
     if (options.basic && equal_ignoring_case(scheme, "Basic")) {
         const std::string right = base64(expected.user + ":" + expected.password);
-        return equal_secretly(http::trim(rest), right) ? Verdict::kAccepted : Verdict::kWrong;
+        return equal_secretly(http::trim(rest), right) ? AuthResult::kAccepted : AuthResult::kWrong;
     }
-    if (!options.digest || !equal_ignoring_case(scheme, "Digest")) return Verdict::kMissing;
+    if (!options.digest || !equal_ignoring_case(scheme, "Digest")) return AuthResult::kMissing;
     return check_digest(Fields(rest), method, url, options, expected);
 }
 

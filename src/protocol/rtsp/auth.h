@@ -42,7 +42,7 @@ struct AuthOptions {
 // The fields WWW-Authenticate of a 401, the strongest first.
 std::vector<std::string> challenges(const AuthOptions& options);
 
-enum class Verdict : uint8_t {
+enum class AuthResult : uint8_t {
     kAccepted,
     kMissing,    // no Authorization, or of a scheme that was not offered
     kMalformed,  // a Digest without its fields, or for another request
@@ -52,8 +52,8 @@ enum class Verdict : uint8_t {
 // authorization: the value of the field, empty where it is absent. url: of the request. The URL that a Digest states
 // must be that one, or a beginning of it that ends before a '/': clients sign a track's request with the stream's URL.
 // Compares in constant time.
-Verdict check(std::string_view authorization, std::string_view method, std::string_view url, const AuthOptions& options,
-              const Credentials& expected);
+AuthResult check(std::string_view authorization, std::string_view method, std::string_view url,
+                 const AuthOptions& options, const Credentials& expected);
 
 // ---- Client
 

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const rtsp::Credentials credentials{"ann", "0bb2a4d4f1c0a1e7"};
     const rtsp::AuthOptions options{.realm = "srv", .nonce = "0123456789abcdef"};
     if (data[0] % 2 == 0) {
-        CHECK(rtsp::check(text, "DESCRIBE", "rtsp://h/live/s", options, credentials) != rtsp::Verdict::kAccepted);
+        CHECK(rtsp::check(text, "DESCRIBE", "rtsp://h/live/s", options, credentials) != rtsp::AuthResult::kAccepted);
         return 0;
     }
     http::Headers headers;
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (!one.digest) continue;
         // What is answered to a challenge with this realm and nonce is accepted for them.
         const rtsp::AuthOptions same{.realm = one.realm, .nonce = one.nonce};
-        CHECK(rtsp::check(answered, "DESCRIBE", "rtsp://h/live/s", same, credentials) == rtsp::Verdict::kAccepted);
+        CHECK(rtsp::check(answered, "DESCRIBE", "rtsp://h/live/s", same, credentials) == rtsp::AuthResult::kAccepted);
     }
     return 0;
 }

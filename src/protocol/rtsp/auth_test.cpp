@@ -53,7 +53,7 @@ TEST(RtspAuth, ParsesOddChallenges) {
 
 const AuthOptions kOptions{.realm = "srv", .nonce = "0123456789abcdef"};
 
-Verdict ask(std::string_view authorization, AuthOptions options = kOptions) {
+AuthResult ask(std::string_view authorization, AuthOptions options = kOptions) {
     return check(authorization, "DESCRIBE", "rtsp://h/live/s", options, {"ann", "secret"});
 }
 
@@ -65,41 +65,41 @@ Challenge own_challenge() {
 
 TEST(RtspAuth, AcceptsRightAnswers) {
     EXPECT_EQ(ask(answer(own_challenge(), {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "c", 1)),
-              Verdict::kAccepted);
+              AuthResult::kAccepted);
     Challenge without_qop = own_challenge();
     without_qop.qop = false;
-    EXPECT_EQ(ask(answer(without_qop, {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "", 1)), Verdict::kAccepted);
+    EXPECT_EQ(ask(answer(without_qop, {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "", 1)), AuthResult::kAccepted);
     Challenge strong = own_challenge();
     strong.algorithm = Algorithm::kSha256;
-    EXPECT_EQ(ask(answer(strong, {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "c", 1)), Verdict::kAccepted);
-    EXPECT_EQ(ask("basic YW5uOnNlY3JldA=="), Verdict::kAccepted);
+    EXPECT_EQ(ask(answer(strong, {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "c", 1)), AuthResult::kAccepted);
+    EXPECT_EQ(ask("basic YW5uOnNlY3JldA=="), AuthResult::kAccepted);
     // A track's request, signed with the stream's URL.
     EXPECT_EQ(check(answer(own_challenge(), {"ann", "secret"}, "SETUP", "rtsp://h/live/s/", "c", 1), "SETUP",
                     "rtsp://h/live/s/trackID=0", kOptions, {"ann", "secret"}),
-              Verdict::kAccepted);
+              AuthResult::kAccepted);
 }
 
 TEST(RtspAuth, RefusesWrongAnswers) {
     const auto answered = [](const Credentials& credentials, std::string_view method, std::string_view url) {
         return ask(answer(own_challenge(), credentials, method, url, "c", 1));
     };
-    EXPECT_EQ(answered({"ann", "wrong"}, "DESCRIBE", "rtsp://h/live/s"), Verdict::kWrong);
-    EXPECT_EQ(answered({"bob", "secret"}, "DESCRIBE", "rtsp://h/live/s"), Verdict::kWrong);
-    EXPECT_EQ(answered({"ann", "secret"}, "ANNOUNCE", "rtsp://h/live/s"), Verdict::kWrong);
-    EXPECT_EQ(answered({"ann", "secret"}, "DESCRIBE", "rtsp://h/live/other"), Verdict::kMalformed);
-    EXPECT_EQ(answered({"ann", "secret"}, "DESCRIBE", "rtsp://h/live/stream"), Verdict::kMalformed);
+    EXPECT_EQ(answered({"ann", "wrong"}, "DESCRIBE", "rtsp://h/live/s"), AuthResult::kWrong);
+    EXPECT_EQ(answered({"bob", "secret"}, "DESCRIBE", "rtsp://h/live/s"), AuthResult::kWrong);
+    EXPECT_EQ(answered({"ann", "secret"}, "ANNOUNCE", "rtsp://h/live/s"), AuthResult::kWrong);
+    EXPECT_EQ(answered({"ann", "secret"}, "DESCRIBE", "rtsp://h/live/other"), AuthResult::kMalformed);
+    EXPECT_EQ(answered({"ann", "secret"}, "DESCRIBE", "rtsp://h/live/stream"), AuthResult::kMalformed);
     Challenge old = own_challenge();
     old.nonce = "of-before";
-    EXPECT_EQ(ask(answer(old, {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "c", 1)), Verdict::kStale);
-    EXPECT_EQ(ask(""), Verdict::kMissing);
-    EXPECT_EQ(ask("Bearer x"), Verdict::kMissing);
-    EXPECT_EQ(ask("Basic YW5uOndyb25n"), Verdict::kWrong);
-    EXPECT_EQ(ask("Basic"), Verdict::kWrong);
-    EXPECT_EQ(ask("Digest"), Verdict::kMalformed);
-    EXPECT_EQ(ask("Digest uri=\"rtsp://h/live/s\", response=\"\", realm=\"srv\""), Verdict::kMalformed);
+    EXPECT_EQ(ask(answer(old, {"ann", "secret"}, "DESCRIBE", "rtsp://h/live/s", "c", 1)), AuthResult::kStale);
+    EXPECT_EQ(ask(""), AuthResult::kMissing);
+    EXPECT_EQ(ask("Bearer x"), AuthResult::kMissing);
+    EXPECT_EQ(ask("Basic YW5uOndyb25n"), AuthResult::kWrong);
+    EXPECT_EQ(ask("Basic"), AuthResult::kWrong);
+    EXPECT_EQ(ask("Digest"), AuthResult::kMalformed);
+    EXPECT_EQ(ask("Digest uri=\"rtsp://h/live/s\", response=\"\", realm=\"srv\""), AuthResult::kMalformed);
     AuthOptions only_digest = kOptions;
     only_digest.basic = false;
-    EXPECT_EQ(ask("Basic YW5uOnNlY3JldA==", only_digest), Verdict::kMissing);
+    EXPECT_EQ(ask("Basic YW5uOnNlY3JldA==", only_digest), AuthResult::kMissing);
     EXPECT_EQ(challenges(only_digest).size(), 1u);
 }
 

@@ -132,7 +132,7 @@ void AudioElementary::set_codec(Codec codec) {
     codec_ = carries(codec) ? codec : Codec::kNone;
 }
 
-bool AudioElementary::note(const media::Frame& frame) {
+bool AudioElementary::update(const media::Frame& frame) {
     const Codec codec = codec_;
     if (frame.codec != codec_) set_codec(frame.codec);
     if (codec_ != Codec::kMp3 || frame.payload.size() < 2) return codec_ != codec;

@@ -54,7 +54,7 @@ class AudioElementary {
 
     // Reads the parameters of a codec without a sequence header from a frame, and returns whether they are others than
     // before. Call it for each frame before put_header().
-    bool note(const media::Frame& frame);
+    bool update(const media::Frame& frame);
     // Writes the bytes that precede the frame's payload and returns their size; nothing when the frame cannot be
     // written.
     std::optional<size_t> put_header(const media::Frame& frame, uint8_t out[kMaxHeader]) const;

@@ -110,7 +110,7 @@ void Muxer::update_program() {
 AudioElementary* Muxer::audio_of(const media::Frame& frame) {
     if (frame.track >= media::kMaxTracks) return nullptr;
     AudioElementary& audio = at(audio_, frame.track);
-    if (audio.note(frame)) update_program();
+    if (audio.update(frame)) update_program();
     return &audio;
 }
 

@@ -46,7 +46,7 @@ media::Frame next_frame(base::ByteReader& r) {
 struct Tracks {
     std::vector<media::Track> all;
 
-    void note(const media::Frame& frame) {
+    void update(const media::Frame& frame) {
         if (frame.kind == media::Kind::kData) return;
         auto same = [&](const media::Track& t) { return t.kind == frame.kind && t.index == frame.track; };
         auto at = std::ranges::find_if(all, same);
@@ -99,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (r.left() > 0) {
         const bool anew = *r.position() & 0x80;
         media::Frame frame = next_frame(r);
-        tracks.note(frame);
+        tracks.update(frame);
         if (anew) {
             muxer.set_tracks(tracks.all);
             segments.set_tracks(tracks.all);

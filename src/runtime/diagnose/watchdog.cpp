@@ -100,9 +100,9 @@ class Watchdog final : public ParkedHandler {
     void follow(int64_t now_us);
     void end(int64_t end_us, int64_t cpu_us);
     // queued_us: while it was watched; -1: not known.
-    void note_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const;
+    void set_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const;
     Stall describe_capture() const;
-    void hand_over(Stall stall);
+    void queue_report(Stall stall);
     int64_t loop_cpu_us() const;
     int64_t queued_us() const;
 
@@ -256,7 +256,7 @@ void Watchdog::follow(int64_t now_us) {
     } else if (now_us - began_us_ > kEndlessUs && !endless_reported_) {
         endless_reported_ = true;
         Stall so_far = describe_capture();
-        note_times(so_far, now_us, loop_cpu_us(), -1);
+        set_times(so_far, now_us, loop_cpu_us(), -1);
         // Not through the loop, which may never run again to log it.
         base::log::last_words("so far " + so_far.describe());
     }
@@ -267,11 +267,11 @@ void Watchdog::end(int64_t end_us, int64_t cpu_us) {
     pulse.stalled_iteration.store(0, std::memory_order_relaxed);
     Stall stall = describe_capture();
     const int64_t queued = queued_us();
-    note_times(stall, end_us, cpu_us, queued >= 0 && seen_.queued_us >= 0 ? queued - seen_.queued_us : -1);
-    hand_over(std::move(stall));
+    set_times(stall, end_us, cpu_us, queued >= 0 && seen_.queued_us >= 0 ? queued - seen_.queued_us : -1);
+    queue_report(std::move(stall));
 }
 
-void Watchdog::note_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const {
+void Watchdog::set_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const {
     // It may have ended before it was seen.
     const int64_t watched_us = std::max<int64_t>(0, end_us - seen_.at_us), busy_us = cpu_us - seen_.cpu_us;
     stall.ms = (end_us - began_us_) / 1000;
@@ -295,7 +295,7 @@ Stall Watchdog::describe_capture() const {
     return stall;
 }
 
-void Watchdog::hand_over(Stall stall) {
+void Watchdog::queue_report(Stall stall) {
     {
         std::lock_guard lock(mutex_);
         if (reported_.size() < kMaxStallsKept) reported_.push_back(std::move(stall));

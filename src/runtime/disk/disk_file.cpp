@@ -112,7 +112,7 @@ base::Result<void> File::append(std::span<const uint8_t> bytes) {
         std::memcpy(current_.buffer.data() + current_.used, bytes.data(), n);
         current_.used += n;
         bytes = bytes.subspan(n);
-        if (current_.used == current_.buffer.size()) hand_over(false);
+        if (current_.used == current_.buffer.size()) queue_piece(false);
         if (error_) return std::unexpected(copy_error());
     }
     return {};
@@ -148,7 +148,7 @@ void File::choose_size(bool is_flush, size_t used) {
 
 // Queues the current buffer for writing and begins the next one. An incomplete last block is copied into the next
 // buffer, because a block can only be written as a whole.
-void File::hand_over(bool is_flush) {
+void File::queue_piece(bool is_flush) {
     const auto& settings = engine_.settings();
     Piece piece = std::exchange(current_, {});
     clean_ = 0;
@@ -207,7 +207,7 @@ int64_t File::flush() {
     // If a full buffer was written meanwhile, this flush is postponed.
     const int64_t left = piece_began_ms_ + flush_ms() - now;
     if (left > kEarlyMs) return left;
-    hand_over(true);
+    queue_piece(true);
     return flush_ms();
 }
 
@@ -302,7 +302,7 @@ void File::end(End how, std::string rename_to, Done done) {
     if (how == End::kDiscard || error_)
         drop_pieces();
     else if (current_.used > clean_)
-        hand_over(false);
+        queue_piece(false);
     if (current_.buffer) engine_.buffers.give(std::exchange(current_, {}).buffer);
     end_operation_ = std::make_shared<PathOperation>();
     end_operation_->paths = {path_};

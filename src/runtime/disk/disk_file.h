@@ -52,7 +52,7 @@ class File final : public std::enable_shared_from_this<File>, private Timer {
     void open();
     void on_opened(int error);
     void begin_piece();
-    void hand_over(bool is_flush);
+    void queue_piece(bool is_flush);
     void choose_size(bool is_flush, size_t used);
     void pump();
     void drop_pieces();

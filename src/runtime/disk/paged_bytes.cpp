@@ -163,7 +163,7 @@ std::vector<PagedBytes::Part> PagedBytes::parts(uint64_t first, uint64_t length)
     return out;
 }
 
-void PagedBytes::note_reader() {
+void PagedBytes::count_reader() {
     if (large_)
         last_read_us_ = now_us();
     else if (++readers_ >= kManyReaders && size() >= kMinLargeBytes && copying_.done())

@@ -38,7 +38,7 @@ class PagedBytes : public std::enable_shared_from_this<PagedBytes> {
     ~PagedBytes();
     PagedBytes(const PagedBytes&) = delete;
 
-    // Copies. Best in multiples of a page. Not after note_reader(). kSystem: there is no memory.
+    // Copies. Best in multiples of a page. Not after count_reader(). kSystem: there is no memory.
     base::Result<void> append(std::span<const uint8_t> bytes);
     uint64_t size() const;
 
@@ -53,7 +53,7 @@ class PagedBytes : public std::enable_shared_from_this<PagedBytes> {
 
     // Somebody is about to read all of it. The kManyReaders-th has a worker copy it to large pages, if the kernel has
     // some to spare. Does not yield. Only for what a shared_ptr owns.
-    void note_reader();
+    void count_reader();
     bool in_large_pages() const;
 
   private:

@@ -99,7 +99,7 @@ class LargePagesTest : public PagedBytesTest {
     }
     // Copied to large pages by the last of so many readers.
     static void read_often(PagedBytes& pages) {
-        for (uint32_t i = 0; i < PagedBytes::kManyReaders; ++i) pages.note_reader();
+        for (uint32_t i = 0; i < PagedBytes::kManyReaders; ++i) pages.count_reader();
     }
     static bool is_copied_soon(const PagedBytes& pages) {
         for (int i = 0; i < 500 && !pages.in_large_pages(); ++i) EXPECT_TRUE(ok(sleep_ms(2)));
@@ -183,10 +183,10 @@ TEST_F(LargePagesTest, WhatManyReadIsCopied) {
     ASSERT_TRUE(ok(pages->append(bytes(all))));
     const int64_t before = memory(*pages);
     const auto sending = pages->parts(0, UINT64_MAX);
-    for (uint32_t i = 1; i < PagedBytes::kManyReaders; ++i) pages->note_reader();
+    for (uint32_t i = 1; i < PagedBytes::kManyReaders; ++i) pages->count_reader();
     ASSERT_TRUE(ok(sleep_ms(20)));
     EXPECT_FALSE(pages->in_large_pages()) << "after one reader less";
-    pages->note_reader();
+    pages->count_reader();
     ASSERT_TRUE(is_copied_soon(*pages));
     EXPECT_NE(pages->parts(0, 1).front().offset, sending.front().offset);
     EXPECT_TRUE(text(*pages, 0, UINT64_MAX) == all);
@@ -243,8 +243,8 @@ TEST_F(LargePagesTest, AreBoundedAndTakenFromWhatIsNotRead) {
     EXPECT_EQ(memory(*one_more), before);
     ASSERT_TRUE(ok(sleep_ms(PagedBytes::kUnreadUs / 1000)));
     for (size_t i = 0; i < kRoom; ++i)
-        if (i != 5) all[i]->note_reader();
-    one_more->note_reader();
+        if (i != 5) all[i]->count_reader();
+    one_more->count_reader();
     ASSERT_TRUE(is_copied_soon(*one_more));
     EXPECT_FALSE(all[5]->in_large_pages());
     EXPECT_TRUE(text(*all[5], 0, UINT64_MAX) == std::string(100'000, 'x'));

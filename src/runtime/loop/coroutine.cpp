@@ -87,7 +87,7 @@ void unlink(Coroutine& coroutine) {
     --state.count;
 }
 
-void note_stack_use([[maybe_unused]] const Coroutine& coroutine) {
+void record_stack_use([[maybe_unused]] const Coroutine& coroutine) {
 #ifdef SRS_DEBUG
     // Numbers in names ("rtmp-17") would make the table grow without bound; names are for kinds of coroutines.
     constexpr size_t kNamesKept = 1000;
@@ -105,7 +105,7 @@ void note_stack_use([[maybe_unused]] const Coroutine& coroutine) {
 
 void finish(Coroutine& coroutine) {
     coroutine.body = nullptr;
-    note_stack_use(coroutine);
+    record_stack_use(coroutine);
     coroutine.done = true;
     coroutine.ended.wake_all();
     if (coroutine.condition) st_cond_destroy(coroutine.condition);
@@ -393,7 +393,7 @@ void limit_coroutines(size_t max_count) { state.max_count = max_count; }
 
 std::vector<CoroutineInfo> stack_high_water_marks() {
     for (auto* c = state.first; c; c = c->next) {
-        if (c->started) detail::note_stack_use(*c);
+        if (c->started) detail::record_stack_use(*c);
     }
     std::vector<CoroutineInfo> all;
     for (const auto& [name, mark] : state.high_water_marks) all.push_back(mark);

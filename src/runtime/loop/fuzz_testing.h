@@ -20,7 +20,7 @@ namespace runtime::testing {
 inline SimulatedTime& fuzz_time() {
     static const bool started = [] {
         CHECK(init());
-        base::log::level_in_force = base::log::Level::kOff;
+        base::log::active_level = base::log::Level::kOff;
         return true;
     }();
     CHECK(started);

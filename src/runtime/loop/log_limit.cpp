@@ -7,11 +7,11 @@ std::string LogLimit::take_left_out() {
     return count == 0 ? std::string() : fmt::format(" ({} more like it were left out before)", count);
 }
 
-void note_failure(LogCondition& failing, std::string_view what, const base::Error& error) {
+void log_failure(LogCondition& failing, std::string_view what, const base::Error& error) {
     if (failing.found(now_ms())) base::log::error("{}: {}; it is tried again", what, error.describe());
 }
 
-void note_success(LogCondition& failing, std::string_view what) {
+void log_recovery(LogCondition& failing, std::string_view what) {
     if (!failing.active()) return;
     if (auto past = failing.ended(now_ms()))
         base::log::warn("{} works again, after {} failures within {} ms", what, past->times, past->ms);

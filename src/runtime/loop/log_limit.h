@@ -86,7 +86,7 @@ void error_some(LogLimit& limit, fmt::format_string<Args...> format, Args&&... a
 }
 
 // For an operation that is retried in a loop: logs an error when it begins to fail, and a line when it works again.
-void note_failure(LogCondition& failing, std::string_view what, const base::Error& error);
-void note_success(LogCondition& failing, std::string_view what);
+void log_failure(LogCondition& failing, std::string_view what, const base::Error& error);
+void log_recovery(LogCondition& failing, std::string_view what);
 
 }  // namespace runtime

@@ -8,7 +8,7 @@ namespace runtime::detail {
 
 constinit Pulse pulse;
 
-void note_yielded() {
+void record_yield() {
     // Already a later iteration, which the watchdog has not checked yet.
     if (pulse.iterations.load(std::memory_order_relaxed) != pulse.stalled_iteration.load(std::memory_order_relaxed))
         return;

@@ -27,11 +27,11 @@ struct Pulse {
 extern Pulse pulse;
 
 // Called when the running coroutine has yielded.
-void note_yielded();
+void record_yield();
 inline void no_coroutine_runs() {
     pulse.running.store(nullptr, std::memory_order_relaxed);
     if (pulse.stalled_iteration.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        note_yielded();
+        record_yield();
 }
 inline void coroutine_runs(Coroutine& coroutine) {
     pulse.running.store(&coroutine, std::memory_order_relaxed);

@@ -63,7 +63,7 @@ class Watch {
     void pace(int64_t interval_ms);
     // For the pacer: wakes the reader, which tries to read.
     void poll();
-    void note_much_input() {
+    void on_much_input() {
         if (pacer_) pacer_->hurry();
     }
     // Wakes the paced reader now, in place of its next poll. False: no reader waits for the next poll.

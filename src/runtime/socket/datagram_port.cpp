@@ -43,11 +43,11 @@ void DatagramPort::receive() {
         auto packets = socket_->receive_batch(Deadline::never());
         if (!packets) {
             if (packets.error().code() == base::Code::kCancelled) return;
-            note_failure(failing, what, packets.error());
+            log_failure(failing, what, packets.error());
             if (!sleep_ms(kRetryMs)) return;
             continue;
         }
-        note_success(failing, what);
+        log_recovery(failing, what);
         const int64_t now_us = runtime::now_us();
         for (const UdpPacket& packet : *packets) user_.on_datagram(packet, *this, now_us);
         user_.on_batch_end();

@@ -88,7 +88,7 @@ base::Result<ByteStream::TryRead> TcpStream::try_read(std::span<uint8_t> buffer)
         if (n == 0) return TryRead{0, true};
         if (n > 0) {
             if (static_cast<size_t>(n) < buffer.size()) watch_.read_fell_short();
-            if (static_cast<size_t>(n) >= kMuchInput) watch_.note_much_input();
+            if (static_cast<size_t>(n) >= kMuchInput) watch_.on_much_input();
             watch_.was_read(static_cast<size_t>(n));
             return TryRead{static_cast<size_t>(n), false};
         }

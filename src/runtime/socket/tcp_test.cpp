@@ -339,10 +339,10 @@ TEST_F(TcpTest, CancelledInEveryCall) {
 }
 
 struct NotingHandler final : ParkedHandler {
-    void on_readable() override { note("readable"), run(during_readable); }
-    void on_writable() override { note("writable"), run(during_writable); }
-    void on_hangup() override { note("hangup"), run(during_hangup); }
-    void note(const char* what) {
+    void on_readable() override { record("readable"), run(during_readable); }
+    void on_writable() override { record("writable"), run(during_writable); }
+    void on_hangup() override { record("hangup"), run(during_hangup); }
+    void record(const char* what) {
         seen.emplace_back(what);
         noticed.pulse();
     }
@@ -443,13 +443,13 @@ TEST_F(TcpTest, EachCallOfAParkedHandlerIsAnEvent) {
     auto second = connected();
     NotingHandler handler_one, handler_two;
     std::vector<int64_t> times;
-    const auto note_time = [&] {
+    const auto record_time = [&] {
         times.push_back(event_us());
         testing::work_us(100);
         EXPECT_EQ(event_us(), times.back());
     };
-    handler_one.during_readable = note_time;
-    handler_two.during_readable = note_time;
+    handler_one.during_readable = record_time;
+    handler_two.during_readable = record_time;
     // Both are delivered in one batch.
     ASSERT_TRUE(ok(first.client->write(bytes("x"), soon())));
     ASSERT_TRUE(ok(second.client->write(bytes("x"), soon())));
@@ -559,11 +559,11 @@ TEST_F(TcpTest, AcceptSurvivesRunningOutOfDescriptors) {
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit tight{3, before.rlim_max};
     // No log line meanwhile: the sanitizers themselves need descriptors to check the memory that logging uses.
-    const auto level = std::exchange(base::log::level_in_force, base::log::Level::kOff);
+    const auto level = std::exchange(base::log::active_level, base::log::Level::kOff);
     setrlimit(RLIMIT_NOFILE, &tight);
     auto refused = (*listener)->accept(Deadline::in_ms(50));
     setrlimit(RLIMIT_NOFILE, &before);
-    base::log::level_in_force = level;
+    base::log::active_level = level;
     EXPECT_TRUE(failed_with(refused, Code::kTimeout));
     EXPECT_TRUE(ok((*listener)->accept(soon())));
 }

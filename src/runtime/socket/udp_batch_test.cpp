@@ -60,11 +60,11 @@ class Scripted : public UdpSocket {
     int send_messages(std::span<mmsghdr> messages) override {
         // EIO: only for messages that need segmentation.
         if (answer == EIO && messages[0].msg_hdr.msg_controllen == 0) {
-            note(messages[0]);
+            record(messages[0]);
             return 1;
         }
         if (answer) return -answer;
-        for (mmsghdr& message : messages) note(message);
+        for (mmsghdr& message : messages) record(message);
         return static_cast<int>(messages.size());
     }
     base::Result<void> wait_writable(Deadline deadline) override {
@@ -78,7 +78,7 @@ class Scripted : public UdpSocket {
     }
 
   private:
-    void note(const mmsghdr& message) {
+    void record(const mmsghdr& message) {
         const iovec& part = message.msg_hdr.msg_iov[0];
         taken += fmt::format("{}{}{} ", *static_cast<char*>(part.iov_base), part.iov_len,
                              message.msg_hdr.msg_controllen ? "+" : "");

@@ -128,19 +128,19 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
     }
     if (runtime::cancelled() || closed_) return base::fail(base::Code::kCancelled, "the reload was cancelled");
     if (!prepared.refusals.empty()) return refuse(report, fmt::format("{} cannot be put in force", source_.name()));
-    auto in_force = put_in_force(job, std::move(prepared));
-    if (!in_force && in_force.error().code() == base::Code::kCancelled) return in_force;
-    if (!in_force) {
-        report.problems.push_back(in_force.error().describe());
-        return refuse(report, in_force.error().describe());
+    auto activated = activate(job, std::move(prepared));
+    if (!activated && activated.error().code() == base::Code::kCancelled) return activated;
+    if (!activated) {
+        report.problems.push_back(activated.error().describe());
+        return refuse(report, activated.error().describe());
     }
     report.ok = true;
     size_t live = 0;
     for (const config::Change& change : job->plan.changes) {
         const net::ReloadChange& shown = report.changes.emplace_back(to_report(change));
-        live += shown.in_force ? 1 : 0;
-        shown.in_force ? base::log::trace("reload: {}", text_of(shown))
-                       : base::log::warn("reload: {} needs a restart; the old value stays", text_of(shown));
+        live += shown.is_active ? 1 : 0;
+        shown.is_active ? base::log::trace("reload: {}", text_of(shown))
+                        : base::log::warn("reload: {} needs a restart; the old value stays", text_of(shown));
     }
     base::log::trace("reload: {}: {} changes, {} of them in force", source_.name(), report.changes.size(), live);
     return {};
@@ -148,7 +148,7 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
 
 // Opening the log file is the last step that can fail, and leaves either the new or the old one in use. Nothing after
 // it yields.
-base::Result<void> Reloader::put_in_force(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared) {
+base::Result<void> Reloader::activate(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared) {
     const config::Snapshot& next = *job->plan.snapshot;
     const base::log::Options log = log_options(next);
     if (!same_log_file(*snapshot_, next)) {

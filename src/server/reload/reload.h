@@ -45,7 +45,7 @@ class Reloader {
     base::Result<void> wait_for_others();
     base::Result<void> run(net::ReloadReport& report);
     base::Result<void> refuse(net::ReloadReport& report, std::string why);
-    base::Result<void> put_in_force(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared);
+    base::Result<void> activate(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared);
 
     ConfigSource source_;
     Lifecycle& lifecycle_;

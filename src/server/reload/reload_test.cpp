@@ -41,7 +41,7 @@ class ReloadTest : public runtime::testing::RuntimeTest {
             module.prepare = [this, &refusal](const config::SnapshotPtr& next) -> base::Result<Commit> {
                 TRY(runtime::sleep_ms(prepare_ms));
                 if (!refusal.empty()) return base::fail(base::Code::kConfig, refusal);
-                return [this, next] { in_force = next; };
+                return [this, next] { active = next; };
             };
             lifecycle.add(std::move(module));
             CHECK(lifecycle.start().has_value());
@@ -53,7 +53,7 @@ class ReloadTest : public runtime::testing::RuntimeTest {
             return *report;
         }
         int64_t prepare_ms = 0;
-        config::SnapshotPtr in_force;
+        config::SnapshotPtr active;
         net::Operations operations;
         Lifecycle lifecycle;
         std::unique_ptr<Reloader> reloader;
@@ -74,16 +74,16 @@ TEST_F(ReloadTest, WhatChangedIsInForceAndTold) {
     std::string text;
     for (const net::ReloadChange& change : report.changes)
         text += change.vhost + "|" + change.directive + "|" + change.before + "|" + change.after +
-                (change.in_force ? "|live\n" : "|restart\n");
+                (change.is_active ? "|live\n" : "|restart\n");
     EXPECT_EQ(text,
               "|max_connections|1000|7|live\n"
               "|rtmp/listen|1|2|restart\n"
               "|http_api/auth/password|(hidden)|(hidden)|live\n"
               "b||not there|there|live\n");
-    ASSERT_NE(server.in_force, nullptr);
-    EXPECT_EQ(server.in_force->global.max_connections, 7);
-    EXPECT_EQ(server.in_force->rtmp.listen[0].port, 1);
-    EXPECT_EQ(server.reloader->snapshot(), server.in_force);
+    ASSERT_NE(server.active, nullptr);
+    EXPECT_EQ(server.active->global.max_connections, 7);
+    EXPECT_EQ(server.active->rtmp.listen[0].port, 1);
+    EXPECT_EQ(server.reloader->snapshot(), server.active);
     EXPECT_EQ(server.operations.last_reload.number, 1u);
 }
 
@@ -96,7 +96,7 @@ TEST_F(ReloadTest, ABrokenFileChangesNothing) {
     ASSERT_EQ(report.problems.size(), 2u);
     EXPECT_NE(report.problems[0].find("bogus"), std::string::npos);
     EXPECT_NE(report.error.find("2 errors"), std::string::npos) << report.error;
-    EXPECT_EQ(server.in_force, nullptr);
+    EXPECT_EQ(server.active, nullptr);
     EXPECT_EQ(server.reloader->snapshot(), before);
     EXPECT_EQ(server.operations.reloads_failed, 1u);
 }
@@ -109,11 +109,11 @@ TEST_F(ReloadTest, WhatAModuleRefusesChangesNothing) {
     const net::ReloadReport report = server.reload();
     EXPECT_FALSE(report.ok);
     EXPECT_EQ(report.problems, std::vector<std::string>{"m: rtmps: a.key: no such file"});
-    EXPECT_EQ(server.in_force, nullptr);
+    EXPECT_EQ(server.active, nullptr);
     EXPECT_EQ(server.reloader->snapshot(), before);
     refusal_.clear();
     EXPECT_TRUE(server.reload().ok);
-    EXPECT_EQ(server.in_force->global.max_connections, 7);
+    EXPECT_EQ(server.active->global.max_connections, 7);
 }
 
 TEST_F(ReloadTest, ALogThatCannotBeOpenedChangesNothing) {
@@ -122,7 +122,7 @@ TEST_F(ReloadTest, ALogThatCannotBeOpenedChangesNothing) {
     const net::ReloadReport report = server.reload();
     EXPECT_FALSE(report.ok);
     EXPECT_NE(report.error.find("srs_log_file"), std::string::npos) << report.error;
-    EXPECT_EQ(server.in_force, nullptr);
+    EXPECT_EQ(server.active, nullptr);
 }
 
 TEST_F(ReloadTest, OneAfterTheOther) {
@@ -143,7 +143,7 @@ TEST_F(ReloadTest, OneThatIsCancelledChangesNothing) {
     runtime::Task task = runtime::spawn("reload", [&] { EXPECT_FALSE(server.reloader->reload("test").has_value()); });
     ASSERT_TRUE(runtime::sleep_ms(50));
     task.cancel_and_join();
-    EXPECT_EQ(server.in_force, nullptr);
+    EXPECT_EQ(server.active, nullptr);
     server.reloader->close();
     EXPECT_FALSE(server.reloader->reload("test").has_value());
 }

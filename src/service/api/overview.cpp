@@ -42,7 +42,7 @@ std::vector<Endpoint> Overview::endpoints() {
 base::Result<void> Overview::answer(Request& request, Response& response) {
     const auto figures = TRY(figures_.get([this] { return make(); }));
     const config::SnapshotPtr snapshot = context_.snapshot;
-    const bool changes = net::judge(Access::kPrivileged, request, snapshot->http_api).status == 0;
+    const bool changes = net::evaluate(Access::kPrivileged, request, snapshot->http_api).status == 0;
     Json overview = *figures;
     overview["access"] = {{"reads", true}, {"changes", changes}, {"debug", changes && snapshot->http_api.debug}};
     return send_fields(response, context_.identity, {{"overview", std::move(overview)}});

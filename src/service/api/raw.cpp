@@ -14,7 +14,7 @@ Json to_json(const net::ReloadReport& report) {
                            {"directive", change.directive},
                            {"before", change.before},
                            {"after", change.after},
-                           {"in_force", change.in_force}});
+                           {"in_force", change.is_active}});
     return {{"number", report.number},
             {"began_ms", report.began_ms},
             {"took_ms", report.took_ms},

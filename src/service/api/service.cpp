@@ -204,11 +204,11 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     const Endpoint* meant = has_other_method ? find_row(row.pattern, jsonp.method) : &row;
     if (!meant) return send_failure(response, context_.identity, 405, "there is nothing to delete");
     if (meant->access == Access::kPrivileged) response.same_origin_only();
-    const net::Verdict verdict = net::judge(meant->access, request, snapshot->http_api);
-    if (verdict.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot->http_api.auth));
-    if (verdict.status == 401 && net::has_wrong_credentials(request, snapshot->http_api))
+    const net::AuthResult result = net::evaluate(meant->access, request, snapshot->http_api);
+    if (result.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot->http_api.auth));
+    if (result.status == 401 && net::has_wrong_credentials(request, snapshot->http_api))
         runtime::warn_some(login_log_, "HTTP API: wrong user, password or token from {}", request.peer_ip);
-    if (verdict.status) return send_failure(response, context_.identity, verdict.status, verdict.why);
+    if (result.status) return send_failure(response, context_.identity, result.status, result.why);
     if (meant->debug && !snapshot->http_api.debug)
         return send_failure(response, context_.identity, 404, "debugging is off: http_api { debug on; }");
     // Open endpoints are for clients, about themselves.

@@ -63,13 +63,13 @@ void Archive::end(std::unique_ptr<OpenFile> open, bool whole) {
     ending->duration_ms = open->container->duration_ms();
     bool nothing = open->file->size() == 0;
     open->container.reset();
-    events_.tell(live::FileEnding{ending->publisher});
+    events_.notify(live::FileEnding{ending->publisher});
     auto later = [this, alive = std::weak_ptr(alive_), ending, nothing](Result<void> result) {
         if (alive.expired()) return;
         if (nothing) {
             --ending_;
             release(ending->names);
-            return events_.tell(live::FileEnded{ending->publisher});
+            return events_.notify(live::FileEnded{ending->publisher});
         }
         if (!result && ending->whole) {
             runtime::error_some(failure_log_, "dvr: {}: {}", ending->names.growing, result.error().describe());
@@ -101,7 +101,7 @@ void Archive::finish(std::shared_ptr<Ending> ending) {
         if (alive.expired()) return;
         --ending_;
         finished(*ending, result);
-        if (!ending->recovered) events_.tell(live::FileEnded{ending->publisher});
+        if (!ending->recovered) events_.notify(live::FileEnded{ending->publisher});
     });
 }
 
@@ -130,8 +130,8 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
     base::log::trace("dvr: {}: {} is complete: {} ms, {} bytes{}{}", names.stream.text(), finished.path,
                      finished.duration_ms, finished.bytes, ending.recovered ? ", left by an earlier run" : "",
                      ending.whole || ending.recovered ? "" : ", up to the error");
-    events_.tell(live::RecordingDone{names.stream, finished.path, finished.duration_ms, finished.bytes,
-                                     ending.recovered, ending.publisher});
+    events_.notify(live::RecordingDone{names.stream, finished.path, finished.duration_ms, finished.bytes,
+                                       ending.recovered, ending.publisher});
 }
 
 void Archive::release(const OpenRecording& names) {
@@ -142,7 +142,7 @@ void Archive::release(const OpenRecording& names) {
 void Archive::forget(const OpenRecording& left) { journal_.done(left.growing); }
 
 void Archive::report_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const {
-    events_.tell(live::OutputFailed{key, "dvr", path, reason});
+    events_.notify(live::OutputFailed{key, "dvr", path, reason});
 }
 
 }  // namespace service::dvr

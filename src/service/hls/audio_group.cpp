@@ -19,7 +19,7 @@ media::TrackSet alone(const media::Track& track) {
 // ---- A segment
 
 void AudioGroup::open(const Opening& opening, const SegmentInfo& info) {
-    any_segment_ = true;
+    has_segment_ = true;
     for (RenditionId id = 0; id < kRenditions; ++id) open_rendition(opening, info, id);
 }
 
@@ -97,7 +97,7 @@ void AudioGroup::tick(int64_t now_ms, bool published) {
     for (Member& member : members_) {
         if (!member.rendition) continue;
         member.rendition->tick(now_ms);
-        if (member.active || !published || !any_segment_) continue;
+        if (member.active || !published || !has_segment_) continue;
         member.rendition->end_list();
         if (!member.rendition->empty()) continue;
         member.rendition->dispose();
@@ -131,7 +131,7 @@ Rendition* AudioGroup::find(RenditionId id) const { return members_[id].renditio
 bool AudioGroup::is_playable(RenditionId id) const {
     const Member& member = members_[id];
     // Before the first segment of this run those that the last one left are as good as the main one.
-    return member.rendition && member.rendition->view() && (member.active || !any_segment_);
+    return member.rendition && member.rendition->view() && (member.active || !has_segment_);
 }
 
 std::vector<RenditionId> AudioGroup::playable() const {

@@ -74,7 +74,7 @@ class AudioGroup {
     const bool apart_;
     Make make_;
     LeftOut left_out_;
-    bool any_segment_ = false;
+    bool has_segment_ = false;
     std::array<Member, kRenditions> members_{};  // by id
 };
 

@@ -51,11 +51,11 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
                 left_out_.push_back(std::to_string(id) + ": " + why.text());
             });
     }
-    void note(const Frame& header) {
-        tracks_.note(header);
+    void update(const Frame& header) {
+        tracks_.update(header);
         changed_ = true;
     }
-    void aac(uint8_t track) { note(header(Codec::kAac, track, "1210")); }
+    void aac(uint8_t track) { update(header(Codec::kAac, track, "1210")); }
 
     // A second of the stream, with a frame of each of these tracks.
     void segment(std::initializer_list<int> tracks) {
@@ -168,7 +168,7 @@ TEST_F(AudioGroupTest, ASegmentWithoutFramesIsNone) {
 
 TEST_F(AudioGroupTest, ACodecThatTheFormatDoesNotCarryIsLeftOutOnce) {
     aac(0), aac(1);
-    note(header(Codec::kFlac, 2, "1000100000000000000012c440f000000000000000000000000000000000000000000000"));
+    update(header(Codec::kFlac, 2, "1000100000000000000012c440f000000000000000000000000000000000000000000000"));
     segment({1, 2});
     segment({1, 2});
     ASSERT_EQ(left_out_.size(), 1u);
@@ -188,7 +188,7 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         use("memory", mp4);
         Frame video = header(Codec::kVp9, 0, "000b820202020000");
         video.kind = Kind::kVideo;
-        note(video);
+        update(video);
         aac(0);
         Frame key = frame(Codec::kVp9, 0, 0, "824983420013f00b360438241c18");
         key.kind = Kind::kVideo;

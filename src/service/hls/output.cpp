@@ -168,7 +168,7 @@ media::Frame Output::with_counted_time(const media::Frame& frame) {
 
 // ---- A segment
 
-void Output::note_size(const Opening& opening) {
+void Output::record_size(const Opening& opening) {
     const media::Track* video = opening.tracks.video();
     if (!opening.tracks_changed || !video || !video->header) return;
     auto info = media::video_info(*video->header);
@@ -198,7 +198,7 @@ void Output::report_left_out(const media::Track& track, const base::Error& why) 
 void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
     video_frames_ = 0;
-    note_size(opening);
+    record_size(opening);
     SegmentInfo info;
     info.number = ++segment_number_;
     info.clock_ms = opening.wall_ms;
@@ -312,7 +312,7 @@ void Output::segment_done(Rendition& rendition, const Entry& entry, uint64_t seq
     event.full_url = options_.hls.entry_prefix.empty() ? entry.path : entry.item.uri;
     base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, entry.item.duration_ms,
                     entry.bytes, entry.item.discontinuity ? ", behind a discontinuity" : "");
-    events_.tell(event);
+    events_.notify(event);
 }
 
 void Output::store_failed(Rendition&, const std::string& path, const base::Error& error) {
@@ -324,7 +324,7 @@ void Output::failed(const std::string& path, const std::string& reason, bool for
     ++failures_;
     const std::string& policy = options_.hls.on_error;
     runtime::warn_some(failure_log_, "HLS of {} failed: {}", options_.key.text(), reason);
-    events_.tell(live::OutputFailed{options_.key, "hls", path, reason});
+    events_.notify(live::OutputFailed{options_.key, "hls", path, reason});
     if (off_ || !stream_) return;
     if (policy == "disconnect") return disconnect_(options_.key, reason);
     if (!for_good && policy == "continue") return;

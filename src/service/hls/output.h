@@ -113,7 +113,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void found_renditions(const std::vector<RenditionId>& renditions, bool master) override;
 
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
-    void note_size(const Opening& opening);
+    void record_size(const Opening& opening);
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
     void lose_segment();

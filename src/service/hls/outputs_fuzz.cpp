@@ -180,9 +180,9 @@ struct Outputs final : ts::DemuxerSink {
             if (frame.kind == Kind::kVideo) CHECK(media::video_info(frame));
             if (frame.kind == Kind::kAudio) CHECK(media::audio_info(frame));
         }
-        if (tracks->is_news(frame)) {
+        if (tracks->changes_state(frame)) {
             tracks = base::make_ref<media::TrackSet>(*tracks);
-            tracks->note(frame);
+            tracks->update(frame);
             ts.set_tracks(*tracks);
             hls.set_tracks(tracks);
         }

@@ -51,7 +51,7 @@ bool Rendition::is_open() const { return std::ranges::any_of(stores_, &StoreStat
 base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, SegmentInfo info,
                                    bool changed) {
     segment_info_ = std::move(info);
-    any_frame_ = false;
+    has_frame_ = false;
     for (StoreState& state : stores_) {
         state.store->open();
         state.open = true;
@@ -65,7 +65,7 @@ base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::F
 }
 
 base::Result<void> Rendition::add(const media::Frame& frame) {
-    any_frame_ = true;
+    has_frame_ = true;
     return muxer_->add(frame);
 }
 
@@ -92,7 +92,7 @@ void Rendition::lose() {
 
 base::Result<void> Rendition::close(const Closing& closing) {
     // A file without a frame is no segment that players accept.
-    if (main_ && !any_frame_) {
+    if (main_ && !has_frame_) {
         lose();
         return {};
     }

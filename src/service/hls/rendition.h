@@ -117,7 +117,7 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     std::shared_ptr<DiskSegmentStore> disk_;
     std::vector<StoreState> stores_;  // the one that HTTP serves comes first
     SegmentInfo segment_info_;        // of the open segment
-    bool any_frame_ = false;          // in the open segment
+    bool has_frame_ = false;          // in the open segment
     bool fresh_ = true;               // the muxer has not begun, or has lost its position
     std::shared_ptr<const View> view_;
     std::string gzipped_;

@@ -122,7 +122,7 @@ bool Service::idle() const {
 
 bool Service::refuse(const live::StreamKey& key, const std::string& reason) {
     runtime::warn_some(refusal_log_, "HLS of {} refused: {}", key.text(), reason);
-    events_.tell(live::OutputFailed{key, "hls", {}, reason});
+    events_.notify(live::OutputFailed{key, "hls", {}, reason});
     return false;
 }
 

@@ -238,7 +238,7 @@ base::Result<Service::Admission> Service::admit(const ViewerName& name, const li
     asking_.erase(name);
     asked_.pulse();
     if (!admitted && admitted.error().code() != base::Code::kCancelled)
-        net::note_refusal(sessions_, visitor, admitted.error());
+        net::record_refusal(sessions_, visitor, admitted.error());
     admission.grant = TRY(std::move(admitted));
     return admission;
 }

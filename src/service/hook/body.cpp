@@ -88,7 +88,7 @@ std::string hls_body(const Identity& identity, const net::Visitor& publisher, co
 
 std::string standby_body(const Identity& identity, const net::Visitor& publisher, const live::StandbyChange& change) {
     Json body = of_publisher("on_standby", identity, publisher);
-    body["state"] = change.in_force ? "active" : "waiting";
+    body["state"] = change.is_active ? "active" : "waiting";
     body["priority"] = change.priority;
     body["reason"] = live::standby_reason_name(change.reason);
     body["other_id"] = change.other;

@@ -51,7 +51,7 @@ TEST(HookBody, AllFieldsInTheirOrder) {
               expected("on_dvr", stream + R"("cwd":"/srv","file":"./a.flv",)" + ids));
     live::StandbyChange change;
     change.priority = 2;
-    change.in_force = true;
+    change.is_active = true;
     change.reason = live::StandbyReason::kFrozen;
     change.other = "efgh5678";
     const std::string change_fields = R"("state":"active","priority":2,"reason":"frozen","other_id":"efgh5678",)";

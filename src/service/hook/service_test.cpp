@@ -247,17 +247,17 @@ TEST_F(HookServiceTest, TheEndOfAPublisherIsReportedBehindItsRecordings) {
     hooks().on_dvr = {server_->url("dvr")};
     EXPECT_TRUE(service_->admit(visitor(Action::kPublish), vhost()));
     const live::StreamKey key{vhost().name, "live", "s"};
-    events_.tell(live::FileEnding{.publisher = "c1"});
+    events_.notify(live::FileEnding{.publisher = "c1"});
     service_->left(visitor(Action::kPublish), {});
     time.pass_ms(EndReports::kMaxWaitMs - 500);
     EXPECT_EQ(server_->calls, "");
-    events_.tell(live::RecordingDone{.stream = key, .path = "a.flv", .publisher = "c1"});
-    events_.tell(live::FileEnded{.publisher = "c1"});
+    events_.notify(live::RecordingDone{.stream = key, .path = "a.flv", .publisher = "c1"});
+    events_.notify(live::FileEnded{.publisher = "c1"});
     time.pass_ms(10);
     EXPECT_EQ(server_->calls, "dvr on_dvr c1;unpublish on_unpublish c1;");
     // A disk that hangs does not suppress it.
     server_->calls.clear();
-    events_.tell(live::FileEnding{.publisher = "c2"});
+    events_.notify(live::FileEnding{.publisher = "c2"});
     service_->left(visitor(Action::kPublish, "c2"), {});
     time.pass_ms(EndReports::kMaxWaitMs + 500);
     EXPECT_EQ(server_->calls, "unpublish on_unpublish c2;");

@@ -28,7 +28,7 @@ convert::FlvOptions flv_options(const VhostConfig& remux) {
 }
 
 // Why the stream is not available in that format; empty: it is, as far as is known.
-std::string_view what_lacks(const live::Stream& stream, Format format) {
+std::string_view unsupported_reason(const live::Stream& stream, Format format) {
     const media::TrackSet& tracks = *stream.tracks();
     const auto lacks = [&](media::Codec codec) { return tracks.audio() && !tracks.first_audio(codec); };
     if (format == Format::kAac && lacks(media::Codec::kAac)) return "the stream's audio is not AAC";
@@ -137,7 +137,8 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
                                  const config::Vhost& vhost, const MountMatch& match) {
     auto stream = find_stream(vhost, match);
     if (stream)
-        if (auto lack = what_lacks(*stream, match.format); !lack.empty()) return response.send_error(404, lack);
+        if (auto reason = unsupported_reason(*stream, match.format); !reason.empty())
+            return response.send_error(404, reason);
 
     bool websocket = websocket::is_upgrade(request.message);
     if (websocket) {
@@ -156,7 +157,7 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     auto grant = gate_.admit(visitor, vhost, response.client());
     if (!grant) {
         if (grant.error().code() == base::Code::kCancelled) return std::unexpected(std::move(grant.error()));
-        net::note_refusal(sessions_, visitor, grant.error());
+        net::record_refusal(sessions_, visitor, grant.error());
         return response.send_error(403, grant.error().text());
     }
     // The stream may have ended or begun while a guard was asked.

@@ -57,11 +57,11 @@ void Service::reload(const config::SnapshotPtr& next) {
 }
 
 base::Result<void> Service::serve(net::HttpRequest& request, net::HttpResponse& response) {
-    const net::Verdict verdict = net::judge(net::ApiAccess::kRead, request, snapshot_->http_api);
-    if (verdict.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot_->http_api.auth));
-    if (verdict.status == 401 && net::has_wrong_credentials(request, snapshot_->http_api))
+    const net::AuthResult result = net::evaluate(net::ApiAccess::kRead, request, snapshot_->http_api);
+    if (result.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot_->http_api.auth));
+    if (result.status == 401 && net::has_wrong_credentials(request, snapshot_->http_api))
         runtime::warn_some(login_log_, "Exporter: wrong user, password or token from {}", request.peer_ip);
-    if (verdict.status) return response.send_error(verdict.status, verdict.why);
+    if (result.status) return response.send_error(result.status, result.why);
     return send_text(response);
 }
 

@@ -50,7 +50,7 @@ class RtmpSource final : public BodySource, private ::rtmp::ClientHandler {
     Result<void> on_media(::rtmp::Message& message) override {
         return on_body(message.type, message.payload, message.timestamp);
     }
-    void on_dropped(const base::Error& error) override { bodies_.note_message(error); }
+    void on_dropped(const base::Error& error) override { bodies_.record_fault(error); }
     void on_status(std::string_view code, std::string_view) override {
         // The origin's players have waited for its publisher.
         over_ |= code == "NetStream.Play.UnpublishNotify" || code == "NetStream.Play.Stop";

@@ -226,28 +226,28 @@ void Service::on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, 
         ++rtc_stats().unknown;
         return;
     }
-    if (kind == stun::Packet::kDtls) return hand_dtls(*claims, bytes, from, wire, now_us / 1000);
+    if (kind == stun::Packet::kDtls) return dispatch_dtls(*claims, bytes, from, wire, now_us / 1000);
     if (claims->size() > 1) [[unlikely]]
-        return hand_to_claimants(*claims, bytes, from, now_us);
-    hand_over(*claims->first(), bytes, from, now_us);
+        return dispatch_to_claimants(*claims, bytes, from, now_us);
+    dispatch(*claims->first(), bytes, from, now_us);
 }
 
 // RTP or RTCP. True: the packet belongs to the session.
-bool Service::hand_over(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us) {
+bool Service::dispatch(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us) {
     runtime::ContextScope scope(session.id());
     return stun::packet_kind(bytes) == stun::Packet::kRtp ? session.on_rtp(bytes, from, now_us)
                                                           : session.on_rtcp(bytes, from, now_us);
 }
 
 // Several sessions have verified the address: the datagram belongs to the one whose keys decrypt it.
-void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
-                                int64_t now_us) {
+void Service::dispatch_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
+                                    int64_t now_us) {
     std::array<uint8_t, kMaxContestedBytes> copy;
     if (bytes.size() > copy.size()) return;
     for (size_t i = 0; i < claims.size(); ++i) {
         // A failed attempt may have changed the bytes.
         std::ranges::copy(bytes, copy.begin());
-        if (!hand_over(*claims.at(i), std::span(copy).first(bytes.size()), from, now_us)) continue;
+        if (!dispatch(*claims.at(i), std::span(copy).first(bytes.size()), from, now_us)) continue;
         if (i > 0) claims.put_first(i);
         return;
     }
@@ -255,8 +255,8 @@ void Service::hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes
 
 // Connected sessions take only what their peer has encrypted. A handshake belongs to the first session that waits for
 // one and has recently heard from that address; a later claim of the address does not disturb it.
-void Service::hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire,
-                        int64_t now_ms) {
+void Service::dispatch_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
+                            Wire& wire, int64_t now_ms) {
     RtcSession* waits = nullptr;
     for (size_t i = 0; i < claims.size(); ++i) {
         RtcSession& session = *claims.at(i);

@@ -157,11 +157,11 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // WireUser
     void on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) override;
     void on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us);
-    static bool hand_over(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us);
-    static void hand_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
-                                  int64_t now_us);
-    static void hand_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
-                          Wire& wire, int64_t now_ms);
+    static bool dispatch(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us);
+    static void dispatch_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
+                                      int64_t now_us);
+    static void dispatch_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
+                              Wire& wire, int64_t now_ms);
     void on_wire_closed(Wire& wire) override;
 
     config::SnapshotPtr snapshot_;

@@ -210,13 +210,13 @@ void Connection::finish(std::string_view why, CloseReason reason) {
 }
 
 void Connection::end(const base::Error& error) {
-    note_reason(error.close_reason());
+    set_close_reason(error.close_reason());
     end(why_ended(error));
 }
 
 // Only the first reason counts.
 void Connection::will_end(std::string_view why, CloseReason reason) {
-    note_reason(reason);
+    set_close_reason(reason);
     if (work_->end_reason.empty()) work_->end_reason = why;
 }
 
@@ -241,8 +241,8 @@ void Connection::linger() {
 
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
-    note_reason(CloseReason::kKicked);
-    if (phase_ == Phase::kParked) return player_->viewer().abort(reason, noted_reason());
+    set_close_reason(CloseReason::kKicked);
+    if (phase_ == Phase::kParked) return player_->viewer().abort(reason, close_reason());
     will_end(reason, CloseReason::kKicked);
     work_->task.cancel();
 }

@@ -122,7 +122,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
 
     // requests.cpp: which one came, the keys that names stand for, and the guards.
     // What a name stands for. The vhost lives as long as the snapshot.
-    struct Place {
+    struct ResolvedStream {
         const config::Vhost* vhost;  // null: it is not there or disabled
         live::StreamKey key;
         std::string named_vhost;  // by the client
@@ -136,20 +136,20 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
     void decide_connect(::rtmp::ConnectRequest& request);
     bool gave_up(const base::Error& error);
     void refuse(std::string_view what, const base::Error& why);
-    static base::Result<Place> resolve(std::string_view tc_url, std::string_view app, std::string_view name,
-                                       const config::Snapshot& snapshot);
-    static std::unexpected<base::Error> no_vhost(const Place& place);
-    base::Result<Place> resolve_stream(std::string_view name, const config::Snapshot& snapshot);
+    static base::Result<ResolvedStream> resolve(std::string_view tc_url, std::string_view app, std::string_view name,
+                                                const config::Snapshot& snapshot);
+    static std::unexpected<base::Error> no_vhost(const ResolvedStream& resolved);
+    base::Result<ResolvedStream> resolve_stream(std::string_view name, const config::Snapshot& snapshot);
     base::Result<net::Grant> ask_gate(net::Visitor visitor, const config::Vhost& vhost);
-    base::Result<net::Grant> admit(net::Action action, const Place& place);
-    base::Result<net::Grant> admit_connect(const Place& place);
-    base::Result<net::Grant> admit_key(const Place& place);
+    base::Result<net::Grant> admit(net::Action action, const ResolvedStream& resolved);
+    base::Result<net::Grant> admit_connect(const ResolvedStream& resolved);
+    base::Result<net::Grant> admit_key(const ResolvedStream& resolved);
     void not_counting(int64_t waited_us);
     void apply(const config::Vhost& vhost);
 
     // play.cpp: the request to play, and parked, without a coroutine.
     void decide_play(const ::rtmp::PlayRequest& request);
-    std::string redirection(const Place& place);
+    std::string redirection(const ResolvedStream& resolved);
     std::string path_for_peer() const;
     void on_pause(bool paused) override;
     void on_receive(media::Kind kind, bool wanted) override;
@@ -161,7 +161,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
 
     // publish.cpp: the request to publish, and what comes then.
     void decide_publish(const ::rtmp::PublishRequest& request);
-    bool came_from_here() const;
+    bool is_forward_loop() const;
     base::Result<void> on_media(::rtmp::Message& message) override;
     void on_dropped(const base::Error& error) override;
 

@@ -33,15 +33,15 @@ uint32_t duration_ms(const ::rtmp::PlayRequest& request) {
 
 // The URL of the stream at another server, to which its players are sent; empty: it is played here. The hooks of this
 // server are not asked about such a player, those of the other one are. Yields if there is a look-up.
-std::string Connection::redirection(const Place& place) {
+std::string Connection::redirection(const ResolvedStream& resolved) {
     Locator* locator = service_.locator();
-    if (!locator || !locator->redirects(*place.vhost, false) ||
-        !net::check_play(*place.vhost, ip(), client_.page_url()))
+    if (!locator || !locator->redirects(*resolved.vhost, false) ||
+        !net::check_play(*resolved.vhost, ip(), client_.page_url()))
         return {};
     const int64_t began_us = runtime::now_us();
-    const std::string server = locator->redirect(place.key, false);
+    const std::string server = locator->redirect(resolved.key, false);
     not_counting(runtime::now_us() - began_us);
-    return server.empty() ? std::string() : rtmp_redirect(server, place.key, client_.params());
+    return server.empty() ? std::string() : rtmp_redirect(server, resolved.key, client_.params());
 }
 
 // For a player that is another server of our kind: the servers that the stream has passed, with this one. Others are
@@ -56,22 +56,22 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
         session_.refuse_play("NetStream.Play.Failed", why.text());
         return refuse("play", why);
     };
-    auto place = resolve_stream(request.name, *snapshot);
-    if (!place) return refused(place.error());
-    const live::StreamKey& key = place->key;
-    if (const std::string url = redirection(*place); !url.empty()) {
+    auto resolved = resolve_stream(request.name, *snapshot);
+    if (!resolved) return refused(resolved.error());
+    const live::StreamKey& key = resolved->key;
+    if (const std::string url = redirection(*resolved); !url.empty()) {
         session_.redirect_play(url);
         return refuse("play",
                       base::Error(Code::kRefused, "the stream is at " + base::for_log(url.substr(0, url.find('?')))));
     }
-    auto connected = admit_key(*place);
+    auto connected = admit_key(*resolved);
     if (!connected) return gave_up(connected.error()) ? void() : refused(connected.error());
-    auto grant = admit(net::Action::kPlay, *place);
+    auto grant = admit(net::Action::kPlay, *resolved);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     grant->hold(*std::move(connected));
     set_type(net::SessionType::kRtmpPlay);
     enter_stream(key, false);
-    stream_ = service_.registry().find_or_create(key, live::live_options(*place->vhost));
+    stream_ = service_.registry().find_or_create(key, live::live_options(*resolved->vhost));
     session_.accept_play(request.reset, path_for_peer());
     base::log::trace("RTMP play: {}, from {}{}", stream_->key().text(), ip(),
                      stream_->published() ? "" : ", not published yet");
@@ -83,13 +83,13 @@ void Connection::on_pause(bool paused) {
     if (player_->over()) return;
     send_output();  // the answer must be sent before its consequences
     player_->set_paused(paused);
-    note_unserved();
+    record_unserved();
 }
 
 void Connection::on_receive(media::Kind kind, bool wanted) {
     if (player_->over()) return;
     player_->receive(kind, wanted);
-    note_unserved();
+    record_unserved();
 }
 
 // The session's pending output is sent before the stream.
@@ -98,7 +98,7 @@ void Connection::park() {
     enter(Phase::kParked);
     session_.shrink();
     player_->join(std::move(work->socket), base::Slice::copy(session_.take_output()));
-    note_unserved();
+    record_unserved();
 }
 
 // Before it is parked its coroutine sends.

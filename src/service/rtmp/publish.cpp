@@ -30,7 +30,7 @@ net::SessionType session_type(::rtmp::PublishStyle style) {
 }  // namespace
 
 // A forwarding server names the servers of our kind that the stream has passed through.
-bool Connection::came_from_here() const {
+bool Connection::is_forward_loop() const {
     return http::has_passed(client_.forward_path(), service_.registry().instance());
 }
 
@@ -40,22 +40,22 @@ void Connection::decide_publish(const ::rtmp::PublishRequest& request) {
         session_.refuse_publish(code, error.text());
         return refuse("publish", error);
     };
-    auto place = resolve_stream(request.name, *snapshot);
-    if (!place) return refused(place.error());
-    const live::StreamKey& key = place->key;
-    const config::Vhost* vhost = place->vhost;
-    if (came_from_here())
+    auto resolved = resolve_stream(request.name, *snapshot);
+    if (!resolved) return refused(resolved.error());
+    const live::StreamKey& key = resolved->key;
+    const config::Vhost* vhost = resolved->vhost;
+    if (is_forward_loop())
         return refused(base::Error(Code::kRefused,
                                    fmt::format("{} was forwarded by this server and has come back to it", key.text())),
                        ::rtmp::kForwardLoop);
     set_type(session_type(request.style));
-    auto connected = admit_key(*place);
+    auto connected = admit_key(*resolved);
     if (!connected) return gave_up(connected.error()) ? void() : refused(connected.error());
     stream_ = service_.registry().find_or_create(key, live::live_options(*vhost));
     // No guard is asked if the name is in use anyway.
     if (auto free = stream_->check_free(vhost->publish.takeover, live::standby_options(*vhost)); !free)
         return refused(free.error());
-    auto grant = admit(net::Action::kPublish, *place);
+    auto grant = admit(net::Action::kPublish, *resolved);
     if (!grant) return gave_up(grant.error()) ? void() : refused(grant.error());
     grant->hold(*std::move(connected));
     auto publisher = std::make_unique<Publisher>(*this, snapshot, *vhost, runtime::now_us());

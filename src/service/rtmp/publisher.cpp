@@ -13,7 +13,7 @@ Publisher::Publisher(Connection& connection, config::SnapshotPtr snapshot, const
 
 base::Result<void> Publisher::acquire(live::Stream& stream) {
     publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover));
-    note_jumps();
+    reset_jumps();
     return {};
 }
 
@@ -34,12 +34,12 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
     live::Stream* stream = publication_.stream();
     if (!stream || publication_.waits()) return;
     uint64_t jumps = stream->counters().timeline_jumps;
-    if (jumps == noted_jumps_ || now_us < last_note_us_ + snapshot_->global.pithy_print_ms * 1000LL) return;
-    last_note_us_ = now_us;
+    if (jumps == reported_jumps_ || now_us < jumps_reported_us_ + snapshot_->global.pithy_print_ms * 1000LL) return;
+    jumps_reported_us_ = now_us;
     runtime::warn_limited(
         "RTMP publish: the timestamps of {} jumped {} times; its timeline continues without the jumps",
-        stream->key().text(), jumps - noted_jumps_);
-    noted_jumps_ = jumps;
+        stream->key().text(), jumps - reported_jumps_);
+    reported_jumps_ = jumps;
 }
 
 bool Publisher::read_now() { return !vhost_->publish.mr && connection_.read_now(); }

@@ -31,7 +31,7 @@ class Publisher final : public live::PublicationOwner {
     // Keeps the gate's grant, which is released when it ends.
     void keep(net::Grant grant) { grant_ = std::move(grant); }
     void on_media(::rtmp::Message& message);
-    void on_dropped(const base::Error& error) { bodies_.note_message(error); }
+    void on_dropped(const base::Error& error) { bodies_.record_fault(error); }
 
     // To be called after each read of so many bytes: records the time of the last message, and logs irregular
     // timestamps.
@@ -55,19 +55,19 @@ class Publisher final : public live::PublicationOwner {
     const live::InputFaults* input_faults() const override { return &bodies_.faults(); }
     bool read_now() override;
     live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
-    void publication_in_force() override { note_jumps(); }
+    void publication_activated() override { reset_jumps(); }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
-    void note_jumps() { noted_jumps_ = publication_.stream()->counters().timeline_jumps; }
+    void reset_jumps() { reported_jumps_ = publication_.stream()->counters().timeline_jumps; }
 
     Connection& connection_;
     bool new_media_ = false;
     config::SnapshotPtr snapshot_;
     const config::Vhost* vhost_;
     live::PublisherLimits limits_;
-    int64_t last_note_us_ = 0;
-    uint64_t noted_jumps_ = 0;
+    int64_t jumps_reported_us_ = 0;
+    uint64_t reported_jumps_ = 0;
     live::ReadInterval read_interval_;
     net::Grant grant_;  // released after the publication
     convert::BodyPublisher bodies_{"RTMP publish"};

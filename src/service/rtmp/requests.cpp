@@ -62,10 +62,10 @@ void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     if (vhost) fields.key_app = named->key.app;
     client_ = ClientInfo(std::move(fields));
     const auto admitted_if_named = [&]() -> Result<net::Grant> {
-        const Place place = TRY(std::move(named));
-        if (vhost) return admit_connect(place);
+        const ResolvedStream resolved = TRY(std::move(named));
+        if (vhost) return admit_connect(resolved);
         // A stream may name another vhost, and is decided about when it does. Who will ask for none is told now.
-        if (request.connect_only) return no_vhost(place);
+        if (request.connect_only) return no_vhost(resolved);
         return net::Grant();
     };
     auto admitted = admitted_if_named();
@@ -116,24 +116,24 @@ void Connection::refuse(std::string_view what, const base::Error& why) {
     will_end(text, why.close_reason());
 }
 
-Result<Connection::Place> Connection::resolve(std::string_view tc_url, std::string_view app, std::string_view name,
-                                              const config::Snapshot& snapshot) {
+Result<Connection::ResolvedStream> Connection::resolve(std::string_view tc_url, std::string_view app,
+                                                       std::string_view name, const config::Snapshot& snapshot) {
     auto address = TRY(::rtmp::resolve_stream(tc_url, app, name, std::string(config::kDefaultVhost)));
     const config::Vhost* vhost = snapshot.vhost(address.vhost);
     live::StreamKey key{vhost ? vhost->name : std::string(), std::move(address.app), std::move(address.stream)};
-    return Place{vhost, std::move(key), std::move(address.vhost), std::move(address.params)};
+    return ResolvedStream{vhost, std::move(key), std::move(address.vhost), std::move(address.params)};
 }
 
-std::unexpected<base::Error> Connection::no_vhost(const Place& place) {
+std::unexpected<base::Error> Connection::no_vhost(const ResolvedStream& resolved) {
     return base::fail(CloseReason::kNotFound,
-                      fmt::format("vhost {} is not there or disabled", base::for_log(place.named_vhost)));
+                      fmt::format("vhost {} is not there or disabled", base::for_log(resolved.named_vhost)));
 }
 
-Result<Connection::Place> Connection::resolve_stream(std::string_view name, const config::Snapshot& snapshot) {
-    auto place = TRY(resolve(client_.tc_url(), client_.app(), name, snapshot));
-    if (!place.vhost) return no_vhost(place);
-    client_.set_params(place.params);
-    return place;
+Result<Connection::ResolvedStream> Connection::resolve_stream(std::string_view name, const config::Snapshot& snapshot) {
+    auto resolved = TRY(resolve(client_.tc_url(), client_.app(), name, snapshot));
+    if (!resolved.vhost) return no_vhost(resolved);
+    client_.set_params(resolved.params);
+    return resolved;
 }
 
 // The time that guards and look-ups take is not counted against the client.
@@ -154,37 +154,37 @@ Result<net::Grant> Connection::ask_gate(net::Visitor visitor, const config::Vhos
 }
 
 // Yields if a guard does.
-Result<net::Grant> Connection::admit(net::Action action, const Place& place) {
+Result<net::Grant> Connection::admit(net::Action action, const ResolvedStream& resolved) {
     net::Visitor visitor;
     visitor.action = action;
     visitor.type = action == net::Action::kPlay ? net::SessionType::kRtmpPlay : type();
-    visitor.vhost = place.key.vhost;
-    visitor.app = place.key.app;
-    visitor.stream = place.key.name;
-    visitor.param = place.params;
+    visitor.vhost = resolved.key.vhost;
+    visitor.app = resolved.key.app;
+    visitor.stream = resolved.key.name;
+    visitor.param = resolved.params;
     visitor.tc_url = client_.tc_url();
-    return ask_gate(std::move(visitor), *place.vhost);
+    return ask_gate(std::move(visitor), *resolved.vhost);
 }
 
 // A connect to the place's vhost and app. Yields if a guard does.
-Result<net::Grant> Connection::admit_connect(const Place& place) {
+Result<net::Grant> Connection::admit_connect(const ResolvedStream& resolved) {
     net::Visitor visitor;
     visitor.action = net::Action::kConnect;
     visitor.type = type();
-    visitor.vhost = place.key.vhost;
-    visitor.app = place.key.app;
-    visitor.param = place.params;
+    visitor.vhost = resolved.key.vhost;
+    visitor.app = resolved.key.app;
+    visitor.param = resolved.params;
     visitor.tc_url = client_.tc_url();
     // One of a stream with another vhost or app: as a client would connect there.
-    if (session_.connected()) visitor.tc_url = ::rtmp::tc_url_of(place.key.vhost, place.key.app, place.params);
-    return ask_gate(std::move(visitor), *place.vhost);
+    if (session_.connected()) visitor.tc_url = ::rtmp::tc_url_of(resolved.key.vhost, resolved.key.app, resolved.params);
+    return ask_gate(std::move(visitor), *resolved.vhost);
 }
 
 // The connect that a stream's vhost and app need. It lasts as long as the stream is published or played.
-Result<net::Grant> Connection::admit_key(const Place& place) {
-    if (client_.connected_to(place.key)) return net::Grant();
-    auto grant = TRY(admit_connect(place));
-    apply(*place.vhost);
+Result<net::Grant> Connection::admit_key(const ResolvedStream& resolved) {
+    if (client_.connected_to(resolved.key)) return net::Grant();
+    auto grant = TRY(admit_connect(resolved));
+    apply(*resolved.vhost);
     return grant;
 }
 

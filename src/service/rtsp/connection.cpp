@@ -196,7 +196,7 @@ Result<void> Connection::send(std::string_view bytes) {
 }
 
 void Connection::end(const base::Error& error) {
-    note_reason(error.close_reason());
+    set_close_reason(error.close_reason());
     if (!work_->end_reason.empty()) return finish(work_->end_reason, CloseReason::kUnknown);
     finish(error.code() == Code::kCancelled ? "the server stops" : error.text(), error.close_reason());
 }
@@ -211,13 +211,13 @@ void Connection::finish(std::string_view why, CloseReason reason) {
 
 // Only the first reason counts.
 void Connection::will_end(std::string_view why, CloseReason reason) {
-    note_reason(reason);
+    set_close_reason(reason);
     if (work_->end_reason.empty()) work_->end_reason = why;
 }
 
 void Connection::kick(std::string_view reason) {
     runtime::ContextScope scope(id());
-    const CloseReason code = noted_reason() == CloseReason::kUnknown ? CloseReason::kKicked : noted_reason();
+    const CloseReason code = close_reason() == CloseReason::kUnknown ? CloseReason::kKicked : close_reason();
     if (viewer_) return viewer_->abort(reason, code);
     will_end(reason, code);
     work_->task.cancel();

@@ -102,7 +102,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         int64_t report_us = 0;  // by the loop's clock: when receiver reports are due
     };
     // The stream that a URL names.
-    struct Place {
+    struct ResolvedStream {
         const config::Vhost* vhost;  // belongs to the snapshot
         live::StreamKey key;
         std::string params;
@@ -132,9 +132,9 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     Message options(const Message& request) const;
     Message setup(const Message& request);
     Message refusal(const Message& request, std::string_view what, const base::Error& why);
-    base::Result<Place> find_place(const std::string& url, const config::Snapshot& snapshot) const;
+    base::Result<ResolvedStream> resolve_url(const std::string& url, const config::Snapshot& snapshot) const;
     static std::string tc_url_of(const std::string& url);
-    net::Visitor visitor(net::Action action, const Place& place, const std::string& url) const;
+    net::Visitor visitor(net::Action action, const ResolvedStream& resolved, const std::string& url) const;
     bool is_publisher() const;
     std::optional<size_t> track_of(const std::string& url) const;
     std::string_view claim_ports(size_t track, ::rtsp::ServerSession::Chosen& chosen);
@@ -146,12 +146,12 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     Message describe(const Message& request);
     Message play(const Message& request);
     base::Result<void> open_stream(const std::string& url);
-    base::Result<base::Ref<live::Stream>> await_published(const Place& place);
+    base::Result<base::Ref<live::Stream>> await_published(const ResolvedStream& resolved);
     base::Result<void> await_tracks(live::Stream& stream);
     bool has_description_of(std::string_view url) const;
     PlayKey play_key() const;
     void add_rtp_info(Message& response);
-    std::string_view lack_of_channels(size_t track, const ::rtsp::Channels& channels) const;
+    std::string_view channels_refusal(size_t track, const ::rtsp::Channels& channels) const;
     void park(const Message& response);
     void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
     void on_stream_end(live::Viewer& viewer) override;

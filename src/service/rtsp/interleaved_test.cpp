@@ -46,7 +46,7 @@ class RtspInterleaved : public testing::Test {
         PlayKey key;
         key.add({Kind::kAudio, 0, Codec::kPcmUlaw, 0, 8});
         encoder_ = interleaved_format()->make_encoder(key.log_key());
-        tracks_.note(audio_frame(0));
+        tracks_.update(audio_frame(0));
         encoder_->set_tracks(tracks_);
     }
     std::vector<uint8_t> encoded(const Frame& frame) {
@@ -118,7 +118,7 @@ class RtspInterleavedAac : public testing::Test {
         Frame header = aac_frame(0);
         header.sequence_header = true;
         header.payload = media::make_aac_config(2, 48'000, 2);
-        tracks_.note(header);
+        tracks_.update(header);
     }
     static Frame aac_frame(int64_t index) {
         Frame frame;

@@ -75,11 +75,11 @@ bool Connection::has_description_of(std::string_view url) const {
 }
 
 // One that is fetched is waited for. Yields.
-Result<base::Ref<live::Stream>> Connection::await_published(const Place& place) {
-    if (auto stream = service_.registry().find(place.key); stream && stream->published()) return stream;
-    if (!service_.offers().is_fetched(place.key))
+Result<base::Ref<live::Stream>> Connection::await_published(const ResolvedStream& resolved) {
+    if (auto stream = service_.registry().find(resolved.key); stream && stream->published()) return stream;
+    if (!service_.offers().is_fetched(resolved.key))
         return base::fail(CloseReason::kNotFound, "the stream is not published");
-    auto stream = service_.registry().find_or_create(place.key, live::live_options(*place.vhost));
+    auto stream = service_.registry().find_or_create(resolved.key, live::live_options(*resolved.vhost));
     const live::PlayerLease waits(stream);
     TRY(await_stream(
         *stream,
@@ -100,12 +100,13 @@ Result<void> Connection::open_stream(const std::string& url) {
     if (session_.state() != ::rtsp::ServerSession::State::kInit)
         return base::fail(Code::kRefused, "the session has begun with another stream");
     const config::SnapshotPtr snapshot = service_.snapshot();
-    const Place place = TRY(find_place(url, *snapshot));
-    auto grant = TRY(service_.gate().admit(visitor(net::Action::kPlay, place, url), *place.vhost, work_->socket.get()));
-    auto stream = TRY(await_published(place));
-    const net::StreamAccount* account = service_.sessions().accounts().find(place.key);
+    const ResolvedStream resolved = TRY(resolve_url(url, *snapshot));
+    auto grant =
+        TRY(service_.gate().admit(visitor(net::Action::kPlay, resolved, url), *resolved.vhost, work_->socket.get()));
+    auto stream = TRY(await_published(resolved));
+    const net::StreamAccount* account = service_.sessions().accounts().find(resolved.key);
     const bool by_rtsp = account && account->publisher() && is_rtsp(account->publisher()->type());
-    if (!by_rtsp && !place.vhost->get<VhostConfig>().rtmp_to_rtsp)
+    if (!by_rtsp && !resolved.vhost->get<VhostConfig>().rtmp_to_rtsp)
         return base::fail(CloseReason::kNotFound, "streams are not converted to RTSP (rtmp_to_rtsp)");
     auto frames = std::make_unique<live::FramesLease>(stream);
     TRY(await_tracks(*stream));
@@ -117,7 +118,7 @@ Result<void> Connection::open_stream(const std::string& url) {
         return base::fail(Code::kRefused, "the session has begun");
     }());
     grant_ = std::move(grant);
-    params_ = place.params;
+    params_ = resolved.params;
     url_ = url;
     stream_ = std::move(stream);
     work_->vhost = nullptr;  // of a description that it announced before
@@ -151,7 +152,7 @@ Connection::Message Connection::describe(const Message& request) {
 }
 
 // Players share bytes by their channels, so there is a limit of choices of their own. Empty: the choice is granted.
-std::string_view Connection::lack_of_channels(size_t track, const ::rtsp::Channels& channels) const {
+std::string_view Connection::channels_refusal(size_t track, const ::rtsp::Channels& channels) const {
     if (channels.rtcp != channels.rtp + 1) return "RTCP needs the channel after that of RTP";
     if (channels.rtp != 2 * track && uncommon_logs(*stream_) >= kMaxUncommonLogs)
         return "too many choices of channels: use 0-1 for the first track, 2-3 for the second";
@@ -225,7 +226,7 @@ void Connection::park(const Message& response) {
     viewer_->join(key, claimed_ ? stream_of_datagrams() : std::move(work_->socket),
                   base::Slice::copy(::rtsp::write(response)));
     work_.reset();
-    note_unserved();
+    record_unserved();
 }
 
 std::unique_ptr<runtime::ByteStream> Connection::stream_of_datagrams() {
@@ -275,7 +276,7 @@ void Connection::on_request(const Message& request) {
     // Nothing of the stream may follow the answer to PAUSE and TEARDOWN.
     if (before != session_.state() && session_.state() == ::rtsp::ServerSession::State::kReady)
         viewer_->set_paused(true);
-    note_unserved();
+    record_unserved();
     const bool tears_down = request.method == ::rtsp::Method::kTeardown && response.status == 200;
     if (tears_down) viewer_->set_paused(true);
     viewer_->send_control(base::Slice::copy(::rtsp::write(response)));

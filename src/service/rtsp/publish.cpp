@@ -40,18 +40,18 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
                                                ? "description: no media"
                                                : "description: " + announced->skipped.front().reason);
     const config::SnapshotPtr snapshot = service_.snapshot();
-    const Place place = TRY(find_place(url, *snapshot));
-    if (!place.vhost->get<VhostConfig>().publish)
+    const ResolvedStream resolved = TRY(resolve_url(url, *snapshot));
+    if (!resolved.vhost->get<VhostConfig>().publish)
         return base::fail(Code::kRefused, "publishing by RTSP is switched off (rtsp.publish)");
-    auto stream = service_.registry().find_or_create(place.key, live::live_options(*place.vhost));
+    auto stream = service_.registry().find_or_create(resolved.key, live::live_options(*resolved.vhost));
     // No guard is asked if the name is in use anyway.
-    TRY(stream->check_free(place.vhost->publish.takeover, live::standby_options(*place.vhost)));
+    TRY(stream->check_free(resolved.vhost->publish.takeover, live::standby_options(*resolved.vhost)));
     auto grant =
-        TRY(service_.gate().admit(visitor(net::Action::kPublish, place, url), *place.vhost, work_->socket.get()));
+        TRY(service_.gate().admit(visitor(net::Action::kPublish, resolved, url), *resolved.vhost, work_->socket.get()));
     const auto outcome = session_.set_tracks(::rtsp::ServerSession::Direction::kRecord, announced->tracks.size());
     if (!outcome) return base::fail(Code::kRefused, std::string(outcome.why));
     grant_ = std::move(grant);
-    params_ = place.params;
+    params_ = resolved.params;
     url_ = url;
     stream_ = std::move(stream);
     for (const std::string& warning : announced->warnings)
@@ -62,7 +62,7 @@ Result<void> Connection::open_publication(const std::string& url, const std::str
     work_->tracks.clear();
     work_->announced = *std::move(announced);
     work_->snapshot = snapshot;
-    work_->vhost = place.vhost;
+    work_->vhost = resolved.vhost;
     return {};
 }
 

@@ -109,18 +109,18 @@ std::optional<Connection::Message> Connection::authenticate(const Message& reque
     options.basic = auth.methods != "digest";
     options.digest = auth.methods != "basic";
     const ::rtsp::Credentials credentials{auth.username, auth.password};
-    const auto verdict = ::rtsp::check(request.headers.get("Authorization"), ::rtsp::method_name(request.method),
-                                       request.url, options, credentials);
-    if (verdict == ::rtsp::Verdict::kAccepted) {
+    const auto result = ::rtsp::check(request.headers.get("Authorization"), ::rtsp::method_name(request.method),
+                                      request.url, options, credentials);
+    if (result == ::rtsp::AuthResult::kAccepted) {
         work_->authenticated = true;
         return std::nullopt;
     }
     Message response = response_to(request, 401);
     const std::string name = "WWW-Authenticate";
     for (std::string& field : ::rtsp::challenges(options)) response.headers.add(name, std::move(field));
-    if (verdict == ::rtsp::Verdict::kWrong && ++work_->wrong_passwords >= kMaxWrongPasswords)
+    if (result == ::rtsp::AuthResult::kWrong && ++work_->wrong_passwords >= kMaxWrongPasswords)
         will_end(fmt::format("{} wrong passwords", kMaxWrongPasswords), CloseReason::kRefusedAuth);
-    if (verdict == ::rtsp::Verdict::kWrong)
+    if (result == ::rtsp::AuthResult::kWrong)
         runtime::warn_some(service_.refusal_log(), "RTSP: wrong user or password from {}", ip());
     return response;
 }
@@ -137,8 +137,8 @@ Connection::Message Connection::setup(const Message& request) {
     const bool offers_udp = service_.udp_ports() && !work_->socket->is_tls();
     auto choice = session_.choose(track, *list, {.tcp = true, .udp = offers_udp});
     if (!choice.outcome) return response_to(request, choice.outcome.status, choice.outcome.why);
-    if (const std::string_view lack = reserve(track, choice.chosen); !lack.empty())
-        return response_to(request, 461, lack);
+    if (const std::string_view reason = reserve(track, choice.chosen); !reason.empty())
+        return response_to(request, 461, reason);
     session_.set_up(track, choice.chosen);
     if (session_id_.empty()) session_id_ = runtime::secret_hex(7);
     Message response = response_to(request);
@@ -150,7 +150,7 @@ Connection::Message Connection::setup(const Message& request) {
 std::string_view Connection::reserve(size_t track, ::rtsp::ServerSession::Chosen& chosen) {
     if (!chosen.tcp) return claim_ports(track, chosen);
     if (!is_publisher())
-        if (const std::string_view lack = lack_of_channels(track, chosen.channels); !lack.empty()) return lack;
+        if (const std::string_view reason = channels_refusal(track, chosen.channels); !reason.empty()) return reason;
     release_ports(track);
     return {};
 }
@@ -189,14 +189,15 @@ Carrier Connection::carrier() const {
     return work_->tunnelled ? Carrier::kTunnel : Carrier::kTcp;
 }
 
-Result<Connection::Place> Connection::find_place(const std::string& url, const config::Snapshot& snapshot) const {
+Result<Connection::ResolvedStream> Connection::resolve_url(const std::string& url,
+                                                           const config::Snapshot& snapshot) const {
     auto address = resolve(url);
     if (!address) return base::fail(CloseReason::kNotFound, address.error().text());
     const config::Vhost* vhost = snapshot.vhost(address->vhost);
     if (!vhost || !vhost->get<VhostConfig>().enabled)
         return base::fail(CloseReason::kNotFound, fmt::format("vhost {} is not there, or RTSP is not enabled in it",
                                                               base::for_log(address->vhost)));
-    return Place{vhost, {vhost->name, address->app, address->stream}, address->params};
+    return ResolvedStream{vhost, {vhost->name, address->app, address->stream}, address->params};
 }
 
 // What RTMP has in tcUrl: the URL without the stream's name and its parameters.
@@ -205,16 +206,16 @@ std::string Connection::tc_url_of(const std::string& url) {
     return path.substr(0, path.rfind('/'));
 }
 
-net::Visitor Connection::visitor(net::Action action, const Place& place, const std::string& url) const {
+net::Visitor Connection::visitor(net::Action action, const ResolvedStream& resolved, const std::string& url) const {
     net::Visitor visitor;
     visitor.action = action;
     visitor.type = action == net::Action::kPlay ? rtsp_play_type() : rtsp_publish_type();
     visitor.id = id();
     visitor.ip = ip();
-    visitor.vhost = place.key.vhost;
-    visitor.app = place.key.app;
-    visitor.stream = place.key.name;
-    visitor.param = place.params;
+    visitor.vhost = resolved.key.vhost;
+    visitor.app = resolved.key.app;
+    visitor.stream = resolved.key.name;
+    visitor.param = resolved.params;
     visitor.tc_url = tc_url_of(url);
     return visitor;
 }

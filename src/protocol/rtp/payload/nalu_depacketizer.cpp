@@ -207,7 +207,7 @@ void NaluDepacketizer::emit(std::vector<Unit>& out) {
         return;
     }
     if (!has_slice_) return;
-    const bool keyframe = recovery_points_.note(random_access_, recovery_point_);
+    const bool keyframe = recovery_points_.may_begin_at(random_access_, recovery_point_);
     out.push_back(video_unit(codec_, copy_payload(), keyframe, timestamp_));
 }
 
@@ -226,9 +226,9 @@ void NaluDepacketizer::know(std::span<const std::vector<uint8_t>> sets) {
 // Puts the first parameter set of each kind into the sequence header. False when they do not make a valid one.
 bool NaluDepacketizer::use_parameter_sets(std::vector<Unit>& out) {
     bool changed = std::exchange(untold_, false);
-    auto use = [&](std::vector<Bytes>& came, Bytes& in_force) {
-        if (came.empty() || came.front() == in_force) return;
-        in_force = came.front();
+    auto use = [&](std::vector<Bytes>& came, Bytes& active) {
+        if (came.empty() || came.front() == active) return;
+        active = came.front();
         changed = true;
     };
     use(vps_, config_vps_);

@@ -27,17 +27,17 @@ inline Unit config_unit(media::Codec codec, base::Slice config, uint32_t timesta
     return unit;
 }
 
-// Stores the new configuration in in_force, and appends a sequence header when it differs. False when `made` is an
+// Stores the new configuration in active, and appends a sequence header when it differs. False when `made` is an
 // error, which counts as malformed.
-inline bool use_config(base::Result<base::Slice> made, base::Slice& in_force, media::Codec codec, uint32_t timestamp,
+inline bool use_config(base::Result<base::Slice> made, base::Slice& active, media::Codec codec, uint32_t timestamp,
                        DepacketizerCounters& counters, std::vector<Unit>& out) {
     if (!made) {
         ++counters.malformed;
         return false;
     }
-    if (*made == in_force) return true;
-    in_force = *std::move(made);
-    out.push_back(config_unit(codec, in_force, timestamp));
+    if (*made == active) return true;
+    active = *std::move(made);
+    out.push_back(config_unit(codec, active, timestamp));
     return true;
 }
 

@@ -22,7 +22,7 @@ void add(media::TrackSet& set, Codec codec, base::Slice payload, bool header, ui
     frame.sequence_header = header;
     frame.track = track;
     frame.payload = std::move(payload);
-    set.note(frame);
+    set.update(frame);
 }
 
 base::Slice avc_config() {

@@ -17,20 +17,20 @@ TEST(OutputFailures, LastUntilTheOutputWorks) {
     live::Events events;
     const OutputFailures failures(events);
     const Key key{"v", "live", "a"};
-    events.tell(failed("a", "hls", "a playlist of another stream"));
-    events.tell(failed("a", "dvr", "no space"));
-    events.tell(failed("b", "dvr", "no space"));
+    events.notify(failed("a", "hls", "a playlist of another stream"));
+    events.notify(failed("a", "dvr", "no space"));
+    events.notify(failed("b", "dvr", "no space"));
     const auto found = failures.of(key, 0);
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].output + ": " + found[0].text, "dvr: no space");
     EXPECT_EQ(found[1].output + ": " + found[1].text, "hls: a playlist of another stream");
     live::SegmentDone segment;
     segment.stream = key;
-    events.tell(segment);
+    events.notify(segment);
     ASSERT_EQ(failures.of(key, 0).size(), 1u) << "there is a segment";
     live::RecordingDone recording;
     recording.stream = key;
-    events.tell(recording);
+    events.notify(recording);
     EXPECT_TRUE(failures.of(key, 0).empty());
     EXPECT_EQ(failures.of({"v", "live", "b"}, 0).size(), 1u);
 }
@@ -38,7 +38,7 @@ TEST(OutputFailures, LastUntilTheOutputWorks) {
 TEST(OutputFailures, OfAnEarlierPublicationAreOver) {
     live::Events events;
     const OutputFailures failures(events);
-    events.tell(failed("a", "hls", "x"));
+    events.notify(failed("a", "hls", "x"));
     EXPECT_EQ(failures.of({"v", "live", "a"}, runtime::now_ms()).size(), 1u) << "at the moment of its beginning";
     EXPECT_TRUE(failures.of({"v", "live", "a"}, runtime::now_ms() + 1).empty());
 }
@@ -46,7 +46,7 @@ TEST(OutputFailures, OfAnEarlierPublicationAreOver) {
 TEST(OutputFailures, AreBounded) {
     live::Events events;
     const OutputFailures failures(events);
-    for (size_t i = 0; i <= OutputFailures::kMaxStreams; ++i) events.tell(failed(std::to_string(i), "hls", "x"));
+    for (size_t i = 0; i <= OutputFailures::kMaxStreams; ++i) events.notify(failed(std::to_string(i), "hls", "x"));
     size_t known = 0;
     for (size_t i = 0; i <= OutputFailures::kMaxStreams; ++i)
         known += failures.of({"v", "live", std::to_string(i)}, 0).size();

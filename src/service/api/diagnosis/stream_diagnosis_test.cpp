@@ -27,11 +27,11 @@ class StreamDiagnosis : public ::testing::Test {
   protected:
     StreamDiagnosis() {
         health.restart(kBegan);
-        tracks.note(live::testing::header(Kind::kVideo, "v"));
-        tracks.note(live::testing::header(Kind::kAudio, "a"));
+        tracks.update(live::testing::header(Kind::kVideo, "v"));
+        tracks.update(live::testing::header(Kind::kAudio, "a"));
     }
     void give(const Frame& f, int64_t now_ms) {
-        if (health.note(f)) health.note_window_end(now_ms);
+        if (health.record(f)) health.record_window_end(now_ms);
     }
     // A video frame every 40 ms and an audio frame every 20 ms, in real time except for `video` and `audio`: their
     // clock errors in parts per 1000.
@@ -205,7 +205,7 @@ TEST_F(StreamDiagnosis, HeadersAndCodecs) {
 TEST_F(StreamDiagnosis, HeadersAndCodecsOfEveryTrack) {
     Frame second = live::testing::header(Kind::kAudio, "b");
     second.track = 1;
-    tracks.note(second);
+    tracks.update(second);
     EXPECT_EQ(verdict("headers"), CheckVerdict::kOk);
     EXPECT_EQ(verdict("codecs"), CheckVerdict::kOk);
     tracks.tracks[2].header.reset();

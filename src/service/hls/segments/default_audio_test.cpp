@@ -29,7 +29,7 @@ class DefaultAudioTest : public testing::TestWithParam<bool> {
     // "A0=AAC A2=Opus | 1: reason": the tracks of HLS, and those that are left out by their published index.
     std::string choose(std::initializer_list<Frame> published) {
         tracks_ = base::make_ref<media::TrackSet>();
-        for (const Frame& frame : published) tracks_->note(frame);
+        for (const Frame& frame : published) tracks_->update(frame);
         std::string left_out;
         chosen_ = default_audio_.choose(tracks_, [&](const media::Track& track, const base::Error& why) {
             left_out += " | " + std::to_string(track.index) + ": " + why.text();
@@ -90,7 +90,7 @@ TEST_P(DefaultAudioTest, WithoutATrackThatIsCarriedAllStay) {
 TEST(DefaultAudio, WhatEachFormatCarries) {
     const auto carried = [](const Frame& header) {
         media::TrackSet tracks;
-        tracks.note(header);
+        tracks.update(header);
         return std::string(ts_carries(tracks.tracks[0]) ? "ts" : "") + (mp4_carries(tracks.tracks[0]) ? "mp4" : "");
     };
     EXPECT_EQ(carried(aac(0)), "tsmp4");

@@ -118,7 +118,7 @@ void DiskSegmentStore::named() {
         disk::remove(growing_path_);
         disk::remove(path_of(entry.path));
         forget_shared();
-        note_gap();
+        record_gap();
         segment_lost(done.info);
         if (moved_) rewrite_ = true;
         suspicious_ = true;

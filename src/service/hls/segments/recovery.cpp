@@ -200,7 +200,7 @@ void DiskSegmentStore::take_over(Found& found) {
     }
     window_.recover(found.media_sequence, found.discontinuity_sequence, std::move(found.entries));
     window_.skip_to(options_.first_sequence);
-    note_gap();
+    record_gap();
     base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", path, window_.next_sequence(),
                      window_.entries().size());
     if (host_ && !window_.entries().empty()) host_->store_changed(*this);
@@ -227,7 +227,7 @@ void DiskSegmentStore::drop_missing() {
     std::string path = paths->at(*gone - 1);
     window_.drop(*gone);
     forget_shared();
-    note_gap();
+    record_gap();
     rewrite_ = true;
     if (host_) host_->store_changed(*this);
     fail(path,

@@ -30,7 +30,7 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     Bytes sink;
     auto muxer = make_mp4_muxer(sink);
     media::TrackSet tracks;
-    tracks.note(vp9("000b820202020000", true));
+    tracks.update(vp9("000b820202020000", true));
     media::Frame first = vp9("824983420013f00b360438241c18", false);  // 320x180
     ASSERT_TRUE(muxer->open(tracks, first, true));
     EXPECT_TRUE(muxer->has(media::Kind::kVideo));
@@ -55,7 +55,7 @@ TEST(HlsPacker, TransportStreamHasAllTracks) {
         header.track = index;
         header.sequence_header = true;
         header.payload = media::make_aac_config(2, 48'000, 2);
-        tracks.note(header);
+        tracks.update(header);
     }
     ASSERT_TRUE(muxer->open(tracks, first, true));
     EXPECT_TRUE(muxer->has(media::Kind::kAudio));

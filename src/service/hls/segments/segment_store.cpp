@@ -55,7 +55,7 @@ std::vector<std::shared_ptr<SegmentStore>> SegmentStore::followers() const {
     return out;
 }
 
-void SegmentStore::tell(const Outcome& outcome) {
+void SegmentStore::notify_followers(const Outcome& outcome) {
     for (const auto& follower : followers()) {
         if (follower->outcomes_.size() >= kMaxOutcomes) follower->outcomes_.pop_front();
         follower->outcomes_.push_back(outcome);
@@ -66,8 +66,8 @@ void SegmentStore::tell(const Outcome& outcome) {
 void SegmentStore::segment_added(const SegmentInfo& info) {
     if (followers_.empty()) return;
     const bool discontinuity = window_.entries().back().item.discontinuity;
-    tell({info.number,
-          Position{window_.next_sequence() - 1, window_.discontinuities(), discontinuity, window_.longest_ms()}});
+    notify_followers({info.number, Position{window_.next_sequence() - 1, window_.discontinuities(), discontinuity,
+                                            window_.longest_ms()}});
 }
 
 const SegmentStore::Outcome* SegmentStore::outcome_of(uint64_t number) {

@@ -142,7 +142,7 @@ class SegmentStore {
     };
     // Tells the followers.
     void segment_added(const SegmentInfo& info);
-    void segment_lost(const SegmentInfo& info) { tell({info.number, std::nullopt}); }
+    void segment_lost(const SegmentInfo& info) { notify_followers({info.number, std::nullopt}); }
     bool follows() const { return follows_; }
     // Of a segment of that number; null: it is not known yet.
     const Outcome* outcome_of(uint64_t number);
@@ -159,7 +159,7 @@ class SegmentStore {
         last_init_.reset();
     }
     // The next segment that is named is not continuous with the one before.
-    void note_gap() { gap_ = true; }
+    void record_gap() { gap_ = true; }
     // For a complete segment: marks a discontinuity if the segment before it was lost. Complete segments that still
     // wait to be named are continuous with each other. any_before: there are earlier segments, or a playlist.
     void mark_loss(SegmentInfo& info, bool any_before) {
@@ -182,7 +182,7 @@ class SegmentStore {
 
   private:
     static constexpr size_t kMaxOutcomes = 128;
-    void tell(const Outcome& outcome);
+    void notify_followers(const Outcome& outcome);
 
     std::vector<std::weak_ptr<SegmentStore>> followers_;
     bool follows_ = false;

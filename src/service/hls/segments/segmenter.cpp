@@ -55,8 +55,8 @@ void Segmenter::begin() {
     state_ = State::kStarting;
     next_ = base::make_ref<media::TrackSet>();
     compare_tracks();
-    video_came_ = false;
-    discontinuity_ = any_segment_;
+    has_keyframe_ = false;
+    discontinuity_ = has_segment_;
     forget_last();
     before_jump_.reset();
 }
@@ -64,9 +64,9 @@ void Segmenter::begin() {
 void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
     if (frame.kind == Kind::kData || state_ == State::kIdle) return;
     now_ = arrival;
-    video_came_ |= is_main_keyframe(frame);
+    has_keyframe_ |= is_main_keyframe(frame);
     // It cannot be decoded without a keyframe, and must not begin segments.
-    if (is_main_video(frame) && !video_came_) return;
+    if (is_main_video(frame) && !has_keyframe_) return;
     switch (state_) {
         case State::kStarting:
             return starting(frame);
@@ -100,7 +100,7 @@ void Segmenter::starting(const Frame& frame) {
         start();
         return feed(frame, now_);
     }
-    if (frame.kind == Kind::kVideo && !frame.keyframe && !video_came_) return;  // of another track
+    if (frame.kind == Kind::kVideo && !frame.keyframe && !has_keyframe_) return;  // of another track
     keep(frame);
     if (can_start(frame)) start();
 }
@@ -251,15 +251,15 @@ void Segmenter::open_at(const Frame& frame) {
     next_begin_ms_ = std::max(next_begin_ms_, now_.monotonic_ms) + kMsPerSegment;
     base::Ref<media::TrackSet> tracks = next_;
     // Video that was announced but has not arrived counts as a new track when it does.
-    if (!video_came_ && tracks->video()) {
+    if (!has_keyframe_ && tracks->video()) {
         tracks = base::make_ref<media::TrackSet>(*tracks);
         std::erase_if(tracks->tracks, [](const media::Track& track) { return track.kind == Kind::kVideo; });
     }
-    bool changed = !any_segment_ || !same(tracks_->video(), tracks->video()) || !same_others(*tracks_, *tracks);
-    bool discontinuity = any_segment_ && (discontinuity_ || changed);
+    bool changed = !has_segment_ || !same(tracks_->video(), tracks->video()) || !same_others(*tracks_, *tracks);
+    bool discontinuity = has_segment_ && (discontinuity_ || changed);
     tracks_ = std::move(tracks);
     compare_tracks();
-    any_segment_ = true;
+    has_segment_ = true;
     discontinuity_ = false;
     start_dts_ = frame.dts;
     started_ = now_;

@@ -131,10 +131,10 @@ class Segmenter {
     Arrival now_{};
     base::Ref<media::TrackSet> next_ = base::make_ref<media::TrackSet>();    // the current tracks
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // the open segment's tracks
-    bool new_video_ = false;   // the first video track of next_ differs from that of tracks_
-    bool new_others_ = false;  // another track does
-    bool video_came_ = false;  // this publishing has had a keyframe
-    bool any_segment_ = false;
+    bool new_video_ = false;     // the first video track of next_ differs from that of tracks_
+    bool new_others_ = false;    // another track does
+    bool has_keyframe_ = false;  // this publishing has had a keyframe
+    bool has_segment_ = false;
     bool discontinuity_ = false;
     std::deque<media::Frame> held_;
     size_t held_bytes_ = 0;

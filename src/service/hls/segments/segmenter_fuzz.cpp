@@ -164,7 +164,7 @@ class Publisher {
         } else {
             frame.payload = media::make_aac_config(2, variant & 1 ? 44'100 : 48'000, variant & 2 ? 1 : 2);
         }
-        note(frame);
+        update(frame);
     }
     void frame(Kind kind, uint8_t track, media::Time step, bool keyframe, bool discontinuity, size_t size) {
         media::Time& time = times_[kind == Kind::kVideo ? 0 : 1];
@@ -179,7 +179,7 @@ class Publisher {
         for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<uint8_t>(number >> shift));
         if (kind == Kind::kAudio) bytes.resize(13 + size % 1'000);
         frame.payload = base::Slice::copy(bytes);
-        note(frame);
+        update(frame);
         checker_.fed_wall_ms = checker_.now.wall_ms;
         checker_.segmenter.feed(frame, checker_.now);
         checker_.update_held();
@@ -193,10 +193,10 @@ class Publisher {
         frame.track = track;
         return frame;
     }
-    void note(const Frame& frame) {
-        if (!tracks_->is_news(frame)) return;
+    void update(const Frame& frame) {
+        if (!tracks_->changes_state(frame)) return;
         tracks_ = base::make_ref<media::TrackSet>(*tracks_);
-        tracks_->note(frame);
+        tracks_->update(frame);
         checker_.segmenter.set_tracks(tracks_);
     }
 

@@ -72,7 +72,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     void feed(Frame frame) {
         frame.payload = base::Slice::copy(std::to_string(fed_.size()));
         frame.discontinuity = std::exchange(discontinuity_, false);
-        note(frame);
+        update(frame);
         fed_.push_back(frame);
         segmenter_->feed(frame, at(media::to_ms(frame.dts)));
     }
@@ -88,17 +88,17 @@ class SegmenterTest : public testing::Test, public SegmentSink {
         tracks_->revision = revision;
         segmenter_->begin();
     }
-    void note(const Frame& frame) {
-        if (!tracks_->is_news(frame)) return;
+    void update(const Frame& frame) {
+        if (!tracks_->changes_state(frame)) return;
         tracks_ = base::make_ref<media::TrackSet>(*tracks_);
-        tracks_->note(frame);
+        tracks_->update(frame);
         segmenter_->set_tracks(tracks_);
     }
     void header(Kind kind, std::string_view payload = "header") {
         Frame frame = make(kind, kind == Kind::kVideo ? Codec::kH264 : Codec::kAac, 0);
         frame.sequence_header = true;
         frame.payload = base::Slice::copy(payload);
-        note(frame);
+        update(frame);
     }
     void video(int64_t dts, bool keyframe) {
         Frame frame = make(Kind::kVideo, Codec::kH264, dts);

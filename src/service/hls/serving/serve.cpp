@@ -62,7 +62,7 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
         range.range = {0, resource->size};
     }
     if (resource->pages) {
-        if (!part && !request.is_head()) resource->pages->note_reader();
+        if (!part && !request.is_head()) resource->pages->count_reader();
         return send_pages(*resource->pages, range.range, part ? 206 : 200, type, response);
     }
     TRY(response.begin(part ? 206 : 200, type, range.range.length));

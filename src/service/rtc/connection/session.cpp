@@ -376,7 +376,7 @@ void RtcSession::end(std::string_view why, CloseReason reason) {
     if (ended_) return;
     ended_ = true;
     why_ = why;
-    note_reason(reason);
+    set_close_reason(reason);
     host_.end_soon(*this);
 }
 

@@ -181,8 +181,8 @@ class RtcSession final : public net::Session, public MediaSession {
     void count_sent(size_t bytes);
     void report_counters();
     uint8_t* reserve(size_t bytes);
-    // Decrypts a datagram in place with that function of srtp::Receiver, and notes that its source is alive. Empty: it
-    // is refused, which is counted.
+    // Decrypts a datagram in place with that function of srtp::Receiver, and records that its source is alive. Empty:
+    // it is refused, which is counted.
     template <auto kUnprotect>
     std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_ms);
 

@@ -82,7 +82,7 @@ void Publisher::publication_waits() {
     bridge_.reset();
 }
 
-void Publisher::publication_in_force() {
+void Publisher::publication_activated() {
     waits_ = false;
     enter_lane();
 }

@@ -91,7 +91,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
     live::StandbyOptions standby() const override { return live::standby_options(vhost_); }
     void publication_waits() override;
-    void publication_in_force() override;
+    void publication_activated() override;
     void standby_keyframe_wanted() override { make_keyframe(); }
     void make_keyframe() override;
 

@@ -367,7 +367,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     visitor.tc_url = offer.tc_url;
     auto grant = gate_.admit(visitor, *vhost, response.client());
     if (!grant) {
-        if (grant.error().code() != Code::kCancelled) net::note_refusal(table_, visitor, grant.error());
+        if (grant.error().code() != Code::kCancelled) net::record_refusal(table_, visitor, grant.error());
         return std::unexpected(std::move(grant.error()));
     }
     if (!publishes) TRY(await_fetched(visitor.key(), *vhost, request.peer_ip, response.client()));

@@ -6,7 +6,7 @@ import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { apiUrl, authorization, call, withQuery } from "../api.js";
 import { mayChange } from "../live.js";
-import { Modal, tell } from "../parts/dialogs.js";
+import { Modal, notify } from "../parts/dialogs.js";
 import { Icon } from "../parts/icons.js";
 import { List } from "../parts/list.js";
 import { playFlv } from "../parts/preview.js";
@@ -31,12 +31,12 @@ async function download(one) {
         return;
     }
     try {
-        tell(t("{file} is being fetched.", { file: nameOf(one) }));
+        notify(t("{file} is being fetched.", { file: nameOf(one) }));
         anchor.href = await blobUrl(one);
         anchor.click();
         setTimeout(() => URL.revokeObjectURL(anchor.href), 60000);
     } catch (error) {
-        tell(explain(error), true);
+        notify(explain(error), true);
     }
 }
 

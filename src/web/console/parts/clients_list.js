@@ -6,7 +6,7 @@ import { call } from "../api.js";
 import { mayChange } from "../live.js";
 import { link } from "../route.js";
 import { explain, streamName } from "../text.js";
-import { ask, tell } from "./dialogs.js";
+import { ask, notify } from "./dialogs.js";
 import { List } from "./list.js";
 
 async function kick(client) {
@@ -21,9 +21,9 @@ async function kick(client) {
     if (!yes) return;
     try {
         await call(`clients/${encodeURIComponent(client.id)}`, { method: "DELETE" });
-        tell(t("{id} was kicked.", what));
+        notify(t("{id} was kicked.", what));
     } catch (error) {
-        tell(explain(error), true);
+        notify(explain(error), true);
     }
 }
 

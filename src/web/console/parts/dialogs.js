@@ -25,7 +25,7 @@ export function ask({ title, text, action }) {
 }
 
 let timer = 0;
-export function tell(text, bad = false) {
+export function notify(text, bad = false) {
     clearTimeout(timer);
     notice.value = { text, bad };
     timer = setTimeout(() => (notice.value = null), NOTICE_MS);

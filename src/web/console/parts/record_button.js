@@ -4,7 +4,7 @@ import { t } from "../../shared/i18n.js";
 import { call } from "../api.js";
 import { mayChange } from "../live.js";
 import { explain } from "../text.js";
-import { tell } from "./dialogs.js";
+import { notify } from "./dialogs.js";
 import { Icon } from "./icons.js";
 
 // recording: whether one is in progress, null: not known. onChange: after it was started or stopped.
@@ -13,9 +13,9 @@ export function RecordButton({ id, recording, onChange }) {
     const change = async () => {
         try {
             await call(`streams/${encodeURIComponent(id)}/recording`, { method: recording ? "DELETE" : "POST" });
-            tell(recording ? t("The recording was stopped.") : t("The recording was started."));
+            notify(recording ? t("The recording was stopped.") : t("The recording was started."));
         } catch (error) {
-            tell(explain(error), true);
+            notify(explain(error), true);
         }
         onChange?.();
     };
