@@ -50,7 +50,7 @@ class ChunkQueue {
         }
         return begin;
     }
-    // Of the allocations.
+    // Bytes of its allocations.
     size_t memory() const { return chunks_.size() * N * sizeof(T) + chunks_.memory(); }
 
   private:

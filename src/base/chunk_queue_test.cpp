@@ -52,7 +52,7 @@ TEST(ChunkQueue, ItemsDoNotMove) {
     EXPECT_EQ(&queue.front(), first);
 }
 
-// Of a million items: as many moves of pointers as there are chunks, not their square.
+// Popping a million items moves as many pointers as there are chunks, not their square.
 TEST(ChunkQueue, PoppingTakesConstantTime) {
     constexpr int kItems = 1 << 20;
     ChunkQueue<int, 1> queue;

@@ -48,11 +48,11 @@ class FlatQueue {
         first_ = 0;
         if (much_unused) std::vector<T>().swap(items_);
     }
-    // Of the allocation.
+    // Bytes of its allocation.
     size_t memory() const { return items_.capacity() * sizeof(T); }
 
   private:
-    // By a quarter: the memory stays, and of one that doubles a quarter is unused on average.
+    // It grows by a quarter: the memory stays, and of one that doubles a quarter is unused on average.
     void grow() {
         if (const size_t capacity = items_.capacity(); items_.size() == capacity) [[unlikely]]
             items_.reserve(capacity + capacity / 4 + kLeastGrowth);

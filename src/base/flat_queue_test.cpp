@@ -48,10 +48,10 @@ TEST(FlatQueue, KeepsTheMemoryThatItNeedsAgain) {
         for (int i = 0; i < items; ++i) queue.push_back(i);
     };
     fill(1000);
-    const int* place = &queue.front();
+    const int* address = &queue.front();
     queue.clear();
     fill(900);
-    EXPECT_EQ(&queue.front(), place);
+    EXPECT_EQ(&queue.front(), address);
     queue.clear();
     fill(10);
     queue.clear();

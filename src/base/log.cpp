@@ -88,7 +88,7 @@ struct FormattedLine {
     fmt::memory_buffer buffer;
     size_t text_at = 0;
     std::string_view whole() const { return {buffer.data(), buffer.size()}; }
-    // Without the fields before it, and the end of the line.
+    // The text without the fields before it and the end of the line.
     std::string_view text() const { return whole().substr(text_at, buffer.size() - text_at - 1); }
 };
 

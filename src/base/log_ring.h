@@ -46,7 +46,7 @@ class Ring {
 
     // A text longer than the bound is cut.
     void add(Level level, std::string_view id, std::string_view text, int64_t time_ms);
-    // With `after`: the first lines after it, otherwise the newest.
+    // The first lines after `after`, or the newest ones without it.
     Page read(const Query& query) const;
 
   private:

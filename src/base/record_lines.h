@@ -9,9 +9,9 @@
 
 namespace base {
 
-// With its end of line.
+// The line of these fields, with its end.
 std::string record_line(std::initializer_list<std::string_view> fields);
-// Of a line without its end: at least one. What is no valid escape stays as it is.
+// The fields of a line without its end: at least one. What is no valid escape stays as it is.
 std::vector<std::string> record_fields(std::string_view line);
 // Removes the first line and its end from the text, and returns it without its end. False: there is no complete line,
 // as at the end of a file that a crash cut.

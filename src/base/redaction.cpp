@@ -26,7 +26,7 @@ std::string_view word_at(std::string_view text, size_t at, std::string_view ends
     return word.substr(0, last == word.npos ? 0 : last + 1);
 }
 
-// The length of what begins a query at that place; 0: nothing does.
+// The length of what begins a query at that position; 0: nothing does.
 size_t query_mark(std::string_view text, size_t at) {
     size_t length = 0;
     if (text[at] == '?') length = 1;
@@ -37,7 +37,7 @@ size_t query_mark(std::string_view text, size_t at) {
     return has_dots && at > 0 && is_alphanumeric(text[at - 1]) && is_alphanumeric(text[at + 3]) ? 3 : 0;
 }
 
-// Whether a '=' at that place is behind a secret's name.
+// Whether a '=' at that position is behind a secret's name.
 bool is_behind_secret_name(std::string_view text, size_t at) {
     const std::string_view before = text.substr(0, at);
     return std::ranges::any_of(kSecretNames, [&](std::string_view name) {
@@ -45,7 +45,7 @@ bool is_behind_secret_name(std::string_view text, size_t at) {
     });
 }
 
-// User and password of the URL whose "://" is before that place: up to the last @ of the host's part, because a
+// User and password of the URL whose "://" is before that position: up to the last @ of the host's part, because a
 // password may have one that is not encoded.
 std::string_view user_at(std::string_view text, size_t at) {
     const std::string_view authority = text.substr(at, text.find_first_of("/? \t\"\\", at) - at);
@@ -53,7 +53,7 @@ std::string_view user_at(std::string_view text, size_t at) {
     return authority.substr(0, end == authority.npos ? 0 : end);
 }
 
-// What begins with the character at that place.
+// What begins with the character at that position.
 std::string_view secret_behind(std::string_view text, size_t at) {
     switch (text[at]) {
         case ':':

@@ -31,17 +31,17 @@ uint8_t* SliceBlock::cut(size_t bytes) {
         reset();
         buffer_ = detail::resize(nullptr, kBytes);
     }
-    uint8_t* place = buffer_->bytes() + buffer_->used;
+    uint8_t* start = buffer_->bytes() + buffer_->used;
     buffer_->used += static_cast<uint32_t>(bytes);
-    return place;
+    return start;
 }
 
 Slice SliceBlock::copy(std::span<const uint8_t> bytes) {
     if (bytes.empty() || bytes.size() > kLargest) return Slice::copy(bytes);
-    uint8_t* place = cut(bytes.size());
-    std::memcpy(place, bytes.data(), bytes.size());
+    uint8_t* start = cut(bytes.size());
+    std::memcpy(start, bytes.data(), bytes.size());
     ++buffer_->references;
-    return Slice(buffer_, place, static_cast<uint32_t>(bytes.size()));
+    return Slice(buffer_, start, static_cast<uint32_t>(bytes.size()));
 }
 
 // A part of a message, or of an aggregate of messages, keeps the whole buffer.
@@ -84,9 +84,9 @@ void SliceBuilder::reserve(size_t capacity) {
 
 uint8_t* SliceBuilder::extend(size_t n) {
     if (size_ + n > capacity()) reserve(std::max(size_ + n, capacity() * 2));
-    uint8_t* place = data() + size_;
+    uint8_t* start = data() + size_;
     size_ += static_cast<uint32_t>(n);
-    return place;
+    return start;
 }
 
 void SliceBuilder::append(std::span<const uint8_t> bytes) {

@@ -40,15 +40,15 @@ TEST(Slice, SubIsClamped) {
 
 TEST(Slice, CopiesShareTheBytes) {
     Slice sub;
-    const uint8_t* place;
+    const uint8_t* address;
     {
         Slice slice = Slice::copy(std::string_view("shared"));
-        place = slice.data();
+        address = slice.data();
         Slice copy = slice;
-        EXPECT_EQ(copy.data(), place);
+        EXPECT_EQ(copy.data(), address);
         sub = copy.sub(2, 2);
     }
-    EXPECT_EQ(sub.data(), place + 2);
+    EXPECT_EQ(sub.data(), address + 2);
     EXPECT_EQ(sub.text(), "ar");
     const Slice& self = sub;
     sub = self;

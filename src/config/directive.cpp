@@ -143,7 +143,7 @@ constexpr Alias kAliases[] = {
 };
 
 // The rows of each section's own blocks, which are those that it can switch on, come before rows in blocks of others.
-// Of a row that several sections have, the first.
+// A row that several sections have is taken from the first one.
 std::vector<Row> rows_of_sections() {
     std::vector<Row> rows, in_other_blocks;
     std::set<std::string> paths;

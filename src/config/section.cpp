@@ -60,8 +60,8 @@ bool Checks::was_set(const Vhost& vhost, std::string_view path) const {
     return snapshot_.origins.contains({vhost.name, std::string(path)});
 }
 
-Location Checks::place_of(std::string_view vhost, std::string_view path) const {
-    return snapshot_.place_of(vhost, path);
+Location Checks::location_of(std::string_view vhost, std::string_view path) const {
+    return snapshot_.location_of(vhost, path);
 }
 
 void Checks::check_variables(const Vhost& vhost, std::string_view path, std::string_view pattern,

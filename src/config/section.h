@@ -26,18 +26,18 @@ class Checks {
     Snapshot& snapshot() { return snapshot_; }
     bool was_set(const Vhost& vhost, std::string_view path) const;
     // Records a problem at the line where a directive was set; without a vhost for directives outside of vhosts.
-    void error(std::string_view path, std::string text) { problems_.error(place_of("", path), std::move(text)); }
-    void warning(std::string_view path, std::string text) { problems_.warning(place_of("", path), std::move(text)); }
+    void error(std::string_view path, std::string text) { problems_.error(location_of("", path), std::move(text)); }
+    void warning(std::string_view path, std::string text) { problems_.warning(location_of("", path), std::move(text)); }
     void error(const Vhost& vhost, std::string_view path, std::string text) {
-        problems_.error(place_of(vhost.name, path), std::move(text));
+        problems_.error(location_of(vhost.name, path), std::move(text));
     }
     void warning(const Vhost& vhost, std::string_view path, std::string text) {
-        problems_.warning(place_of(vhost.name, path), std::move(text));
+        problems_.warning(location_of(vhost.name, path), std::move(text));
     }
-    // The same where the place is known.
-    void error(const Location& place, std::string text) { problems_.error(place, std::move(text)); }
-    void warning(const Location& place, std::string text) { problems_.warning(place, std::move(text)); }
-    Location place_of(std::string_view vhost, std::string_view path) const;
+    // The same where the location is known.
+    void error(const Location& location, std::string text) { problems_.error(location, std::move(text)); }
+    void warning(const Location& location, std::string text) { problems_.warning(location, std::move(text)); }
+    Location location_of(std::string_view vhost, std::string_view path) const;
     // A warning if the pattern has a variable that is not replaced. names: those that are, besides the time's.
     void check_variables(const Vhost& vhost, std::string_view path, std::string_view pattern,
                          std::span<const std::string_view> names);

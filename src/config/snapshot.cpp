@@ -24,7 +24,7 @@ std::string Snapshot::where(std::string_view path) const {
     return found == origins.end() ? "default" : found->second.text();
 }
 
-Location Snapshot::place_of(std::string_view vhost, std::string_view path) const {
+Location Snapshot::location_of(std::string_view vhost, std::string_view path) const {
     auto found = origins.find({std::string(vhost), std::string(path)});
     if (found == origins.end() && path.rfind('/') != path.npos)
         found = origins.find({std::string(vhost), std::string(path.substr(0, path.rfind('/'))) + "/enabled"});

@@ -270,7 +270,7 @@ struct Snapshot {
     std::string where(std::string_view path) const;
     // Where a directive was set, for problems; vhost: empty for those outside of vhosts. Of one that has its default:
     // where its block was enabled.
-    Location place_of(std::string_view vhost, std::string_view path) const;
+    Location location_of(std::string_view vhost, std::string_view path) const;
     base::log::Level log_level() const;  // srs_log_level_v2 if given, otherwise srs_log_level
 
     // Where a directive's value was set; missing: it has its default. Key: vhost's name (empty outside vhosts), and the

@@ -332,7 +332,7 @@ void SnapshotBuilder::set_from_environment(const EnvironmentEntry& entry, int vh
     origin = location;
 }
 
-Location SnapshotBuilder::origin(const char* path) const { return checks_.place_of("", path); }
+Location SnapshotBuilder::origin(const char* path) const { return checks_.location_of("", path); }
 
 void SnapshotBuilder::check_vhost(Vhost& vhost) {
     if (!checks_.was_set(vhost, "vhost/chunk_size")) vhost.chunk_size = snapshot_.rtmp.chunk_size;

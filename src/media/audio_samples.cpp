@@ -8,7 +8,7 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// From the block size code in a frame's header (RFC 9639, 9.1.1).
+// Decodes the block size code in a frame's header (RFC 9639, 9.1.1).
 uint32_t flac_samples(Bytes frame) {
     if (frame.size() < 4 || frame[0] != 0xff || (frame[1] & 0xfc) != 0xf8) return 0;
     uint32_t code = frame[2] >> 4;

@@ -16,9 +16,9 @@ class DecodingTimes {
   public:
     static constexpr int kMaxReordered = 16;
 
-    // Of the next frames. duration: of a frame, 0: not known.
+    // Declares the order of the next frames. duration: of a frame, 0: not known.
     void declare(std::optional<int> reordered, Time duration);
-    // From a sequence header of H.264 or HEVC. Other codecs, and headers that cannot be parsed, declare nothing.
+    // Declares what a sequence header of H.264 or HEVC says. Other codecs and broken headers say nothing.
     void declare(const Frame& header);
     // Frames are missing before the next one.
     void restart();

@@ -22,7 +22,7 @@ constexpr std::string_view kCodes =
 constexpr size_t kRow = 7;
 static_assert(kCodes.size() % kRow == 0);
 
-// Where the bibliographic code of ISO 639-2 is another one: it, and the terminological one.
+// Pairs of the bibliographic code of ISO 639-2 and the terminological one, where they differ.
 constexpr std::string_view kBibliographic =
     "alb sqi arm hye baq eus bur mya chi zho cze ces dut nld fre fra geo kat ger deu gre ell ice isl mac mkd mao mri "
     "may msa per fas rum ron slo slk tib bod wel cym ";

@@ -19,7 +19,7 @@ class RecoveryPoints {
   public:
     static constexpr uint32_t kMinFrames = 10;
 
-    // Of each frame in order: whether players may begin with it. keyframe: decoding can start at once.
+    // Whether players may begin with this frame; called for each in order. keyframe: decoding can start at once.
     bool may_begin_at(bool keyframe, bool recovery_point) {
         if (!keyframe && !(recovery_point && since_ >= kMinFrames)) {
             since_ += since_ < kMinFrames;

@@ -8,7 +8,7 @@
 
 namespace media {
 
-// From their begin past the chroma location.
+// Skips the VUI from its beginning past the chroma location.
 inline void skip_vui_colours(base::BitReader& b) {
     constexpr uint32_t kExtendedRatio = 255;
     if (b.bit() && b.bits(8) == kExtendedRatio) b.skip(32);

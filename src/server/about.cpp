@@ -27,7 +27,7 @@ std::string names_of_services() {
     return names;
 }
 
-// Of shared libraries the version that is loaded, where the library reports it; of others that of the headers.
+// Versions of libraries: the one that is loaded where the library reports it, else that of the headers.
 std::string libraries() {
     const unsigned long parser = http_parser_version();
     std::string text =

@@ -110,7 +110,7 @@ Module with_root_for_ports(Module module) {
 // The limits of connections, of what they leave unfinished, and of players that get nothing.
 struct Limits : WithoutClients {
     static constexpr int64_t kCheckMs = 1'000;
-    // Of all unfinished input: two of the largest messages are accepted in any case.
+    // The least limit of all unfinished input: two of the largest messages are accepted in any case.
     static constexpr size_t kLeastInputMemory = 32u << 20;
     static constexpr size_t kInputShare = 4;
 

@@ -179,9 +179,9 @@ base::Result<void> errors_of(const config::Problems& problems) {
 // Everything before the start of the loop; errors can be reported on the terminal here.
 base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
-    const std::string user_place = fmt::format("user ({})", loaded.snapshot->where("user"));
-    const Privileges privileges = TRY(Privileges::find(global.user), user_place);
-    TRY(privileges.lower(), user_place);
+    const std::string user_location = fmt::format("user ({})", loaded.snapshot->where("user"));
+    const Privileges privileges = TRY(Privileges::find(global.user), user_location);
+    TRY(privileges.lower(), user_location);
     if (chdir(global.work_dir.c_str()) != 0)
         return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
                                 errno);
@@ -223,7 +223,7 @@ void check_addresses(const config::Snapshot& snapshot, config::Problems& problem
         auto bound = runtime::try_to_bind({address.host, address.port, address.ipv6_only, address.reuse_port},
                                           listener.transport == config::Transport::kTcp ? SOCK_STREAM : SOCK_DGRAM);
         if (bound || bound.error().system_errno() == EADDRINUSE) return;
-        problems.error(snapshot.place_of("", listener.path),
+        problems.error(snapshot.location_of("", listener.path),
                        fmt::format("{}: {}", listener.path, bound.error().text()));
     });
 }
@@ -236,10 +236,10 @@ void check_start(const config::Snapshot& snapshot, config::Problems& problems) {
     const auto lowered = privileges ? privileges->lower() : base::Result<void>();
     if (!privileges || !lowered) {
         const base::Error& error = privileges ? lowered.error() : privileges.error();
-        return problems.error(snapshot.place_of("", "user"), fmt::format("user: {}", error.text()));
+        return problems.error(snapshot.location_of("", "user"), fmt::format("user: {}", error.text()));
     }
     if (chdir(global.work_dir.c_str()) != 0)
-        return problems.error(snapshot.place_of("", "work_dir"),
+        return problems.error(snapshot.location_of("", "work_dir"),
                               fmt::format("work_dir {}: {}", global.work_dir, std::strerror(errno)));
     check_resources(snapshot, CheckedAt::kStart, problems);
 }

@@ -44,7 +44,7 @@ class PushLink {
     virtual ~PushLink() = default;
 
     virtual net::SessionType session_type() const = 0;
-    // Of the other server, without what may be a secret.
+    // The URL at the other server, without what may be a secret.
     virtual const std::string& shown_url() const = 0;
     // Connects and asks to publish. Yields. Once; what follows is called after it succeeded, and does not yield.
     virtual base::Result<Ready> begin(runtime::Deadline limit) = 0;
@@ -72,7 +72,7 @@ struct PushRequest {
     ClientTls* tls = nullptr;  // of the service that forwards; outlives the link
 };
 
-// Of a service that can publish to other servers. A link does not use the service itself, which may be destroyed first.
+// A service can publish to other servers. A link does not use the service itself, which may be destroyed first.
 struct PushOffer {
     std::vector<std::string_view> schemes;  // of URLs: "rtsp"
     std::function<base::Result<std::unique_ptr<PushLink>>(PushRequest)> make;

@@ -34,9 +34,9 @@ class Recorder {
     // Its file is complete soon after: see live::RecordingDone. kNotFound: there is no such recording. Does not yield.
     virtual base::Result<void> stop_recording(const live::StreamKey& key) = 0;
     virtual bool is_recording_by_request(const live::StreamKey& key) const = 0;
-    // As the vhost's dvr says.
+    // Whether the vhost's dvr says that the stream is recorded, and it is.
     virtual bool is_recording_by_configuration(const live::StreamKey& key) const = 0;
-    // Of vhosts that record, that have a dvr_path of their own, or of which a recording was requested in this run.
+    // Roots of vhosts that record, that have a dvr_path of their own, or of which a recording was requested.
     virtual std::vector<RecordingRoot> recording_roots() const = 0;
     // Paths of the files that are being written or completed; each is the path of its recording and ".tmp".
     virtual std::vector<std::string> growing_files() const = 0;

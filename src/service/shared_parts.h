@@ -26,7 +26,7 @@
 
 namespace service {
 
-// Of a service that cuts published streams into segments and serves them over HTTP.
+// What a service offers that cuts published streams into segments and serves them over HTTP.
 struct SegmentOffer {
     std::string_view name;  // in the API: "hls"
     // How long the segments of a vhost are meant to be, s; nothing: it has none.

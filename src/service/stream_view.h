@@ -13,7 +13,7 @@
 
 namespace service {
 
-// Of a stream with several tracks of a kind.
+// A track of a stream that has several of a kind.
 struct TrackView {
     media::Kind kind = media::Kind::kVideo;
     int index = 0;
@@ -46,13 +46,13 @@ struct StreamView {
     size_t memory_limit = 0;      // bytes
     net::Traffic traffic{};
     net::Rates rates{};
-    // As the publisher sends them; nothing: there is no such track.
+    // The formats that the publisher sends; nothing: there is no such track.
     std::optional<media::VideoInfo> video{};
     std::optional<media::AudioInfo> audio{};
     std::vector<TrackView> tracks{};  // all of them; empty: there is at most one of a kind
     size_t dropped_tracks = 0;        // that the publisher sends beyond them
     std::vector<StandbyView> standbys{};
-    // Of the last groups of pictures.
+    // Figures of the last groups of pictures.
     double bitrate = 0;     // bit/s
     double frame_rate = 0;  // video frames a second
     int64_t gop_ms = 0;     // distance of the last two keyframes; 0: there were not two

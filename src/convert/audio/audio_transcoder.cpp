@@ -37,7 +37,7 @@ namespace {
 constexpr size_t kMaxPacket = 64 * 1024;  // bytes of a source's packet
 constexpr int kMaxDecoded = 48'000 * 2;   // samples of a decoded packet, per channel
 constexpr int kMaxSourceRate = 192'000;
-// Of libopus, 0 to 10. From 7 on it classifies music and speech, which costs four times as much as all the rest.
+// The complexity of libopus, 0 to 10. From 7 on it tells music from speech, at four times the cost of all the rest.
 constexpr int kOpusComplexity = 6;
 // libavcodec's AAC encoder takes a quarter of the time with its fast search, and keeps more of the audio from 48 kbit/s
 // on; temporal noise shaping costs a tenth more and has no measurable benefit (research/audio).

@@ -24,7 +24,7 @@ using convert::EncodedAudio;
 using media::Codec;
 
 constexpr size_t kMaxPackets = 100;
-// Of the source, of one packet: a decoder's frame at its lowest rate, and a gap that is filled.
+// The longest audio of one packet: a decoder's frame at its lowest rate, and a gap that is filled.
 constexpr int64_t kMaxMs = 1'000 + 1'000;
 
 AudioTranscoderOptions options_of(base::ByteReader& in) {

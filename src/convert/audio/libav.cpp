@@ -29,7 +29,7 @@ Libav load() {
 #define LIBAV_FUNCTION(library, name) find(library, #name, out.name, out.error);
 #include "convert/audio/libav_functions.inc"
 #undef LIBAV_FUNCTION
-    // By default it writes to standard error.
+    // Its default is to write to standard error.
     if (out.error.empty()) out.av_log_set_level(AV_LOG_QUIET);
     return out;
 }

@@ -22,7 +22,7 @@ class BodyPublisher {
     // Why a body has no frame is logged when the reason changes. An error: it was dropped, and is counted already.
     base::Result<flv::Parsed> parse(uint8_t type, const base::Slice& body, uint32_t timestamp);
     static void publish(live::Publication& publication, flv::Parsed&& parsed);
-    // Of tracks whose ids are too high.
+    // The number of tracks that are dropped because their ids are too high.
     size_t dropped_tracks() const { return parser_.dropped_tracks(); }
     // A message that is no body of media could not be used.
     void record_fault(const base::Error& error) { faults_.add(live::InputFaults::kMessage, error.text()); }

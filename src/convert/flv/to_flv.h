@@ -18,7 +18,7 @@ struct FlvOptions {
 
     bool carries_audio() const { return guess || has_audio || !drop_if_not_match; }
     bool carries_video() const { return guess || has_video || !drop_if_not_match; }
-    // To and from a parameter of a log's key. Options that make no difference are equal there.
+    // The options as a parameter of a log's key, and back. Options that make no difference are equal there.
     uint32_t bits() const;
     static FlvOptions of(uint32_t bits);
 };

@@ -35,7 +35,7 @@ class AacJoiner {
 
   private:
     AacJoiner(media::Time duration, size_t max_payload) : duration_(duration), max_payload_(max_payload) {}
-    // Of the packet's headers.
+    // The size of a packet's headers for so many frames.
     static size_t bytes_of(size_t frames) { return 2 + 2 * frames; }
     bool follows(const media::Frame& frame) const;
 

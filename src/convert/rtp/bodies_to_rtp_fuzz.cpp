@@ -149,7 +149,7 @@ class Run {
         }
     }
 
-    // From one lane to the other, as a network has them.
+    // Carries packets from one lane to the other, as a network does.
     void transfer() {
         live::RtpLane &from = from_stream_->rtp_lane(), &to = to_stream_->rtp_lane();
         if (from.tracks().size() != tracks_ || revision_ != codecs_of(from)) {

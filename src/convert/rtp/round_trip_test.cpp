@@ -175,7 +175,7 @@ std::vector<Frame> frames_of(const Case& c) {
     for (int i = 0; i < 60; ++i) {
         Frame frame = c.frame(i, kSizes[static_cast<size_t>(i) % std::size(kSizes)]);
         int shown = i;
-        // Of a pyramid, each group of four follows the keyframe or the last P.
+        // Each group of four of a pyramid follows the keyframe or the last P.
         if (group > 1 && i > 0) shown = (i - 1) / 4 * 4 + c.order[static_cast<size_t>((i - 1) % 4) + 1];
         frame.dts = c.duration * i;
         frame.cts = c.duration * (shown + delay) - frame.dts;

@@ -130,7 +130,7 @@ class BridgeTest : public runtime::testing::RuntimeTest {
     }
     // Lets the pump of each lane run.
     void settle() { settle_converting(12); }
-    // As a WebRTC publisher would: the packets of one lane go into the other, except for the lost ones.
+    // Puts the packets of one lane into the other as a WebRTC publisher would, except for the lost ones.
     void carry(LaneReader& from, Side& to, const std::vector<size_t>& lost = {}) {
         to.owner.rtp = true;
         if (to.lane.tracks().empty()) to.lane.set_tracks(from.lane.tracks());

@@ -105,7 +105,7 @@ class FramesToRtp final : private live::FrameSink, private live::DemandWatcher {
     std::unique_ptr<rtp::Packetizer> audio_packetizer_ = rtp::make_packetizer(media::Codec::kOpus, {});
     Output audio_;
 
-    // Of a frame; members to reuse their memory.
+    // Buffers of one frame; members to reuse their memory.
     base::SliceBuilder buffer_;
     std::vector<rtp::PayloadSpan> payloads_;
     FramesToRtpCounters counters_;

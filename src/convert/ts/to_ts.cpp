@@ -28,7 +28,7 @@ uint8_t TsEncoder::first_track(media::Kind kind) const {
     return first == tracks.end() ? 0 : static_cast<uint8_t>(first - tracks.begin());
 }
 
-// From the lowest bit: version, 5 bits; both counters, 4 bits each; has_tables, 1; low_rate_mp3, 8.
+// The bits from the lowest one: version, 5; both counters, 4 each; has_tables, 1; low_rate_mp3, 8.
 uint32_t TsEncoder::save_start_state() const {
     const ts::Muxer::StartPoint point = muxer_.start_point();
     return point.version | uint32_t{point.pat_cc} << 5 | uint32_t{point.pmt_cc} << 9 |

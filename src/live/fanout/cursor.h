@@ -52,13 +52,13 @@ class Cursor {
     // Packets from that time on are not for it.
     void end_at(media::Time dts) { end_dts_ = dts; }
     enum class Rest : uint8_t { kMore, kStreamEnded, kDurationOver };
-    // Where nothing is left to send.
+    // What remains where nothing is left to send.
     Rest rest(const PacketIndex& log) const;
 
     // ---- When it is too far behind, or too slow
 
     bool is_before(uint64_t lag_limit) const { return plays() && position_ < lag_limit; }
-    // From the end of a packet: it goes on at the newest start, or waits for the next one. Returns the bytes skipped.
+    // Goes on at the newest start from the end of a packet, or waits for the next one. Returns the bytes skipped.
     uint64_t jump(const PacketIndex& log, std::optional<uint64_t> newest_start);
     // Bytes were accepted, or there was nothing to send.
     void record_progress(int64_t now_ms) { progress_ms_ = now_ms; }

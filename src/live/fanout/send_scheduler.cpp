@@ -72,7 +72,7 @@ void SendScheduler::begin_rounds() {
     if (reads) (void)runtime::yield();
 }
 
-// Of the first group. False: it has no more to send.
+// Sends a batch of the first group. False: it has no more to send.
 bool SendScheduler::send_batch(int64_t now_us) {
     SendGroup* group = sending_.front();
     if (!group) return false;

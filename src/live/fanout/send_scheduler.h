@@ -28,7 +28,7 @@ class SendGroup : private runtime::Timer {
     explicit SendGroup(SendScheduler& scheduler) : scheduler_(scheduler) {}
     ~SendGroup();
 
-    // From the first receiver to the last one; the scheduler's coroutine is there for groups with receivers.
+    // The group enters with its first receiver and leaves with the last one: the scheduler's coroutine runs meanwhile.
     void enter();
     void leave();
     // Rounds on request begin this long after one another at least, so that the effort for many receivers is bounded:

@@ -116,7 +116,7 @@ class Viewer final : private runtime::ParkedHandler {
     // now: whatever tracks are awaited.
     void start_if_possible(bool now = false);
     void begin_at_newest();
-    // With a copy of the GOP, at the log's head. False: there is none.
+    // Begins with a copy of the GOP, at the log's head. False: there is none.
     bool begin_with_copy();
     void jump();
     void check_stall(int64_t now_ms);

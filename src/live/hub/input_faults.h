@@ -26,12 +26,12 @@ class InputFaults {
 
     const Counts& counts() const { return counts_; }
     uint64_t total() const;
-    // Of the last one. last_ms: by the loop's clock; 0: there was none.
+    // Text and time of the last fault. last_ms: by the loop's clock; 0: there was none.
     const std::string& last_text() const { return last_text_; }
     int64_t last_ms() const { return last_ms_; }
 
     static std::string_view name(Kind kind);  // "video"
-    // Of all publishers of this process.
+    // The faults of all publishers of this process.
     static const Counts& totals();
 
   private:

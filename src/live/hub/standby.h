@@ -31,7 +31,7 @@ inline constexpr size_t kStandbyReasons = 4;
 // In the API, hooks and metrics: "busy", "left", "frozen", "priority".
 std::string_view standby_reason_name(StandbyReason reason);
 
-// Of a publisher's URL, "?priority=2": -100 to 100. 0: there is none, or it is no such number.
+// The priority in a publisher's URL, "?priority=2": -100 to 100. 0: there is none, or it is no such number.
 int standby_priority(std::string_view params);
 
 // Times are the loop's clock in ms; 0: not yet.
@@ -51,7 +51,7 @@ struct StandbyPublisher {
 
 class StandbyQueue {
   public:
-    // Of one publisher. Ordinary ones are below 2 kB.
+    // Limit of one publisher's headers. Ordinary ones are below 2 kB.
     static constexpr size_t kMaxHeaderBytes = 256 * 1024;
     // A publisher without video for this long takes over at an audio frame: at first, and after its last video frame.
     static constexpr int64_t kFirstVideoMs = 1'000, kVideoPauseMs = 5'000;

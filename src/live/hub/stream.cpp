@@ -320,7 +320,7 @@ void Stream::keep_in_gop(const media::Frame& frame) {
     if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
 }
 
-// Until the next keyframe; a stream without video drops only the frames kept so far.
+// Keeps no frames until the next keyframe; a stream without video drops only the frames kept so far.
 void Stream::give_up_gop() {
     gop_too_long_ = video_flows_;
     forget_gop();

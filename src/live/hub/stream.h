@@ -221,7 +221,7 @@ class Stream : public base::RefCounted<Stream> {
     // Who watches: players of every protocol, those of files (HLS) and those that wait (leases.h) among them. Servers
     // to which the stream is passed on and recordings are no players.
     size_t demand() const { return players_ + (file_players_ == 0 && has_unnamed_players() ? 1 : 0); }
-    // By the loop's clock: when demand() became 0 or publishing began; 0 while there is demand.
+    // When demand() became 0 or publishing began, by the loop's clock; 0 while there is demand.
     int64_t idle_since_ms() const;
     // Players of files that cannot be told apart, and together count as one: they are expected to be there until then.
     void expect_file_players(int64_t until_ms) { file_players_until_ms_ = std::max(file_players_until_ms_, until_ms); }

@@ -54,7 +54,7 @@ class TextEncoder : public WireEncoder {
         std::memcpy(out, text.data(), text.size());
     }
     bool is_repeatable() const override { return key_.parameters[1] == 0; }
-    // With metadata audio is announced.
+    // Metadata announces audio.
     void set_tracks(const media::TrackSet& tracks) override {
         awaits_ = key_.parameters[2] != 0 && tracks.metadata && !tracks.audio();
     }

@@ -25,7 +25,7 @@ class Listeners {
 
     // protocol: as the log shows it, "RTMPS". tls: null for plain ones; must outlive the listeners.
     base::Result<void> open(const config::ListenAddresses& addresses, std::string_view protocol, const TlsPair* tls);
-    // Of the listener of that index, in the order of opening.
+    // The port of the listener of that index, in the order of opening.
     uint16_t port(size_t index) const { return acceptors_.at(index)->port(); }
     // No more connections are accepted. Yields.
     void stop();

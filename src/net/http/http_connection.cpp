@@ -70,8 +70,8 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
       id_(runtime::new_context_id()),
       peer_ip_(stream->peer_ip()),
       first_deadline_(Deadline::in_ms(options_->request_timeout_ms)),
-      place_{this},
-      node_(place_.begin()),
+      unlisted_{this},
+      node_(unlisted_.begin()),
       late_(server.stopping_) {
     transport_.stream = std::move(stream);
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
@@ -231,12 +231,12 @@ base::Result<bool> HttpConnection::take_first_byte() {
 void HttpConnection::become_idle() {
     idle_since_ = Deadline::in_ms(0);
     await_request();
-    server_.idle_.splice(server_.idle_.end(), place_);
+    server_.idle_.splice(server_.idle_.end(), unlisted_);
     server_.has_idle_.set();
 }
 
 void HttpConnection::end_idle() {
-    if (is_idle()) place_.splice(place_.end(), server_.idle_, node_);
+    if (is_idle()) unlisted_.splice(unlisted_.end(), server_.idle_, node_);
 }
 
 // False: refused or closed, already handled.

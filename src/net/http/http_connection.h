@@ -21,7 +21,7 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
                    std::shared_ptr<runtime::TlsContext> tls);
     ~HttpConnection();
 
-    // Of the coroutine that serves it; empty: none does.
+    // The coroutine that serves it; empty: none does.
     const runtime::Task& task() const { return task_; }
     // It ends soon. Never yields, nor destroys it.
     void cancel(std::string_view why, base::CloseReason reason);
@@ -56,7 +56,7 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
     base::Result<http::RequestParser::Step> read_more(http::RequestParser& parser, runtime::Deadline deadline);
     // False: it has not come yet.
     base::Result<bool> take_first_byte();
-    bool is_idle() const { return place_.empty(); }
+    bool is_idle() const { return unlisted_.empty(); }
     void become_idle();
     void end_idle();
     base::Result<bool> read_head(http::RequestParser& parser);
@@ -86,8 +86,8 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
     std::string last_answer_;  // "GET 404"; empty: there is none yet
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
-    uint32_t body_memory_ = 0;          // bytes of allocations, of the body that is being read
-    std::list<HttpConnection*> place_;  // one node: it is in the server's list while the connection is idle
+    uint32_t body_memory_ = 0;             // bytes of allocations, of the body that is being read
+    std::list<HttpConnection*> unlisted_;  // one node: it is in the server's list while the connection is idle
     const std::list<HttpConnection*>::iterator node_;
     runtime::Deadline idle_since_ = runtime::Deadline::never();
     bool parked_ = false;  // the stream; no coroutine serves it, nor will before there is input

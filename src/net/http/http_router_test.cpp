@@ -28,7 +28,7 @@ HttpRouter make_router() {
     return router;
 }
 
-// Of all routes that match, in their order.
+// The patterns of all routes that match, in their order.
 std::string patterns_of(const HttpRouter& router, Method method, std::string_view path) {
     std::string patterns;
     for (auto match = router.match(method, path); match; match = router.match(method, path, match->next))

@@ -221,8 +221,9 @@ void Handshake::resend() {
     std::span<const uint8_t> rest = bytes;
     while (auto record = next_record(rest)) {
         if (record->epoch != 1) continue;
-        const auto place = bytes.subspan(static_cast<size_t>(record->all.data() - bytes.data()), record->all.size());
-        if (auto keys = RecordKeys::of(ssl_, client_)) keys->reseal(place, ++encrypted_);
+        const auto record_bytes =
+            bytes.subspan(static_cast<size_t>(record->all.data() - bytes.data()), record->all.size());
+        if (auto keys = RecordKeys::of(ssl_, client_)) keys->reseal(record_bytes, ++encrypted_);
     }
     flight_.again();
 }

@@ -65,9 +65,9 @@ void number_records(std::span<uint8_t> datagram, uint64_t& sequence) {
     std::span<const uint8_t> rest = datagram;
     while (auto record = next_record(rest)) {
         if (record->epoch != 0) continue;
-        uint8_t* place = datagram.data() + (record->all.data() - datagram.data()) + 5;
-        place = base::put_u16(place, static_cast<uint32_t>(sequence >> 32));
-        base::put_u32(place, static_cast<uint32_t>(sequence));
+        uint8_t* out = datagram.data() + (record->all.data() - datagram.data()) + 5;
+        out = base::put_u16(out, static_cast<uint32_t>(sequence >> 32));
+        base::put_u32(out, static_cast<uint32_t>(sequence));
         ++sequence;
     }
 }

@@ -275,7 +275,7 @@ TEST(Body, AnEmptyBodyIsNoDefect) {
     }
 }
 
-// Of a body with several tracks the others go on, whichever it is.
+// The other tracks of the body go on, whichever it is.
 TEST(Body, ATrackOfAnUnknownCodecIsLeftOut) {
     const std::string opus = "4f707573 01 000002 aabb", unknown = "7a7a7a7a 00 000001 cc";
     for (const std::string& parts : {unknown + opus, opus + unknown}) {

@@ -91,9 +91,9 @@ void fill(std::vector<uint8_t>& body, size_t bytes) {
     constexpr uint8_t kNull = 5;
     size_t at = body.size() - kEnd;
     base::put_u32(body.data() + at - 4, static_cast<uint32_t>(bytes / kNumber + bytes % kNumber));
-    auto place = body.begin() + static_cast<ptrdiff_t>(at);
-    place = body.insert(place, bytes, 0);  // a number 0.0 is encoded as zeros only
-    std::fill_n(place + static_cast<ptrdiff_t>(bytes - bytes % kNumber), bytes % kNumber, kNull);
+    auto position = body.begin() + static_cast<ptrdiff_t>(at);
+    position = body.insert(position, bytes, 0);  // a number 0.0 is encoded as zeros only
+    std::fill_n(position + static_cast<ptrdiff_t>(bytes - bytes % kNumber), bytes % kNumber, kNull);
 }
 
 size_t with_frame(size_t body) { return kFileHeaderSize + kTagHeaderSize + body + kPreviousTagSize; }

@@ -16,7 +16,7 @@ namespace {
 
 uint32_t cts_bits(const Frame& frame) {
     if (frame.cts == media::Time(0)) return 0;
-    // Of the rounded times: what a player adds up is the rounded time of presentation.
+    // The difference of the rounded times: what a player adds up is the rounded time of presentation.
     const int64_t ms = media::to_ms(frame.pts()) - media::to_ms(frame.dts);
     return static_cast<uint32_t>(std::clamp<int64_t>(ms, -0x800000, 0x7fffff)) & 0xffffff;
 }

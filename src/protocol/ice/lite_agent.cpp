@@ -19,20 +19,20 @@ size_t LiteAgent::find(const base::Endpoint& address) const {
 // Finds or adds the pair of an address. When the table is full, the pair that has been silent longest is evicted, but
 // never the selected one.
 LiteAgent::Pair& LiteAgent::pair_of(const base::Endpoint& from, int64_t now_ms, Reply& reply) {
-    size_t place = find(from);
-    if (place < count_) return pairs_[place];
+    size_t index = find(from);
+    if (index < count_) return pairs_[index];
     reply.new_address = true;
     if (count_ < kMaxAddresses) {
         ++count_;
     } else {
         ++forgotten_;
-        place = selected_ == 0 ? 1 : 0;
+        index = selected_ == 0 ? 1 : 0;
         for (size_t i = 0; i < count_; ++i) {
-            if (static_cast<int>(i) != selected_ && pairs_[i].heard_ms < pairs_[place].heard_ms) place = i;
+            if (static_cast<int>(i) != selected_ && pairs_[i].heard_ms < pairs_[index].heard_ms) index = i;
         }
     }
-    pairs_[place] = Pair{from, 0, now_ms, -1};
-    return pairs_[place];
+    pairs_[index] = Pair{from, 0, now_ms, -1};
+    return pairs_[index];
 }
 
 Refusal LiteAgent::check(const stun::Message& message, bool& next) const {
@@ -82,11 +82,11 @@ void LiteAgent::accept(const stun::Message& message, const base::Endpoint& from,
 }
 
 bool LiteAgent::heard(const base::Endpoint& from, int64_t now_ms) {
-    const size_t place = find(from);
-    if (place == count_) return false;
-    pairs_[place].heard_ms = now_ms;
+    const size_t index = find(from);
+    if (index == count_) return false;
+    pairs_[index].heard_ms = now_ms;
     if (selected_ < 0 || now_ms - pairs_[static_cast<size_t>(selected_)].heard_ms <= kSilentMs) return false;
-    selected_ = static_cast<int8_t>(place);
+    selected_ = static_cast<int8_t>(index);
     return true;
 }
 

@@ -112,7 +112,7 @@ namespace {
 
 constexpr std::string_view kAudioGroup = "audio";
 
-// Of a URI, which keeps its meaning.
+// A form of the URI that may stand in quotes, and means the same.
 std::string quotable_uri(std::string_view uri) {
     std::string out;
     for (const char c : uri) {

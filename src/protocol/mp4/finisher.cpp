@@ -108,7 +108,7 @@ void Finisher::skip_zeros(std::span<const uint8_t> bytes) {
 
 Result<void> Finisher::take_moov(std::span<const uint8_t> payload) {
     auto read = parse_moov(payload);
-    // Of a large moov only the front was read.
+    // Only the front of a large moov was read.
     if (!read && !has_movie_ && payload.size() + kMaxBoxHead >= kHeadRead) {
         BoxReader boxes(payload);
         auto first = boxes.next();

@@ -142,7 +142,7 @@ Result<void> FragmentBuilder::add(const Frame& frame) {
         Sample& last = buffer.samples.back();
         last.duration = buffer.last_duration = clamp_duration(ticks - last.ticks);
     }
-    // Of the rounded times, so that the time of presentation is rounded once.
+    // The difference of the rounded times, so that the time of presentation is rounded once.
     int64_t cts = 0;
     if (frame.cts != media::Time(0))
         cts = media::to_ticks(frame.pts() - origin_, track->timescale) -

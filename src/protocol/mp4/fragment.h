@@ -113,7 +113,7 @@ class FragmentBuilder {
         size_t traf_size = 0;
     };
 
-    // Of a track, counted from 1; 0: there is none. Frame::track is less than kMaxTracks.
+    // The number of a track, from 1; 0: there is none. Frame::track is less than kMaxTracks.
     size_t number(media::Kind kind, uint8_t index) const { return numbers_[static_cast<size_t>(kind)][index]; }
     int64_t sample_time(const Track& track, const TrackBuffer& buffer, media::Time time, uint32_t usual) const;
     void set_last_duration(const Track& track, TrackBuffer& buffer, const CutOptions& options);

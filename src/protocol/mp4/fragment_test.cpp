@@ -71,7 +71,7 @@ struct Row {
     friend bool operator==(const Row&, const Row&) = default;
 };
 
-// Of a video track, in ms.
+// A row of a video track, in ms.
 Row video_row(int64_t begin, std::vector<uint32_t> durations, std::vector<int32_t> cts) {
     constexpr int32_t kTicks = kVideoTimescale / 1000;
     for (uint32_t& duration : durations) duration *= kTicks;

@@ -24,7 +24,7 @@ namespace mp4 {
 // The time scale of mvhd, tkhd and edit lists: of a fragmented file, and of a plain one whose tracks begin whole ms
 // apart, as those of RTMP do.
 inline constexpr uint32_t kMovieTimescale = 1000;
-// Of a plain file whose tracks do not: the scale of MPEG-TS and of video in RTP.
+// The time scale of a plain file whose tracks do not: that of MPEG-TS and of video in RTP.
 inline constexpr uint32_t kFineMovieTimescale = 90'000;
 
 // Ticks of one time scale in another, rounded down. Limited to media::kMaxSeconds.

@@ -157,7 +157,7 @@ Result<void> read_times(Bytes payload, uint32_t& timescale, uint64_t& duration) 
     return {};
 }
 
-// Of mdhd: three letters of 5 bits each. QuickTime's own codes are no letters.
+// The language in mdhd: three letters of 5 bits each. QuickTime's own codes are no letters.
 std::string read_language(Bytes mdhd) {
     ByteReader r(mdhd);
     r.skip(r.u8() == 1 ? 31 : 19);

@@ -47,25 +47,25 @@ Digest hmac(std::span<const uint8_t> key, std::span<const uint8_t> one, std::spa
 
 // In scheme 0 the key block is first and the digest block is at 772, in scheme 1 the digest block is first, at 8. The
 // sum of the block's first four bytes gives the position of the digest in the remaining 728.
-size_t digest_place(std::span<const uint8_t> packet, int scheme) {
+size_t digest_offset(std::span<const uint8_t> packet, int scheme) {
     size_t block = scheme == 0 ? 772 : 8;
     size_t sum = packet[block] + packet[block + 1] + packet[block + 2] + packet[block + 3];
     return block + 4 + sum % 728;
 }
 
-Digest digest_of(std::span<const uint8_t> packet, size_t place, Side side) {
-    return hmac(key(side, false), packet.first(place), packet.subspan(place + sizeof(Digest)));
+Digest digest_of(std::span<const uint8_t> packet, size_t offset, Side side) {
+    return hmac(key(side, false), packet.first(offset), packet.subspan(offset + sizeof(Digest)));
 }
 
 void sign(std::span<uint8_t> packet, int scheme, Side side) {
-    size_t place = digest_place(packet, scheme);
-    Digest digest = digest_of(packet, place, side);
-    std::copy(digest.begin(), digest.end(), packet.begin() + static_cast<ptrdiff_t>(place));
+    size_t offset = digest_offset(packet, scheme);
+    Digest digest = digest_of(packet, offset, side);
+    std::copy(digest.begin(), digest.end(), packet.begin() + static_cast<ptrdiff_t>(offset));
 }
 
 // C2 or S2 in the digest handshake: random bytes, signed with a key derived from the peer's digest.
 void answer_digest(std::span<const uint8_t> theirs, int scheme, Side us, std::span<uint8_t> out) {
-    Digest temporary = hmac(key(us, true), theirs.subspan(digest_place(theirs, scheme), sizeof(Digest)));
+    Digest temporary = hmac(key(us, true), theirs.subspan(digest_offset(theirs, scheme), sizeof(Digest)));
     Digest digest = hmac(temporary, out.first(kHandshakeSize - sizeof(Digest)));
     std::copy(digest.begin(), digest.end(), out.end() - sizeof(Digest));
 }
@@ -74,9 +74,9 @@ void answer_digest(std::span<const uint8_t> theirs, int scheme, Side us, std::sp
 
 std::optional<int> find_digest(std::span<const uint8_t> packet, Side side) {
     for (int scheme : {0, 1}) {
-        size_t place = digest_place(packet, scheme);
-        Digest digest = digest_of(packet, place, side);
-        if (std::memcmp(digest.data(), packet.data() + place, digest.size()) == 0) return scheme;
+        size_t offset = digest_offset(packet, scheme);
+        Digest digest = digest_of(packet, offset, side);
+        if (std::memcmp(digest.data(), packet.data() + offset, digest.size()) == 0) return scheme;
     }
     return std::nullopt;
 }

@@ -23,11 +23,11 @@ std::vector<uint8_t> digest_c0c1(int scheme) {
     c[0] = 3;
     uint8_t* p = c.data() + 1;
     size_t block = scheme == 0 ? 772 : 8;
-    size_t place = block + 4 + (p[block] + p[block + 1] + p[block + 2] + p[block + 3]) % 728;
-    std::vector<uint8_t> rest(p, p + place);
-    rest.insert(rest.end(), p + place + 32, p + 1536);
+    size_t offset = block + 4 + (p[block] + p[block + 1] + p[block + 2] + p[block + 3]) % 728;
+    std::vector<uint8_t> rest(p, p + offset);
+    rest.insert(rest.end(), p + offset + 32, p + 1536);
     unsigned n = 32;
-    HMAC(EVP_sha256(), "Genuine Adobe Flash Player 001", 30, rest.data(), rest.size(), p + place, &n);
+    HMAC(EVP_sha256(), "Genuine Adobe Flash Player 001", 30, rest.data(), rest.size(), p + offset, &n);
     return c;
 }
 

@@ -84,7 +84,7 @@ class ClientSession {
     // The URL that control URLs are relative to: Content-Base, Content-Location, or the one of the request.
     const std::string& base() const { return base_; }
     const std::string& location() const { return location_; }
-    // Of PLAY's answer.
+    // RTP-Info of PLAY's answer.
     const std::vector<RtpInfo>& rtp_info() const { return rtp_info_; }
     // What the server chose for a track; null: it is not set up.
     const Transport* transport(size_t track) const { return track < set_up_.size() ? &set_up_[track] : nullptr; }

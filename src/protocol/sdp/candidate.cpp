@@ -47,14 +47,14 @@ std::string Candidate::write() const {
     return text;
 }
 
-Candidate host_candidate(std::string_view address, uint16_t port, bool tcp, uint32_t place) {
+Candidate host_candidate(std::string_view address, uint16_t port, bool tcp, uint32_t rank) {
     // RFC 8445, 5.1.2.1, and RFC 6544, 4.2: the direction preference of a passive candidate is 4, in the three highest
     // bits.
     constexpr uint32_t kHost = 126, kPassive = 4, kComponent = 1, kMaxOfUdp = 65535, kMaxOfTcp = 8191;
     Candidate c;
     uint32_t local =
-        tcp ? kPassive << 13 | (kMaxOfTcp - std::min(place, kMaxOfTcp)) : kMaxOfUdp - std::min(place, kMaxOfTcp);
-    c.foundation = std::to_string(place + 1);
+        tcp ? kPassive << 13 | (kMaxOfTcp - std::min(rank, kMaxOfTcp)) : kMaxOfUdp - std::min(rank, kMaxOfTcp);
+    c.foundation = std::to_string(rank + 1);
     c.tcp = tcp;
     c.priority = kHost << 24 | local << 8 | (256 - kComponent);
     c.address = address;

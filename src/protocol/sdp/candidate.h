@@ -26,8 +26,8 @@ struct Candidate {
     std::string write() const;
 };
 
-// A host candidate; a TCP one is passive. place: the order of preference, 0 for the most preferred candidate, then 1, 2
+// A host candidate; a TCP one is passive. rank: the order of preference, 0 for the most preferred candidate, then 1, 2
 // ...; UDP always has priority over TCP.
-Candidate host_candidate(std::string_view address, uint16_t port, bool tcp, uint32_t place);
+Candidate host_candidate(std::string_view address, uint16_t port, bool tcp, uint32_t rank);
 
 }  // namespace sdp

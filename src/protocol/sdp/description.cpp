@@ -106,7 +106,7 @@ namespace {
 class Parser {
   public:
     explicit Parser(Strictness strictness) : strictness_(strictness) {}
-    // Of the line that was read last.
+    // Takes the line that was read last.
     Result<void> take(const LineReader& lines);
     SessionDescription session;
 

@@ -51,13 +51,13 @@ bool is_ice_text(std::string_view text, size_t least) {
 
 class Reader {
   public:
-    explicit Reader(MediaFacts& facts) : facts_(facts) { place_.fill(-1); }
+    explicit Reader(MediaFacts& facts) : facts_(facts) { index_of_type_.fill(-1); }
 
     Result<void> formats(const MediaSection& media) {
         for (const std::string& format : media.formats) {
             auto pt = number<uint8_t>(format, 127);
-            if (!pt || place_[*pt] >= 0) continue;  // "webrtc-datachannel", or a duplicate
-            place_[*pt] = static_cast<int16_t>(facts_.payload_types.size());
+            if (!pt || index_of_type_[*pt] >= 0) continue;  // "webrtc-datachannel", or a duplicate
+            index_of_type_[*pt] = static_cast<int16_t>(facts_.payload_types.size());
             PayloadType& type = facts_.payload_types.emplace_back();
             type.number = *pt;
             for (const StaticType& known : kStatic)
@@ -119,7 +119,8 @@ class Reader {
   private:
     PayloadType* type_of(std::string_view text) {
         auto pt = number<uint8_t>(text, 127);
-        return pt && place_[*pt] >= 0 ? &facts_.payload_types[static_cast<size_t>(place_[*pt])] : nullptr;
+        return pt && index_of_type_[*pt] >= 0 ? &facts_.payload_types[static_cast<size_t>(index_of_type_[*pt])]
+                                              : nullptr;
     }
 
     Result<void> rtpmap(const Attribute& attribute) {
@@ -238,7 +239,7 @@ class Reader {
         if (algorithm.empty() || value.size() < 2 || value.size() > 200) return bad(attribute);
         std::ranges::transform(algorithm, algorithm.begin(),
                                [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-        // Of several fingerprints a sha-256 one is preferred, else the first is used.
+        // A sha-256 fingerprint is preferred to others, else the first is used.
         if (facts_.fingerprint.empty() || algorithm == "sha-256" || !own_fingerprint_)
             facts_.fingerprint = {std::move(algorithm), std::string(value)};
         own_fingerprint_ = true;
@@ -286,7 +287,7 @@ class Reader {
     }
 
     MediaFacts& facts_;
-    std::array<int16_t, 128> place_;  // index of a payload type in facts_.payload_types
+    std::array<int16_t, 128> index_of_type_;  // index of a payload type in facts_.payload_types
     Feedback all_;
     std::vector<std::pair<uint32_t, uint32_t>> pairs_;
     bool own_fingerprint_ = false;

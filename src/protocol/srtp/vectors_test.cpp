@@ -89,7 +89,7 @@ TYPED_TEST(GcmVectors, Rtcp) {
                           "86303ded0bb9275bc84aa45896cf4d2fc5abf87245d9eade"));
 }
 
-// Of all sizes, in one part and in two, with whole and short tags.
+// Texts have all sizes, in one part and in two, with whole and short tags.
 TYPED_TEST(GcmVectors, IsTheSameAsThatOfOpenssl) {
     const Bytes key = hex("2b7e151628aed2a6abf7158809cf4f3c");
     TypeParam gcm(key_of(key));

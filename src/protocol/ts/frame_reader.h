@@ -39,7 +39,7 @@ class FrameReader {
         media::Time dts{}, pts{};
     };
 
-    // Of the packet's stream; begins anew when it has another PID or codec than before.
+    // The track of the packet's stream; it begins anew when it has another PID or codec than before.
     Track& track_of(const ProgramStream& stream);
     void take_video(const PesPacket& packet, Track& track, Times times);
     void take_audio(const PesPacket& packet, Track& track, Times times);

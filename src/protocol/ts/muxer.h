@@ -73,7 +73,7 @@ class Muxer {
         bool has_tables = false;         // the tables were written before that frame already
         uint8_t low_rate_mp3 = 0;        // a bit for each audio track
     };
-    // Of the frame written last; until the next one is prepared.
+    // The start point of the frame written last; valid until the next one is prepared.
     StartPoint start_point() const { return {version_, pat_cc_, pmt_cc_, plan_.had_tables, low_rate_mp3_}; }
     // tracks: those that were set at that point. Writes at most kMaxTablesSize bytes; returns the end.
     static uint8_t* put_tables_at(std::span<const media::Track> tracks, const StartPoint& point, uint8_t* out);
@@ -137,7 +137,7 @@ class Muxer {
     bool clock_sent_ = false;
     bool clock_begun_ = false;  // the clock runs, even if no PCR was sent
     media::Time last_clock_{};  // of the last PCR sent, or of the first frame
-    // Of the last packet written, of the tables and of each PID.
+    // Continuity counters of the last packet written, of the tables and of each PID.
     uint8_t pat_cc_ = 15, pmt_cc_ = 15;
     std::array<uint8_t, kMaxProgramTracks> counters_;
 

@@ -28,7 +28,7 @@ struct Registers {
     uintptr_t fp = 0;
     uintptr_t sp = 0;
 };
-// Of the code that a signal interrupted; the argument is the third one of the signal handler.
+// Registers of the code that a signal interrupted; the argument is the third one of the signal handler.
 Registers registers_of(const void* signal_context);
 
 // Whether the address is code of this program rather than of a library.

@@ -17,21 +17,21 @@ class FileWatchTest : public testing::RuntimeTest {
   protected:
     void SetUp() override {
         RuntimeTest::SetUp();
-        place_ = fs::path(::testing::TempDir()) / ("file_watch_test." + std::to_string(getpid()));
-        fs::create_directories(place_ / "a");
-        fs::create_directories(place_ / "b");
+        directory_ = fs::path(::testing::TempDir()) / ("file_watch_test." + std::to_string(getpid()));
+        fs::create_directories(directory_ / "a");
+        fs::create_directories(directory_ / "b");
         write("a/file", "1");
         auto made = watch_files();
         ASSERT_TRUE(testing::ok(made));
         watch_ = *std::move(made);
     }
-    void TearDown() override { fs::remove_all(place_); }
-    void write(const std::string& name, const std::string& text) { std::ofstream(place_ / name) << text; }
-    void watch(const std::string& name) { watch_->watch({(place_ / name).string()}); }
+    void TearDown() override { fs::remove_all(directory_); }
+    void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
+    void watch(const std::string& name) { watch_->watch({(directory_ / name).string()}); }
     bool saw() { return watch_->next(Deadline::in_ms(10'000)).has_value(); }
     bool saw_nothing() { return testing::failed_with(watch_->next(Deadline::in_ms(100)), base::Code::kTimeout); }
 
-    fs::path place_;
+    fs::path directory_;
     std::unique_ptr<FileWatch> watch_;
 };
 
@@ -42,9 +42,9 @@ TEST_F(FileWatchTest, WrittenInPlaceRenamedOverRemovedAndBack) {
     EXPECT_TRUE(saw());
     EXPECT_TRUE(saw_nothing());
     write("b/new", "3");
-    fs::rename(place_ / "b/new", place_ / "a/file");
+    fs::rename(directory_ / "b/new", directory_ / "a/file");
     EXPECT_TRUE(saw());
-    fs::remove(place_ / "a/file");
+    fs::remove(directory_ / "a/file");
     EXPECT_TRUE(saw());
     write("a/file", "4");
     EXPECT_TRUE(saw());
@@ -60,20 +60,20 @@ TEST_F(FileWatchTest, OneThatIsNotThereYet) {
 // Configuration as Kubernetes provides it: file -> ..data/file, and the link ..data is redirected.
 TEST_F(FileWatchTest, ALinkThatIsTurned) {
     write("b/file", "2");
-    fs::create_directory_symlink("a", place_ / "..data");
-    fs::create_symlink("..data/file", place_ / "link");
+    fs::create_directory_symlink("a", directory_ / "..data");
+    fs::create_symlink("..data/file", directory_ / "link");
     watch("link");
     EXPECT_TRUE(saw_nothing());
-    fs::create_directory_symlink("b", place_ / "..next");
-    fs::rename(place_ / "..next", place_ / "..data");
+    fs::create_directory_symlink("b", directory_ / "..next");
+    fs::rename(directory_ / "..next", directory_ / "..data");
     EXPECT_TRUE(saw());
 }
 
 TEST_F(FileWatchTest, ALinkToAFileElsewhere) {
-    fs::create_symlink(place_ / "a/file", place_ / "b/link");
+    fs::create_symlink(directory_ / "a/file", directory_ / "b/link");
     watch("b/link");
     write("new", "3");
-    fs::rename(place_ / "new", place_ / "a/file");
+    fs::rename(directory_ / "new", directory_ / "a/file");
     EXPECT_TRUE(saw());
 }
 

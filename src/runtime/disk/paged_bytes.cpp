@@ -80,13 +80,13 @@ bool copy_in_large_pages(int fd, uint64_t from, uint64_t to, uint64_t bytes) {
     void* const space = mmap(nullptr, room + PagedBytes::kLargePageBytes, PROT_NONE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) return false;
-    void* const place = reinterpret_cast<void*>(in_whole_large_pages(reinterpret_cast<uintptr_t>(space)));
+    void* const target = reinterpret_cast<void*>(in_whole_large_pages(reinterpret_cast<uintptr_t>(space)));
     // The last byte is written first, so that none is beyond the file's end.
     const bool done =
         pwrite(fd, "", 1, static_cast<off_t>(to + room - 1)) == 1 &&
-        mmap(place, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(to)) == place &&
-        pread(fd, place, bytes, static_cast<off_t>(from)) == static_cast<ssize_t>(bytes) &&
-        madvise(place, room, MADV_COLLAPSE) == 0;
+        mmap(target, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, static_cast<off_t>(to)) == target &&
+        pread(fd, target, bytes, static_cast<off_t>(from)) == static_cast<ssize_t>(bytes) &&
+        madvise(target, room, MADV_COLLAPSE) == 0;
     munmap(space, room + PagedBytes::kLargePageBytes);
     return done;
 }

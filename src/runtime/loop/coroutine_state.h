@@ -39,7 +39,7 @@ class Coroutine : public base::RefCounted<Coroutine> {
     int64_t waits_since_us = 0;
     int64_t waits_until_us = 0;
     const char* waits_frame = nullptr;
-    // Of Timeouts: the time of its entry, that it waits there, and that the deadline of that wait came.
+    // State of Timeouts: the time of its entry, that it waits there, and that the deadline of that wait came.
     static constexpr int64_t kNoTimeout = INT64_MAX;
     int64_t timeout_at_us = kNoTimeout;
     bool in_timeouts = false;

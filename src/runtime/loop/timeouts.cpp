@@ -30,7 +30,7 @@ void Timeouts::run(const bool& stopping) {
     runner_ = &current();
     while (!stopping) {
         const auto now_us = static_cast<int64_t>(st_utime_last_clock());
-        while (!entries_.empty() && entries_.begin()->first <= now_us) look_at(*entries_.begin()->second, now_us);
+        while (!entries_.empty() && entries_.begin()->first <= now_us) check(*entries_.begin()->second, now_us);
         runner_until_us_ = entries_.empty() ? Deadline::never().at_us() : entries_.begin()->first;
         [[maybe_unused]] const Wake how = suspend(Deadline::at_us(runner_until_us_), {"the next timeout"}, false);
     }
@@ -39,7 +39,7 @@ void Timeouts::run(const bool& stopping) {
     runner_until_us_ = 0;
 }
 
-void Timeouts::look_at(Coroutine& coroutine, int64_t now_us) {
+void Timeouts::check(Coroutine& coroutine, int64_t now_us) {
     if (coroutine.in_timeouts && coroutine.waits_until_us > now_us) return set(coroutine, coroutine.waits_until_us);
     forget(coroutine);
     if (!coroutine.in_timeouts) return;

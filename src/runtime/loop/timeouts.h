@@ -35,7 +35,7 @@ class Timeouts {
     // The coroutine's entry is at that time from now on.
     void set(Coroutine& coroutine, int64_t at_us);
     // Of the first entry.
-    void look_at(Coroutine& coroutine, int64_t now_us);
+    void check(Coroutine& coroutine, int64_t now_us);
 
     std::set<std::pair<int64_t, Coroutine*>> entries_;  // the earliest first
     Coroutine* runner_ = nullptr;

@@ -11,7 +11,7 @@ struct LocalAddress {
     std::string ip;  // as text, without a zone
     bool loopback = false;
 };
-// Of the interfaces that are up, IPv4 first; without IPv6 link-local addresses. Empty when the system does not report
+// Addresses of the interfaces that are up, IPv4 first; no IPv6 link-local ones. Empty when the system does not report
 // them.
 std::vector<LocalAddress> local_addresses();
 // The first of them that is not of the loopback interface; "127.0.0.1" where there is none.

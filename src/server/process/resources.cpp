@@ -25,16 +25,16 @@ class Check {
         : snapshot_(snapshot), when_(when), problems_(problems) {}
 
     void check_pair(const service::KeyPair& pair) {
-        const config::Location place = snapshot_.place_of("", pair.block + "/key");
+        const config::Location location = snapshot_.location_of("", pair.block + "/key");
         if (when_ == CheckedAt::kReload && (is_forbidden(pair.key) || is_forbidden(pair.cert))) return;
         {
             const RootScope root;
             if (auto loaded = runtime::tls_server_context(pair.cert, pair.key); !loaded)
-                return problems_.error(place, fmt::format("{}: {}", pair.block, loaded.error().text()));
+                return problems_.error(location, fmt::format("{}: {}", pair.block, loaded.error().text()));
         }
         if (has_user() && !is_allowed(pair.key, R_OK))
-            problems_.warning(place, fmt::format("{}/key {}: uid {} cannot read it again at a reload", pair.block,
-                                                 pair.key, geteuid()));
+            problems_.warning(location, fmt::format("{}/key {}: uid {} cannot read it again at a reload", pair.block,
+                                                    pair.key, geteuid()));
     }
 
     void check_output(const service::OutputFile& output) {
@@ -50,17 +50,17 @@ class Check {
     // A file of the server itself, which the start opens.
     void check_own_file(const char* directive, const std::string& file) {
         const std::string reason = unwritable_reason(file);
-        const config::Location place = snapshot_.place_of("", directive);
+        const config::Location location = snapshot_.location_of("", directive);
         std::error_code error;
         if (std::filesystem::is_directory(file, error)) {
-            problems_.error(place, fmt::format("{} {}: is a directory", directive, file));
+            problems_.error(location, fmt::format("{} {}: is a directory", directive, file));
         } else if (std::filesystem::exists(file, error)) {
             if (!is_allowed(file, W_OK))
-                problems_.error(place, fmt::format("{} {}: uid {} cannot write to it", directive, file, geteuid()));
+                problems_.error(location, fmt::format("{} {}: uid {} cannot write to it", directive, file, geteuid()));
             else if (!reason.empty() && has_user())
-                problems_.warning(place, fmt::format("{} {}: {}", directive, file, reason));
+                problems_.warning(location, fmt::format("{} {}: {}", directive, file, reason));
         } else if (!reason.empty()) {
-            problems_.error(place, fmt::format("{} {}: {}", directive, file, reason));
+            problems_.error(location, fmt::format("{} {}: {}", directive, file, reason));
         }
     }
 

@@ -39,9 +39,9 @@ bool is_address(std::string_view url, std::string_view scheme, std::string_view 
     const size_t end = url.find("://");
     if (end == url.npos || (url.substr(0, end) != scheme && url.substr(0, end) != other_scheme)) return false;
     const std::string_view rest = url.substr(end + 3);
-    const auto has_no_place = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; };
+    const auto is_not_printable = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; };
     return !rest.empty() && rest.size() <= 300 && rest.find_first_of("/?#@\\\"") == rest.npos &&
-           std::ranges::none_of(rest, has_no_place) &&
+           std::ranges::none_of(rest, is_not_printable) &&
            ::rtmp::parse_url(fmt::format("rtmp://{}/a/s", rest)).has_value();
 }
 

@@ -15,11 +15,11 @@ std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
         const auto& dvr = vhost.get<VhostConfig>();
         if (vhost.enabled && dvr.enabled)
             files.push_back({fmt::format("vhost {} dvr_path", vhost.name), dvr.dvr_path, true,
-                             snapshot.place_of(vhost.name, "vhost/dvr/dvr_path")});
+                             snapshot.location_of(vhost.name, "vhost/dvr/dvr_path")});
     }
     if (!files.empty())
         files.push_back(
-            {"dvr_journal", snapshot.get<ServerConfig>().dvr_journal, true, snapshot.place_of("", "dvr_journal")});
+            {"dvr_journal", snapshot.get<ServerConfig>().dvr_journal, true, snapshot.location_of("", "dvr_journal")});
     return files;
 }
 

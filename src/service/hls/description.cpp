@@ -16,13 +16,14 @@ std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
         const auto& hls = vhost.get<VhostConfig>();
         if (!vhost.enabled || !hls.enabled || hls.storage == "memory") continue;
         files.push_back({fmt::format("vhost {} hls_path", vhost.name), hls.path + "/", true,
-                         snapshot.place_of(vhost.name, "vhost/hls/hls_path")});
+                         snapshot.location_of(vhost.name, "vhost/hls/hls_path")});
         if (hls.keys && !hls.key_file_path.empty())
             files.push_back({fmt::format("vhost {} hls_key_file_path", vhost.name), hls.key_file_path + "/", true,
-                             snapshot.place_of(vhost.name, "vhost/hls/hls_key_file_path")});
+                             snapshot.location_of(vhost.name, "vhost/hls/hls_key_file_path")});
     }
     if (!files.empty())
-        files.push_back({"hls_roll", snapshot.get<ServerConfig>().hls_roll, false, snapshot.place_of("", "hls_roll")});
+        files.push_back(
+            {"hls_roll", snapshot.get<ServerConfig>().hls_roll, false, snapshot.location_of("", "hls_roll")});
     return files;
 }
 

@@ -50,7 +50,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     const live::StreamKey& key() const { return options_.key; }
     const VhostConfig& hls() const { return options_.hls; }
     const SegmentPaths& paths() const { return main_.paths(); }
-    // Of the main rendition. Null: there is no segment yet.
+    // The playlist of the main rendition. Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return main_.view(); }
     // The one with that playlist. Null: there is none. To be found again after a yield.
     Rendition* rendition(std::string_view playlist);
@@ -59,7 +59,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // The multivariant playlist; there is a view.
     Master master() const;
     bool on_disk() const { return main_.disk() != nullptr; }
-    // Of all renditions.
+    // The stores of all renditions.
     std::vector<std::shared_ptr<DiskSegmentStore>> disk_stores() const;
     uint64_t next_sequence() const;
     uint64_t segments() const { return segments_; }

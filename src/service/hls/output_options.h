@@ -21,7 +21,7 @@ struct OutputOptions {
 };
 
 CutOptions cut_options(const OutputOptions& options);
-// Of all renditions.
+// Options of the stores of all renditions.
 SegmentStoreOptions store_options(const OutputOptions& options);
 // hls_path without a slash at its end.
 std::string root_of(const VhostConfig& hls);

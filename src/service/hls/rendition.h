@@ -53,7 +53,7 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     Rendition(const Rendition&) = delete;
 
     const SegmentPaths& paths() const { return paths_; }
-    // Of the playlist, with its directory; empty: it is in memory only.
+    // Path of the playlist, with its directory; empty: it is in memory only.
     std::string playlist_path() const;
     // Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return view_; }
@@ -87,7 +87,7 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     bool empty() const;
     void dispose();
     bool idle() const;
-    // Of frames in the muxer and segments in memory, bytes.
+    // Bytes of frames in the muxer and of segments in memory.
     size_t memory() const;
     void release_memory();
 

@@ -122,7 +122,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     return come.output ? playlist(come, vhost, request, response) : base::Result<void>();
 }
 
-// To the server that has the stream, if the vhost says so.
+// Redirects to the server that has the stream, if the vhost says so.
 base::Result<void> Service::redirect(const config::Vhost& vhost, const std::string& path,
                                      const net::HttpRequest& request, net::HttpResponse& response) {
     Locator* locator = offers_.locator;
@@ -203,7 +203,7 @@ base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpRes
 void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
                     const net::HttpRequest& request, net::HttpResponse& response) {
     if (viewer.context.empty()) {
-        // Without a viewer nothing is copied for a response.
+        // Nothing is copied for a response without a viewer.
         response.observe_body([this, stream](size_t bytes) { sessions_.accounts().add(*stream, {0, bytes}); });
         return;
     }

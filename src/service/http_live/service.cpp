@@ -121,7 +121,7 @@ base::Result<base::Ref<live::Stream>> Service::await_published(const net::HttpRe
     return stream;
 }
 
-// To the server that has the stream, if the vhost says so. Its hooks are asked about the player, those of this one not.
+// Redirects to the server that has the stream, if the vhost says so. Its hooks are asked about the player, not ours.
 base::Result<void> Service::redirect(const net::HttpRequest& request, net::HttpResponse& response,
                                      const config::Vhost& vhost, const MountMatch& match) {
     Locator* locator = offers_.locator;

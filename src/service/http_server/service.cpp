@@ -85,7 +85,7 @@ base::Result<void> Service::start() {
             shared_.add(std::move(one));
         }
     };
-    // Of equal routes the first one added counts: the start page at / comes before the API's list.
+    // The first of equal routes counts: the start page at / is added before the API's list.
     share_api(false);
     for (const net::HttpRoute& one : router_.routes()) shared_.add(one);
     share_api(true);

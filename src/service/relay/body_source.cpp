@@ -68,7 +68,7 @@ Result<void> BodySource::read_once(int64_t& ticked_ms) {
     return {};
 }
 
-// As for a publisher by RTMP.
+// The interval is that of a publisher by RTMP.
 int64_t BodySource::read_interval_ms() const {
     const config::Vhost& vhost = fetch_->vhost();
     if (vhost.min_latency || read_interval_.starts()) return 0;

@@ -31,7 +31,7 @@ struct BodySourceOptions {
     ClientTls* tls = nullptr;  // outlives it
 };
 
-// By RTMP or HTTP-FLV, as the target's scheme says.
+// A source by RTMP or HTTP-FLV, as the target's scheme says.
 std::unique_ptr<Source> make_body_source(BodySourceOptions options);
 std::unique_ptr<Source> make_flv_source(BodySourceOptions options);
 

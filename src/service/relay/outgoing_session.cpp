@@ -6,7 +6,7 @@
 
 namespace service::relay {
 
-// With a past: it is not counted as a client that was accepted.
+// The session has a past: it is not counted as a client that was accepted.
 OutgoingSession::OutgoingSession(net::SessionTable& table, Facts facts, Connection connection)
     : net::Session(table, facts.id, facts.ip, Past{base::wall_ms()}),
       facts_(std::move(facts)),

@@ -8,7 +8,7 @@
 
 namespace service::relay {
 
-// With this server at its end.
+// The path of the stream with this server at its end.
 std::string path_through(const live::Stream& stream, const live::Registry& registry);
 
 }  // namespace service::relay

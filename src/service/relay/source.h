@@ -92,7 +92,7 @@ class Source {
     // After run(): the source that the server redirected to; null: it did not. An error: it must not be followed.
     // Credentials go to no other host or port.
     virtual base::Result<std::unique_ptr<Source>> redirected() = 0;
-    // Where it fetches from, without secrets.
+    // The URL that it fetches from, without secrets.
     virtual const std::string& shown() const = 0;
 };
 

@@ -253,7 +253,7 @@ void SourceRunner::record_failure(const base::Error& error) {
         runtime::warn_limited("{}: {} from {}; it is tried again", options_.log_name, key().text(), text);
 }
 
-// Until the next round.
+// Waits until the next round.
 void SourceRunner::pause() {
     state_ = State::kPausing;
     struct Count {

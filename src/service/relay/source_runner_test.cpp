@@ -104,7 +104,7 @@ class SourceRunnerTest : public runtime::testing::RuntimeTest, private SourceOwn
         EXPECT_TRUE(runner_->start());
         return *runner_;
     }
-    // Of one that is there whether there are players or not.
+    // A runner that is there whether there are players or not.
     FakeRunner& configure(std::string origin, bool on_demand) {
         return begin({std::move(origin)}, {.on_demand = on_demand, .is_configured = true});
     }

@@ -20,7 +20,7 @@ struct Target {
     Scheme scheme = Scheme::kRtmp;
     std::string url;
     std::string shown;  // the same without parameters
-    // By RTMP, for connect: with the vhost as its host, as SRS sends it; empty: that of the URL.
+    // The tcUrl for connect of RTMP: with the vhost as its host, as SRS sends it; empty: that of the URL.
     std::string tc_url{};
 };
 
@@ -31,7 +31,7 @@ std::string without_parameters(std::string_view url);
 constexpr bool is_no_url_byte(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; }
 
 inline constexpr int kMaxRedirects = 3;  // that are followed, one after another
-// Where a server says that the stream is. kProtocol: it is no URL of the same kind of protocol.
+// The target that a server redirects to. kProtocol: it is no URL of the same kind of protocol.
 base::Result<Target> redirected(const Target& from, std::string_view location);
 
 }  // namespace service::relay

@@ -39,7 +39,7 @@ class Media {
     // Called every tick_ms() or up to a fifth later, from the connection on. See MediaSession::tick_sooner().
     virtual void on_tick(int64_t now_ms) = 0;
     virtual int64_t tick_ms() const { return 100; }
-    // As net::InputHolder has them.
+    // These three are as in net::InputHolder.
     virtual size_t unfinished_input() const { return 0; }
     virtual void list_unfinished(std::vector<uint64_t>&) const {}
     virtual void drop_unfinished() {}

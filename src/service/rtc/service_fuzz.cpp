@@ -212,7 +212,7 @@ class Client {
         return known_[which % known_.size()].location;
     }
     std::span<const uint8_t> some() { return in_.bytes(std::min<size_t>(in_.u8(), in_.left())); }
-    // With some bytes that are others, and some that were inserted.
+    // The text with some bytes changed and some inserted.
     std::string changed(std::string text) {
         for (int left = in_.u8() & 7; left > 0 && !text.empty(); --left) {
             const size_t at = in_.u16() % text.size();
@@ -294,7 +294,7 @@ class Client {
         if ((what & 8) && size > 0) bytes[in_.u8() % size] ^= 0x10;
         datagram(what >> 7, bytes);
     }
-    // As the offer's publisher sends it, or RTCP of a player.
+    // RTP as the offer's publisher sends it, or RTCP of a player.
     void rtp(uint8_t more) {
         static constexpr uint8_t kTypes[] = {102, 111, 103, 96};
         static constexpr uint8_t kSsrcs[][2] = {{0x11, 0x11}, {0x33, 0x33}, {0x22, 0x22}, {0x77, 0x77}};

@@ -93,7 +93,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
         bool slice_over = false;  // it has more input to process and yields first
         bool refused = false;     // the peer has been notified and has some time to read it
         std::unique_ptr<Embryonic> embryonic{};
-        // Of a play that the peer has closed: what its player had still to send, and the player itself, whose callback
+        // What the player of a closed play had still to send, and the player itself, whose callback
         // may be running.
         std::vector<base::Slice> unsent{};
         std::unique_ptr<Player> former{};

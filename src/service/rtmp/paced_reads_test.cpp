@@ -20,7 +20,7 @@ class PacedReadsTest : public RtmpServiceTest {
   protected:
     static constexpr int kPassMs = 350;
 
-    // Until the publisher is paced: in its first two seconds each message is read as it comes.
+    // Publishes until the publisher is paced: in its first two seconds each message is read as it comes.
     void begin() {
         constexpr int kFrames = 25;
         vhost().play.mw_latency = kPassMs;

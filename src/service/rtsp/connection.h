@@ -94,7 +94,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
         // The stream that was described.
         std::unique_ptr<live::FramesLease> frames;
         std::vector<sdp::SessionTrack> tracks;
-        // Of the stream that was announced; vhost belongs to the snapshot.
+        // The stream that was announced; vhost belongs to the snapshot.
         sdp::ReadSession announced;
         config::SnapshotPtr snapshot;
         const config::Vhost* vhost = nullptr;
@@ -185,7 +185,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
     base::Ref<live::Stream> stream_;
     std::unique_ptr<Publisher> publisher_;
     std::optional<live::Viewer> viewer_;
-    // Of a player by UDP: the packets of each track that its reports count as lost. Others have none.
+    // The packets of each track that the reports of a player by UDP count as lost. Others have none.
     std::unique_ptr<std::array<uint32_t, kMaxPlayTracks>> lost_;
     uint64_t received_bytes_ = 0;  // without the viewer's
     uint64_t sent_bytes_ = 0;

@@ -62,7 +62,7 @@ class InterleavedEncoder final : public live::WireEncoder {
     bool has_clock_ = false;
     media::Time newest_{};
     media::Time interval_{};
-    // Of the frame in progress; members to reuse their memory.
+    // Buffers of the frame in progress; members to reuse their memory.
     base::SliceBuilder buffer_;
     std::vector<convert::WrittenPacket> packets_;
     std::vector<convert::JoinedAac> joined_;

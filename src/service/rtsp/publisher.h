@@ -70,7 +70,7 @@ class Publisher final : public live::PublicationOwner {
     void drop_unfinished() { reader_.drop_unfinished(); }
     // The unfinished input has grown: the stream counts that.
     void check_memory();
-    // As of the last on_tick().
+    // The faults as of the last on_tick().
     const live::InputFaults* input_faults() const override { return &faults_; }
     live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void standby_keyframe_wanted() override { wants_keyframe_ = true; }

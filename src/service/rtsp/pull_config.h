@@ -42,7 +42,7 @@ struct PullTask {
 
 // kConfig: the text names the ingest.
 base::Result<PullTask> make_task(const Ingest& ingest, const std::string& vhost);
-// Of all enabled vhosts. Those with an error are left out.
+// The pulls of all enabled vhosts. Those with an error are left out.
 std::vector<PullTask> pull_tasks(const config::Snapshot& snapshot);
 
 void add_pull_rows(std::vector<config::Row>& rows);

@@ -63,7 +63,7 @@ Result<PushLink::Ready> RecordLink::begin(Deadline limit) {
     return made;
 }
 
-// Until the server accepts the stream, or redirects to another one.
+// Asks until the server accepts the stream, or redirects to another one.
 Result<void> RecordLink::ask(Deadline limit) {
     sdp::SessionText text;
     text.name = request_.stream->key().name;

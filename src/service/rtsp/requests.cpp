@@ -155,7 +155,7 @@ std::string_view Connection::reserve(size_t track, ::rtsp::ServerSession::Chosen
     return {};
 }
 
-// Of a track by UDP, in place of those that it has. Empty: they are claimed.
+// Claims the ports of a track by UDP, in place of those that it has. Empty: they are claimed.
 std::string_view Connection::claim_ports(size_t track, ::rtsp::ServerSession::Chosen& chosen) {
     const auto address = base::IpAddress::parse(ip());
     if (!address) return "UDP to an address with a zone is not offered";

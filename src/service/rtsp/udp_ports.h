@@ -44,9 +44,9 @@ class UdpPorts final : private runtime::DatagramUser {
     void release(const base::IpAddress& ip, const ::rtsp::Ports& ports);
     // All ports of that host, for one track: a camera may send from others than it says.
     void claim_host(UdpReceiver& receiver, size_t track, const base::IpAddress& ip);
-    // From which the newest datagram of a claimed host's RTCP came; 0: none came.
+    // The port from which the newest datagram of a claimed host's RTCP arrived; 0: none did.
     uint16_t rtcp_port_of(const base::IpAddress& ip) const;
-    // Of RTP and of RTCP: two of each track.
+    // The number of claims of RTP and of RTCP: two of each track.
     size_t claims() const { return sides_[0].claims.size() + sides_[1].claims.size(); }
 
     // Copies the datagram; it is sent by the end of the loop's iteration. Only to an address that was claimed.

@@ -26,7 +26,7 @@ std::vector<Program> programs(const config::Snapshot& snapshot) {
         for (const auto& words : exec.publish)
             if (const auto command = parse_command(words); exec.enabled && command)
                 add("exec of vhost " + vhost.name, command->words[0],
-                    snapshot.place_of(vhost.name, "vhost/exec/publish"));
+                    snapshot.location_of(vhost.name, "vhost/exec/publish"));
         for (const Transcode& transcode : vhost.get<VhostTranscodes>().all)
             if (transcode.enabled)
                 add("transcode of vhost " + vhost.name, ffmpeg_of(transcode.ffmpeg), transcode.location);
@@ -41,7 +41,7 @@ std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
     const std::string& directory = snapshot.get<ServerConfig>().ff_log_dir;
     if (programs(snapshot).empty() || directory.empty() || directory == "/dev/null") return {};
     return {{"ff_log_dir", directory.ends_with('/') ? directory : directory + "/", false,
-             snapshot.place_of("", "ff_log_dir")}};
+             snapshot.location_of("", "ff_log_dir")}};
 }
 
 const char* output_of(Kind kind) { return kind == Kind::kTranscode ? "transcode" : "exec"; }

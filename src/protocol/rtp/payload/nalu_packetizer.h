@@ -28,7 +28,7 @@ class NaluPacketizer final : public Packetizer {
     base::Slice header_;  // parameter_sets_ points into it
     std::vector<Nalu> parameter_sets_;
     int nalu_length_size_ = 0;  // 0: no sequence header received
-    // Of the frame in progress; a member only to reuse its memory.
+    // The units of the frame in progress; a member only to reuse its memory.
     std::vector<Nalu> nalus_;
 };
 

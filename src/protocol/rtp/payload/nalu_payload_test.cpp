@@ -300,7 +300,7 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
                 std::vector<Bytes> all = before;
                 all.insert(all.end(), {idr, second});
                 Bytes whole = joined(code, all);
-                // Of a frame of one unit, so that the packetizer leaves it as it is.
+                // The frame has one unit, so that the packetizer leaves it as it is.
                 std::vector<Unit> units;
                 if (whole.size() <= most) {
                     units = push(*depacketizer, whole, 0);
@@ -338,7 +338,7 @@ TEST_F(H264Payload, UnitsWithStartCodesAreSeveral) {
     EXPECT_EQ(depacketizer->counters().malformed, 0u);
 }
 
-// Of units and of fragments.
+// It is left out before units and before fragments.
 TEST_F(H264Payload, AStartCodeBeforeAPayloadIsLeftOut) {
     packetizer = make({.max_payload = 100});
     std::vector<Unit> units;

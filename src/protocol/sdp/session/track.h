@@ -22,7 +22,7 @@ struct SessionTrack {
     std::string fmtp;  // as in the description; empty: none
     // H.264 and HEVC: the NAL units of sprop-parameter-sets or sprop-vps, -sps, -pps; empty: they are in the stream.
     std::vector<std::vector<uint8_t>> parameter_sets;
-    // Of SETUP. Read: absolute. Written: as in the description, "trackID=0".
+    // The URL for SETUP. Read: absolute. Written: as in the description, "trackID=0".
     std::string control;
     std::string language;  // a=lang; empty: none
     uint32_t kbps = 0;     // b=AS; 0: not known

@@ -37,7 +37,7 @@ class SegmentPaths {
     // kRefused: a name that is not a valid path component; the text says why.
     static base::Result<SegmentPaths> make(const VhostConfig& hls, const live::StreamKey& key, bool utc);
 
-    // Of the main names.
+    // The paths of a rendition, made from the main ones.
     SegmentPaths of_rendition(RenditionId id) const;
 
     bool is_main() const { return suffix_.empty(); }

@@ -38,7 +38,7 @@ struct SegmentInfo {
     std::shared_ptr<const std::string> init{};  // fMP4's initialisation segment
 };
 
-// The place of a segment in a playlist.
+// The position of a segment in a playlist.
 struct Position {
     uint64_t sequence = 0;         // media sequence number
     uint64_t discontinuities = 0;  // discontinuity sequence number, its own discontinuity included
@@ -144,9 +144,9 @@ class SegmentStore {
     void segment_added(const SegmentInfo& info);
     void segment_lost(const SegmentInfo& info) { notify_followers({info.number, std::nullopt}); }
     bool follows() const { return follows_; }
-    // Of a segment of that number; null: it is not known yet.
+    // What became of the segment of that number; null: it is not known yet.
     const Outcome* outcome_of(uint64_t number);
-    // The next segment to be named is to have that place. True: segments have left the window for it.
+    // The next segment to be named is to have that position. True: segments have left the window for it.
     bool follow(const Position& position, SegmentInfo& info);
     std::vector<std::shared_ptr<SegmentStore>> followers() const;
     virtual void outcome_arrived() {}

@@ -69,7 +69,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const base::Endpoint
     counters_.bytes_received += datagram.size();
     ++counters_.packets_received;
     const ice::Reply reply = agent_.on_request(datagram, from, now_ms, answer);
-    // From the address to which the request was sent, whichever address media is sent from.
+    // The answer leaves from the address to which the request was sent, whichever address media is sent from.
     if (reply.size > 0 && wire.send({answer.data(), reply.size}, from, source_to(from, wire))) count_sent(reply.size);
     if (!reply.verified()) {
         if (reply.refusal != ice::Refusal::kNotRequest) ++counters_.refused;

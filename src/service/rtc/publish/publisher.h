@@ -73,7 +73,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
   private:
     class Feedback;
     static constexpr int64_t kReportEveryMs = 1000;
-    // As libwebrtc by default and pion: senders expect it every 50 to 250 ms.
+    // The interval of libwebrtc and pion: senders expect feedback every 50 to 250 ms.
     static constexpr int64_t kTwccEveryMs = 100;
     static constexpr int64_t kNackTickMs = 20;  // while packets are missing
     static constexpr size_t kMaxNacksAtOnce = 128;

@@ -60,7 +60,7 @@ Result<Host> parse_host(std::string_view text) {
     return host;
 }
 
-// From the client. A name would be sent to our resolver, and the answer would reveal its addresses.
+// An address from the client. A name would be sent to our resolver, and the answer would reveal its addresses.
 Result<Host> parse_address(std::string_view text) {
     auto host = parse_host(text);
     if (host && IpAddress::parse(host->name)) return host;
