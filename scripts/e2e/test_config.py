@@ -436,16 +436,16 @@ AGREED = {
     "user": ("# none\nuser no-such-user;", True, "there is no user no-such-user"),
     "dvr_path": ("vhost v { dvr { enabled on;\ndvr_path FILE/x.flv; } }", False, "FILE is no directory"),
     "hls_path": ("vhost v { hls { enabled on;\nhls_path FILE; } }", False, "FILE is no directory"),
-    "program of exec": ("vhost v { exec { enabled on;\npublish /no/tool [url]; } }", False, "/no/tool is not there"),
+    "program of exec": ("vhost v { exec { enabled on;\npublish /no/tool [url]; } }", False, "/no/tool does not exist"),
     "program of transcode": (
         "vhost v {\ntranscode { enabled on; ffmpeg /no/ffmpeg; engine e { enabled on; output rtmp://127.0.0.1/live/x; } } }",
         False,
-        "/no/ffmpeg is not there",
+        "/no/ffmpeg does not exist",
     ),
     "program of ingest": (
         "vhost v {\ningest i { enabled on; ffmpeg /no/ffmpeg; input { type file; url a.flv; } engine { enabled on; output rtmp://127.0.0.1/live/x; } } }",
         False,
-        "/no/ffmpeg is not there",
+        "/no/ffmpeg does not exist",
     ),
     "variable of dvr_path": (
         "vhost v { dvr { enabled on;\ndvr_path ./[app]/[streem].[timestamp].flv; } }",
@@ -512,7 +512,7 @@ def test_t_and_the_start_agree(servers, certificate, what):
 @pytest.mark.parametrize("text", GOOD_ROWS)
 def test_what_is_no_problem_is_not_said(servers, certificate, text):
     *_, code, output = same_said(servers, certificate, text)
-    assert code == 0 and not re.search("candidate|variable|hls_window|is not there|no directory", output), output
+    assert code == 0 and not re.search("candidate|variable|hls_window|does not exist|no directory", output), output
 
 
 def test_a_reload_says_what_t_says(servers, certificate):
@@ -522,7 +522,7 @@ def test_a_reload_says_what_t_says(servers, certificate):
     blocked.write_text("a file where a directory should be")
     server.conf_path.write_text(conf + f"vhost v {{ dvr {{ enabled on; dvr_path {blocked}/x.flv; }} exec {{ enabled on; publish /no/tool; }} }}\n")
     problems = api.ask(server, "/api/v1/raw?rpc=reload")["reload"]["problems"]
-    for wanted in ("warning: vhost v dvr_path .* is no directory", "warning: exec of vhost v: /no/tool is not there"):
+    for wanted in ("warning: vhost v dvr_path .* is no directory", "warning: exec of vhost v: /no/tool does not exist"):
         assert any(re.search(wanted, problem) for problem in problems), f"{wanted!r} should be among {problems}"
 
 

@@ -143,7 +143,7 @@ def test_leftovers_of_others_are_not_touched(servers):
     (server.dir / "objs" / "dvr.journal").write_text("".join(lines) + "garbage\n+\thalf a li")
     restart(server)
     server.wait_log("foreign.flv.tmp cannot be finished")
-    server.wait_log("missing.flv.tmp is not there")
+    server.wait_log("missing.flv.tmp does not exist")
     server.wait_log("link.flv.tmp is no plain file")
     assert [path.read_bytes() for path in (outside, foreign)] == before
     assert not (server.dir / "outside.flv").exists() and not dvr.files(server)

@@ -96,7 +96,7 @@ def test_api_refuses(servers, raw, rpc, status):
     server = servers(top=RAW % raw)
     mark = server.log_mark()
     api(server, f"/api/v1/raw?rpc={rpc}", status)
-    assert "is read again" not in server.log()[mark:], "nothing should be reloaded"
+    assert "is reloaded" not in server.log()[mark:], "nothing should be reloaded"
 
 
 # --- whole or not at all
@@ -157,7 +157,7 @@ def test_auto_reload(servers):
     part.write_text("utc_time off;")
     vhost.write_text(default_vhost("chunk_size 1000;"))
     server.start()
-    server.wait_log("is read again when its files change")
+    server.wait_log("is reloaded when its files change")
 
     vhost.write_text(default_vhost("chunk_size 2000;"))
     wait_chunk_size(server, 2000)
@@ -193,7 +193,7 @@ def test_in_a_container_it_reloads_by_itself(servers):
     """And stays in the foreground, though daemon is on."""
     server = servers(top="daemon on;\nin_docker on;\nauto_reload_for_docker on;\n", vhosts=default_vhost("chunk_size 1000;"))
     assert int(server.pid_path.read_text()) == server.pid, "it should not go into the background"
-    server.wait_log("is read again when its files change")
+    server.wait_log("is reloaded when its files change")
     rewrite(server, ("chunk_size 1000;", "chunk_size 2000;"))
     wait_chunk_size(server, 2000)
 

@@ -295,14 +295,14 @@ def test_a_missing_program_is_one_error(servers, tmp_path):
     )
     server = servers(top=API, vhosts=default_vhost(vhost=vhost))
     with publish(server, "a"), publish(server, "b"):
-        server.wait_log(f"{path} is not there, or may not be run")
+        server.wait_log(f"{path} does not exist or is not executable")
         time.sleep(4)
         errors = [line for line in server.log().splitlines() if "[error]" in line]
         assert len(errors) == 1, "one error was expected:\n" + "\n".join(errors)
         tools = tools_of(server)
-        assert len(tools) == 5 and all("is not there" in tool["problem"] and not tool["running"] for tool in tools), tools
+        assert len(tools) == 5 and all("does not exist" in tool["problem"] and not tool["running"] for tool in tools), tools
         code, text = run_once("doctor", "-c", str(server.conf_path), directory=server.dir, seconds=30)
-        assert code != 0 and f"{path} is not there" in text, f"the doctor should name it:\n{text}"
+        assert code != 0 and f"{path} does not exist" in text, f"the doctor should name it:\n{text}"
         path.parent.mkdir()
         fake = Fake(tmp_path / "fake")
         path.symlink_to(fake.path)

@@ -18,7 +18,7 @@ template <class F>
 void find(void* library, const char* name, F& function, std::string& error) {
     if (!library) return;
     function = reinterpret_cast<F>(dlsym(library, name));
-    if (!function && error.empty()) error = fmt::format("{} is not there", name);
+    if (!function && error.empty()) error = fmt::format("{} does not exist", name);
 }
 
 Libav load() {

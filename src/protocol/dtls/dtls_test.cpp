@@ -173,7 +173,7 @@ TEST(DtlsEndpoint, ChecksFingerprints) {
         EXPECT_EQ(link.server.failed(), !right);
         EXPECT_EQ(link.server.take_srtp_keys().has_value(), right);
         if (!right) {
-            EXPECT_EQ(link.server.error(), "the certificate is not the one whose fingerprint was told");
+            EXPECT_EQ(link.server.error(), "the certificate does not have the announced fingerprint");
         }
     }
     Link none(context_of(KeyKind::kEcdsa), context_of(KeyKind::kEcdsa));

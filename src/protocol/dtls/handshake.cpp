@@ -162,7 +162,7 @@ Handshake::Step Handshake::feed(const Record* record) {
         return Step::kWaits;
     }
     const std::string said = openssl_error_text();
-    error_ = refused_ ? "the certificate is not the one whose fingerprint was told" : said;
+    error_ = refused_ ? "the certificate does not have the announced fingerprint" : said;
     return Step::kFailed;
 }
 

@@ -36,7 +36,7 @@ Result<void> read_positions(const SampleTableBytes& t, std::vector<Sample>& samp
             next_first = groups.left() ? groups.u32() : 0;
         }
         uint64_t offset = t.long_offsets ? offsets.u64() : offsets.u32();
-        if (per_chunk > samples.size() - at) return contradiction("stsc tells of more samples than stsz");
+        if (per_chunk > samples.size() - at) return contradiction("stsc has more samples than stsz");
         for (uint32_t i = 0; i < per_chunk; ++i, ++at) {
             samples[at].size = t.fixed_size ? t.fixed_size : sizes.u32();
             samples[at].offset = offset;
@@ -53,7 +53,7 @@ Result<void> read_times(const SampleTableBytes& t, std::vector<Sample>& samples)
     int64_t dts = 0;
     for (ByteReader r(t.stts); r.left();) {
         uint32_t count = r.u32(), duration = r.u32();
-        if (count > samples.size() - at) return contradiction("stts tells of more samples than stsz");
+        if (count > samples.size() - at) return contradiction("stts has more samples than stsz");
         if (dts > kMaxTime) return contradiction("an invalid decoding time");
         for (; count > 0; --count, ++at) {
             samples[at].dts = dts;
@@ -61,12 +61,12 @@ Result<void> read_times(const SampleTableBytes& t, std::vector<Sample>& samples)
             dts += duration;
         }
     }
-    if (at != samples.size()) return contradiction("stts tells of fewer samples than stsz");
+    if (at != samples.size()) return contradiction("stts has fewer samples than stsz");
     at = 0;
     for (ByteReader r(t.ctts); r.left();) {
         uint32_t count = r.u32();
         auto cts = static_cast<int32_t>(r.u32());
-        if (count > samples.size() - at) return contradiction("ctts tells of more samples than stsz");
+        if (count > samples.size() - at) return contradiction("ctts has more samples than stsz");
         for (; count > 0; --count, ++at) samples[at].cts = cts;
     }
     return {};
@@ -85,7 +85,7 @@ Result<std::vector<Sample>> expand(const MovieTrack& track, size_t max_samples) 
     for (Sample& sample : samples) sample.sync = t.all_sync;
     for (ByteReader r(t.stss); r.left();) {
         uint32_t number = r.u32();
-        if (number == 0 || number > samples.size()) return contradiction("stss names a sample that is not there");
+        if (number == 0 || number > samples.size()) return contradiction("stss names a sample that does not exist");
         samples[number - 1].sync = true;
     }
     return samples;

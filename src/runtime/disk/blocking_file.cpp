@@ -43,7 +43,7 @@ BlockingFile::~BlockingFile() {
 Result<BlockingFile> BlockingFile::open(const std::string& path, int flags) {
     BlockingFile file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (file.is_open()) return file;
-    if (errno == ENOENT || errno == ENOTDIR) return fail(Code::kNotFound, path + " is not there");
+    if (errno == ENOENT || errno == ENOTDIR) return fail(Code::kNotFound, path + " does not exist");
     return fail_errno(path, errno);
 }
 

@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"DiskNotWritable", [](Facts& f) { f.disks[0].error = EACCES; }, "disk", kBad, "Permission denied",
              "ls -ld"},
         Case{"ProgramMissing", [](Facts& f) { f.programs[0].path = ""; }, "program", kBad,
-             "transcode of vhost v: ffmpeg is not there", "apt-get install ffmpeg"},
+             "transcode of vhost v: ffmpeg does not exist", "apt-get install ffmpeg"},
         Case{"SlowClock", [](Facts& f) { f.clock_source = "hpet"; }, "clock source", kBetter, "tsc is there",
              "echo tsc"},
         Case{"OnlySlowClocks", [](Facts& f) { f.clock_source = "hpet", f.clock_sources = {"hpet"}; }, "clock source",

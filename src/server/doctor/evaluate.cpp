@@ -142,8 +142,9 @@ Findings programs(const Facts& f) {
         if (!program.path.empty())
             findings.push_back(good(fmt::format("{}: {}", program.what, program.path)));
         else
-            findings.push_back(bad(fmt::format("{}: {} is not there, or may not be run", program.what, program.name),
-                                   fmt::format("apt-get install ffmpeg, or correct the path; ls -l {}", program.name)));
+            findings.push_back(
+                bad(fmt::format("{}: {} does not exist or is not executable", program.what, program.name),
+                    fmt::format("apt-get install ffmpeg, or correct the path; ls -l {}", program.name)));
     }
     return findings;
 }

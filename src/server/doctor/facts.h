@@ -41,7 +41,7 @@ struct Disk {
 struct Program {
     std::string what;  // "transcode of vhost a.com"
     std::string name;  // as configured
-    std::string path;  // where it was found; empty: it is not there, or may not be run
+    std::string path;  // where it was found; empty: it does not exist or is not executable
 };
 
 struct Facts {

@@ -67,7 +67,7 @@ class Check {
     void check_program(const service::Program& program) {
         if (program.program.find('[') != std::string::npos || !runtime::find_program(program.program).empty()) return;
         problems_.warning(program.location,
-                          fmt::format("{}: {} is not there, or may not be run", program.what, program.program));
+                          fmt::format("{}: {} does not exist or is not executable", program.what, program.program));
     }
 
   private:

@@ -98,13 +98,13 @@ TEST_F(ResourcesTest, FilesOfTheServer) {
 
 TEST_F(ResourcesTest, ProgramsThatAreMissing) {
     EXPECT_EQ(problems_of("vhost v { exec { enabled on;\npublish /no/tool [url]; } }"),
-              "t.conf:6: warning: exec of vhost v: /no/tool is not there, or may not be run\n");
+              "t.conf:6: warning: exec of vhost v: /no/tool does not exist or is not executable\n");
     EXPECT_EQ(problems_of("vhost v {\ntranscode { enabled on; ffmpeg /no/ffmpeg; engine e { enabled on; output "
                           "rtmp://127.0.0.1/live/b; } } }"),
-              "t.conf:6: warning: transcode of vhost v: /no/ffmpeg is not there, or may not be run\n");
+              "t.conf:6: warning: transcode of vhost v: /no/ffmpeg does not exist or is not executable\n");
     EXPECT_EQ(problems_of("vhost v {\n\ningest i { enabled on; ffmpeg /no/ffmpeg; input { type file; url ./a.flv; } "
                           "engine { enabled on; output rtmp://127.0.0.1/live/b; } } }"),
-              "t.conf:7: warning: ingest of vhost v: /no/ffmpeg is not there, or may not be run\n");
+              "t.conf:7: warning: ingest of vhost v: /no/ffmpeg does not exist or is not executable\n");
     EXPECT_EQ(problems_of("vhost v { exec { enabled off; publish /no/tool; } }"), "");
 }
 

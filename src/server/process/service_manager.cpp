@@ -119,7 +119,8 @@ bool ServiceManager::try_to_send(const std::string& message) {
                  static_cast<socklen_t>(address_.size())) >= 0)
         return true;
     if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) return false;
-    if (!std::exchange(failed_, true)) base::log::warn("the service manager cannot be told: {}", std::strerror(errno));
+    if (!std::exchange(failed_, true))
+        base::log::warn("the service manager cannot be notified: {}", std::strerror(errno));
     return true;
 }
 
@@ -141,7 +142,7 @@ void ServiceManager::ready(std::string_view status) { send(fmt::format("READY=1\
 
 // The time tells a service manager that this is the answer to the reload that it asked for, and not to an earlier one.
 void ServiceManager::reloading() {
-    send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=The configuration is read again", base::monotonic_us()));
+    send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Reloading the configuration", base::monotonic_us()));
 }
 
 void ServiceManager::stopping(std::string_view status, int64_t extend_ms) {

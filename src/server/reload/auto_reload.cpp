@@ -61,7 +61,7 @@ void AutoReload::run() {
     if (!made)
         return base::log::error("changes of the configuration file are not watched: {}", made.error().describe());
     const std::shared_ptr<runtime::FileWatch> watch = *std::move(made);
-    base::log::trace("the configuration is read again when its files change");
+    base::log::trace("the configuration is reloaded when its files change");
     while (wanted()) {
         // The watch is set before the check, so that a change in between is noticed.
         if (!watch_what_was_read(watch)) return;
@@ -79,7 +79,7 @@ void AutoReload::run() {
             return;
         }
     }
-    base::log::trace("the configuration is no longer read again when its files change");
+    base::log::trace("the configuration is no longer reloaded when its files change");
 }
 
 }  // namespace server

@@ -79,7 +79,7 @@ base::Result<net::ReloadReport> Reloader::reload(std::string_view cause) {
     report.number = operations_.reloads + 1;
     report.began_ms = base::wall_ms();
     report.cause = cause;
-    base::log::trace("reload: {}: {} is read again", cause, source_.name());
+    base::log::trace("reload: {}: {} is reloaded", cause, source_.name());
     const int64_t began_ms = base::monotonic_ms();
     if (on_reloading_) on_reloading_();
     auto done = run(report);

@@ -32,7 +32,7 @@ constexpr int kMaxNumbers = 10'000;
 Result<uint64_t> size_of(const std::string& path) {
     struct stat about;
     if (::lstat(path.c_str(), &about) != 0) {
-        if (errno == ENOENT || errno == ENOTDIR) return fail(Code::kNotFound, path + " is not there");
+        if (errno == ENOENT || errno == ENOTDIR) return fail(Code::kNotFound, path + " does not exist");
         return fail_errno(path, errno);
     }
     if (!S_ISREG(about.st_mode)) return fail(Code::kRefused, path + " is no plain file");

@@ -123,7 +123,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
     // requests.cpp: which one came, the keys that names stand for, and the guards.
     // What a name stands for. The vhost lives as long as the snapshot.
     struct ResolvedStream {
-        const config::Vhost* vhost;  // null: it is not there or disabled
+        const config::Vhost* vhost;  // null: it does not exist or is disabled
         live::StreamKey key;
         std::string named_vhost;  // by the client
         std::string params;

@@ -126,7 +126,7 @@ Result<Connection::ResolvedStream> Connection::resolve(std::string_view tc_url, 
 
 std::unexpected<base::Error> Connection::no_vhost(const ResolvedStream& resolved) {
     return base::fail(CloseReason::kNotFound,
-                      fmt::format("vhost {} is not there or disabled", base::for_log(resolved.named_vhost)));
+                      fmt::format("vhost {} does not exist or is disabled", base::for_log(resolved.named_vhost)));
 }
 
 Result<Connection::ResolvedStream> Connection::resolve_stream(std::string_view name, const config::Snapshot& snapshot) {

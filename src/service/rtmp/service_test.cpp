@@ -107,9 +107,9 @@ TEST_F(RtmpServiceTest, RefusesWithWords) {
         const char* path;
         const char* says;
     };
-    for (Row row :
-         {Row{"live?vhost=off.example/s", "vhost off.example is not there or disabled"},
-          Row{"live/s?vhost=off.example", "vhost off.example is not there or disabled"}, Row{"live/a..b", "'..'"}}) {
+    for (Row row : {Row{"live?vhost=off.example/s", "vhost off.example does not exist or is disabled"},
+                    Row{"live/s?vhost=off.example", "vhost off.example does not exist or is disabled"},
+                    Row{"live/a..b", "'..'"}}) {
         for (bool publish : {false, true}) {
             auto c = client(publish, row.path);
             auto opened = c->open();
@@ -148,7 +148,7 @@ TEST_F(RtmpServiceTest, AVhostMayBeNamedByTheStreamAlone) {
         auto opened = c->open();
         ASSERT_FALSE(opened);
         EXPECT_NE(opened.error().text().find(publish ? "publish was refused" : "play was refused"), std::string::npos);
-        EXPECT_NE(opened.error().text().find("vhost 127.0.0.1 is not there"), std::string::npos)
+        EXPECT_NE(opened.error().text().find("vhost 127.0.0.1 does not exist"), std::string::npos)
             << opened.error().text();
     }
     // Who asks about clients, and for no stream, is told at connect.

@@ -195,7 +195,7 @@ Result<Connection::ResolvedStream> Connection::resolve_url(const std::string& ur
     if (!address) return base::fail(CloseReason::kNotFound, address.error().text());
     const config::Vhost* vhost = snapshot.vhost(address->vhost);
     if (!vhost || !vhost->get<VhostConfig>().enabled)
-        return base::fail(CloseReason::kNotFound, fmt::format("vhost {} is not there, or RTSP is not enabled in it",
+        return base::fail(CloseReason::kNotFound, fmt::format("vhost {} does not exist, or RTSP is not enabled in it",
                                                               base::for_log(address->vhost)));
     return ResolvedStream{vhost, {vhost->name, address->app, address->stream}, address->params};
 }

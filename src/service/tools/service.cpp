@@ -226,7 +226,7 @@ int64_t Service::start_delay_ms() {
 void Service::program_missing(const std::string& program) {
     if (missing_.insert(program).second)
         base::log::error(
-            "{} is not there, or may not be run: nothing is transcoded, ingested or run by it until it is "
+            "{} does not exist or is not executable: nothing is transcoded, ingested or run by it until it is "
             "installed",
             program);
 }

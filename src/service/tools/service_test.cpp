@@ -183,7 +183,7 @@ TEST_F(ToolsTest, AMissingProgramIsAState) {
     start("exec { enabled on; publish /nonexistent/tool; }");
     publish("s");
     until([this] { return !service_->tools()[0].problem().empty(); });
-    EXPECT_EQ(service_->tools()[0].problem(), "/nonexistent/tool is not there, or may not be run");
+    EXPECT_EQ(service_->tools()[0].problem(), "/nonexistent/tool does not exist or is not executable");
     EXPECT_EQ(service_->tools()[0].state(), Tool::State::kWaiting);
     prometheus::Text text;
     write_metrics(*service_, text);

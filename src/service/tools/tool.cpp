@@ -119,7 +119,7 @@ void Tool::on_start_failure(const Error& error) {
     const std::string& program = job_.arguments[0];
     if (runtime::find_program(program).empty()) {
         owner_.program_missing(program);
-        error_.update(fmt::format("{} is not there, or may not be run", program));
+        error_.update(fmt::format("{} does not exist or is not executable", program));
         return;
     }
     if (error_.update(error.text())) runtime::error_limited("{}: {}; it is tried again", for_log(), error.describe());
