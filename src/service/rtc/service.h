@@ -32,6 +32,7 @@
 #include "service/rtc/connection/session.h"
 #include "service/rtc/connection/tcp_port.h"
 #include "service/rtc/connection/udp_port.h"
+#include "service/shared_parts.h"
 
 namespace service::rtc {
 
