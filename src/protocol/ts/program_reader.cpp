@@ -21,7 +21,9 @@ void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& strea
         if (!r.ok()) return;
         std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
         if (tag == kIso639Language && text.size() >= 3) stream.language = media::language_of(text.substr(0, 3));
-        if (tag == kExtension && body.size() >= 2 && body[0] == kOpusExtension) stream.opus_channels = body[1];
+        // Other codes than 1 to 8 are two mono channels (0), or layouts that are not read.
+        if (tag == kExtension && body.size() >= 2 && body[0] == kOpusExtension && body[1] >= 1 && body[1] <= 8)
+            stream.opus_channels = body[1];
         if (stream.stream_type != kPrivateData) continue;
         if (tag == kRegistration && text.starts_with("Opus")) stream.codec = Codec::kOpus;
         if (tag == kRegistration && text.starts_with("HEVC")) stream.codec = Codec::kHevc;

@@ -352,6 +352,16 @@ TEST(Tracks, AReceiverMayStartAtAnyFrame) {
     }
 }
 
+// With its length and its checksum.
+Bytes finished(Bytes section) {
+    section[1] = static_cast<uint8_t>(0xb0 | (section.size() + 1) >> 8);
+    section[2] = static_cast<uint8_t>(section.size() + 1);
+    Bytes with_crc(section.size() + 4);
+    std::ranges::copy(section, with_crc.begin());
+    base::put_u32(with_crc.data() + section.size(), crc32(section));
+    return with_crc;
+}
+
 TEST(Demuxer, ReadsOnlySoManyTracks) {
     // Ten video and ten audio streams, of which one has the PID of another, and one of an unknown type.
     Bytes section = base::hex("02 b0 00 00 01 c1 00 00 e1 00 f0 00 42 e2 00 f0 00");
@@ -360,12 +370,7 @@ TEST(Demuxer, ReadsOnlySoManyTracks) {
             const uint8_t low = static_cast<uint8_t>(type == kH264 ? i : i == 1 ? 0x80 : 0x80 + i);
             section.insert(section.end(), {type, 0xe1, low, 0xf0, 0});
         }
-    section[1] = static_cast<uint8_t>(0xb0 | (section.size() + 1) >> 8);
-    section[2] = static_cast<uint8_t>(section.size() + 1);
-    Bytes with_crc(section.size() + 4);
-    std::ranges::copy(section, with_crc.begin());
-    base::put_u32(with_crc.data() + section.size(), crc32(section));
-    auto map = read_program_map(with_crc, Demuxer::kMaxStreams);
+    auto map = read_program_map(finished(section), Demuxer::kMaxStreams);
     ASSERT_TRUE(map);
     EXPECT_EQ(map->streams.size(), 17u);
     EXPECT_EQ(map->skipped, 4u);
@@ -374,6 +379,18 @@ TEST(Demuxer, ReadsOnlySoManyTracks) {
         if (stream.codec != Codec::kNone) {
             EXPECT_EQ(stream.track, next[media::codec_info(stream.codec).kind]++);
         }
+}
+
+// Its header would be one that nobody reads.
+TEST(Demuxer, AnOpusStreamHasChannels) {
+    for (const auto& [code, channels] : {std::pair(0, 2), {1, 1}, {6, 6}, {8, 8}, {9, 2}, {0x81, 2}}) {
+        Bytes section = base::hex("02 b0 00 00 01 c1 00 00 e1 00 f0 00 06 e1 00 f0 0a 05 04 4f 70 75 73 7f 02 80");
+        section.push_back(static_cast<uint8_t>(code));
+        auto map = read_program_map(finished(section), Demuxer::kMaxStreams);
+        ASSERT_TRUE(map && map->streams.size() == 1) << code;
+        EXPECT_EQ(map->streams[0].codec, Codec::kOpus);
+        EXPECT_EQ(map->streams[0].opus_channels, channels) << code;
+    }
 }
 
 // A program that gets other PIDs again and again costs no memory, and each time the header comes again.
