@@ -27,6 +27,7 @@ struct AudioFrame {
 base::Result<AudioFrame> read_audio_frame(Codec codec, Bytes bytes) {
     if (codec == Codec::kAac) {
         auto adts = TRY(media::parse_adts(bytes));
+        if (adts.channel_config == 0) return base::fail(base::Code::kProtocol, "ADTS with its channels in the frames");
         if (adts.raw_blocks > 1) return base::fail(base::Code::kProtocol, "several raw blocks in an ADTS frame");
         return AudioFrame{adts.header_size, adts.frame_size, 1024, adts.sample_rate,
                           media::make_aac_config(adts.object_type, adts.sample_rate, adts.channel_config)};

@@ -408,4 +408,19 @@ TEST(FrameReader, ATrackMovesToAnotherPid) {
     EXPECT_LT(sizeof(FrameReader), 4000u);
 }
 
+// Their configuration would have to be read from a program config element (ISO/IEC 14496-3, 4.5.1.2).
+TEST(FrameReader, AdtsWithoutChannelsIsNotRead) {
+    size_t frames = 0;
+    FrameReader reader([&](const media::Frame&) { ++frames; });
+    for (const char* adts : {"ff f1 50 00 01 3f fc 01 02", "ff f1 50 40 01 3f fc 01 02"}) {
+        PesPacket packet;
+        packet.stream = {.pid = 0x100, .stream_type = kAdtsAac, .codec = Codec::kAac};
+        packet.pts = packet.dts = 0;
+        packet.payload = base::Slice::copy(base::hex(adts));
+        reader.take(packet);
+        EXPECT_EQ(reader.unreadable(), 1u) << adts;
+    }
+    EXPECT_EQ(frames, 2u) << "the second one's configuration, and its frame";
+}
+
 }  // namespace ts
