@@ -87,6 +87,7 @@ class Segmenter {
     void end();
     // held_bytes(): memory of the held frames, in bytes. release_held(): stops waiting and writes them.
     size_t held_bytes() const { return held_bytes_; }
+    const media::Frame* oldest_held() const { return held_.empty() ? nullptr : &held_.front(); }
     void release_held();
     // Called periodically, to limit the time for which frames are held while no new frame arrives.
     void tick(int64_t monotonic_ms);

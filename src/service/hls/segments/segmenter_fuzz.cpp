@@ -98,14 +98,11 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         discontinuity_sequence_ = playlist.discontinuity_sequence;
         for (const auto& segment : playlist.segments) CHECK(segment.duration_ms <= playlist.target_duration_s * 1'000);
     }
-    // Fewer bytes than before: all were taken, and others are held.
     void update_held() {
-        const size_t held = segmenter.held_bytes();
-        if (held == 0)
-            held_since_ms_.reset();
-        else if (!held_since_ms_ || held < held_)
-            held_since_ms_ = now.monotonic_ms;
-        held_ = held;
+        const Frame* oldest = segmenter.oldest_held();
+        if (!oldest) return held_since_ms_.reset();
+        if (!held_since_ms_ || number_of(*oldest) != oldest_) held_since_ms_ = now.monotonic_ms;
+        oldest_ = number_of(*oldest);
     }
     // Frames are held for a limited time, whatever their own times are.
     void tick() {
@@ -138,7 +135,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
     std::unique_ptr<service::hls::SegmentMuxer> muxer_;
     bool open_ = false, fresh_ = true, discontinuity_ = false;
     std::optional<int64_t> held_since_ms_;
-    size_t held_ = 0;  // bytes
+    uint64_t oldest_ = 0;  // the number of the oldest held frame
     uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
     uint64_t written_[3][media::kMaxTracks] = {};
 
