@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/loop/cpu_slice.h"
-
 namespace net {
 
 using runtime::Deadline;
@@ -76,8 +74,6 @@ base::Result<void> FileBody::fetch(FilePart& part, bool shared) {
     fetched_at_ = part.offset;
     if (shared) {
         TRY(part.source->load(part.offset, late));
-        // Hundreds may have waited for the same bytes: they do not all continue in one iteration of the loop.
-        runtime::await_short_iteration();
         deadline_.reset();
         return {};
     }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "runtime/disk/disk.h"
+#include "runtime/loop/cpu_slice.h"
 #include "runtime/threads/workers.h"
 
 namespace runtime::disk {
@@ -140,6 +141,9 @@ base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
     for (auto found = loading_.find(block); found != loading_.end(); found = loading_.find(block)) {
         const auto loading = found->second;
         TRY(loading->ended.wait(deadline));
+        // Hundreds may have waited: they neither wake up nor go on in one iteration of the loop.
+        await_short_iteration();
+        loading->ended.wake_next();
         if (loading->is_loaded) return {};
     }
     const auto loading = std::make_shared<Loading>();
@@ -158,7 +162,7 @@ base::Result<void> FileSource::load(uint64_t offset, Deadline deadline) {
         deadline);
     loading_.erase(block);
     loading->is_loaded = result.has_value();
-    loading->ended.set();
+    loading->ended.set_and_wake_one();
     return result;
 }
 

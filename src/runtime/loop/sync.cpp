@@ -65,7 +65,11 @@ void WaitList::wake_all() {
 
 base::Result<void> Event::wait(Deadline deadline) {
     TRY(detail::check_cancelled());
-    while (!set_) TRY(waiters_.wait(deadline, what_));
+    while (!set_) {
+        auto woken = waiters_.wait(deadline, what_);
+        // Set, and late: it would have been woken by the waiter before it.
+        if (!woken && !(set_ && woken.error().code() == base::Code::kTimeout)) return woken;
+    }
     return {};
 }
 

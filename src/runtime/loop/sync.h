@@ -46,6 +46,13 @@ class Event {
         set_ = true;
         waiters_.wake_all();
     }
+    // For hundreds of waiters, whose wake-ups alone would make one iteration of the loop long: one is woken, and each
+    // calls wake_next() when its wait() has returned.
+    void set_and_wake_one() {
+        set_ = true;
+        waiters_.wake_one();
+    }
+    void wake_next() { waiters_.wake_one(); }
     void reset() { set_ = false; }
     base::Result<void> wait(Deadline deadline);
     // Wakes the current waiters without setting it.

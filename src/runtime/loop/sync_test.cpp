@@ -1,5 +1,8 @@
 #include "runtime/loop/sync.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "runtime/loop/testing.h"
 #include "runtime/socket/stream_testing.h"
 
@@ -31,6 +34,29 @@ TEST_F(SyncTest, EventWakesAllAndStaysSet) {
     EXPECT_TRUE(ok(event.wait(soon())));
     event.reset();
     EXPECT_TRUE(failed_with(event.wait(Deadline::in_ms(5)), Code::kTimeout));
+}
+
+TEST_F(SyncTest, EachWaiterWakesTheNextOneAndNoneIsForgotten) {
+    Event event;
+    std::vector<int> order;
+    std::vector<Task> tasks;
+    for (int i = 0; i < 5; ++i) {
+        tasks.push_back(spawn("waiter", [&, i] {
+            // The last one's time is over before its turn.
+            if (!event.wait(i == 4 ? Deadline::in_ms(20) : soon())) return;
+            order.push_back(i);
+            EXPECT_TRUE(ok(sleep_ms(10)));
+            event.wake_next();
+        }));
+    }
+    ASSERT_TRUE(ok(yield()));
+    event.set_and_wake_one();
+    ASSERT_TRUE(ok(yield()));
+    EXPECT_EQ(order, std::vector<int>{0}) << "one is woken";
+    tasks[1].cancel_and_join();  // it waits for its turn
+    for (auto& task : tasks) EXPECT_TRUE(ok(task.join(soon())));
+    std::ranges::sort(order);
+    EXPECT_EQ(order, (std::vector<int>{0, 2, 3, 4}));
 }
 
 TEST_F(SyncTest, PulseWakesOnlyThoseWhoWaitForTheNext) {
