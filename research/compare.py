@@ -121,7 +121,7 @@ def parse_options():
         options.hls_players = 20
         options.recorded, options.segmented, options.webrtc_players, options.webrtc_publishers = 20, 10, 20, 10
         # In one second a viewer whose pass falls on an edge of it has a third less than the others.
-        options.repeats, options.seconds, options.settle = 1, 6, 1
+        options.repeats, options.seconds, options.settle = 1, 3, 1
     return options
 
 
