@@ -334,7 +334,7 @@ else
 $(OBJS)/srs:
 	@echo "there is no src/main.cpp yet" >&2; exit 1
 endif
-$(foreach d,$(BENCH_DIRS),$(eval $(call program_rule,$(OBJS)/$(notdir $(d)),$(call objects_of,$(d),$(filter-out $(tests),$(sources)),parts),$(d))))
+$(foreach d,$(BENCH_DIRS),$(eval $(call program_rule,$(OBJS)/$(notdir $(d)),$(call objects_of,$(d),$(filter-out $(tests),$(sources)),parts),$(d),$(if $(filter %/floor %/ideas,$(d)),-luring))))
 endif
 bench: $(addprefix $(OBJS)/,$(notdir $(BENCH_DIRS)))
 

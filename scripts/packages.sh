@@ -3,10 +3,10 @@
 # shellcheck disable=SC2034  # the lists are for those who source this
 
 PACKAGES_BUILD="g++ make lld libst-dev libssl-dev libhttp-parser-dev libspdlog-dev libfmt-dev nlohmann-json3-dev
-    libcli11-dev libc-ares-dev liburing-dev zlib1g-dev libsrtp2-dev libhiredis-dev
+    libcli11-dev libc-ares-dev zlib1g-dev libsrtp2-dev libhiredis-dev
     libavcodec-dev libavutil-dev libswresample-dev $([ "$(uname -m)" != x86_64 ] || echo libipsec-mb-dev)"
 PACKAGES_DEMO="ffmpeg"
-PACKAGES_TEST="python3 libgtest-dev clang-format valgrind"
+PACKAGES_TEST="python3 libgtest-dev liburing-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"
 # Where Node.js came from elsewhere, npm came with it and is no package.
 PACKAGES_NODE="$(command -v npm >/dev/null || echo npm)"

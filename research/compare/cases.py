@@ -204,9 +204,7 @@ class Cases:
         peers = {"ours, ingest alone": (self.ours(MERGED), "both"),
                  "ours, FLV": (self.ours(MERGED, vhost=dvr.format("flv")), "record"),
                  "ours, MP4": (self.ours(MERGED, vhost=dvr.format("mp4")), "record"),
-                 "ours, HLS": (self.ours(MERGED, vhost=hls), "hls"),
-                 "ours, FLV by threads": (self.ours(MERGED, vhost=dvr.format("flv"), top="disk { backend threads; }"),
-                                          "record")}  # fmt: skip
+                 "ours, HLS": (self.ours(MERGED, vhost=hls), "hls")}
         if self.there["nginx"]:
             record = f"record all; record_path {files}; record_unique off;"
             make_hls = f"hls on; hls_path {files}; hls_fragment 10s; hls_playlist_length 60s;"

@@ -1,10 +1,10 @@
 // A measuring stick: what writing costs, through runtime/disk/disk.h and by plain write() of the same pieces. Processor
 // time of the process (the kernel's threads for it included) and of the loop's own thread.
 //
-//   disk DIRECTORY BACKEND CHUNK FILES MEGABYTES       as fast as it goes; seconds of processor time per GB
-//   disk DIRECTORY BACKEND CHUNK FILES -SECONDS TICK   each file gets CHUNK bytes every TICK ms; us per file and second
+//   disk DIRECTORY HOW CHUNK FILES MEGABYTES       as fast as it goes; seconds of processor time per GB
+//   disk DIRECTORY HOW CHUNK FILES -SECONDS TICK   each file gets CHUNK bytes every TICK ms; us per file and second
 //
-// BACKEND: uring, uring-cached, threads; write (a plain write() of each chunk, on the loop).
+// HOW: disk (by disk.h), write (a plain write() of each chunk, on the loop).
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -74,26 +74,20 @@ void paced(std::vector<Target>& targets, const std::vector<uint8_t>& bytes, int6
 
 int main(int argc, char** argv) {
     if (argc < 6) return std::fprintf(stderr, "usage: see the source\n"), 2;
-    const std::string directory = argv[1], backend = argv[2];
+    const std::string directory = argv[1], how = argv[2];
     const std::vector<uint8_t> bytes(static_cast<size_t>(std::atol(argv[3])), 'x');
     const int files = std::atoi(argv[4]);
     const double amount = std::atof(argv[5]);
     const int64_t tick_ms = argc > 6 ? std::atol(argv[6]) : 40;
     CHECK(runtime::init().has_value());
-    disk::Settings settings;
-    settings.backend = backend == "threads" ? disk::Backend::kThreads : disk::Backend::kUring;
-    if (backend != "write") {
-        auto started = disk::start(settings);
-        if (!started) return std::fprintf(stderr, "%s\n", started.error().text().c_str()), 3;
-    }
     std::vector<Target> targets(static_cast<size_t>(files));
     for (int i = 0; i < files; ++i) {
         const std::string path = directory + "/" + std::to_string(i);
         auto& target = targets[static_cast<size_t>(i)];
-        if (backend == "write")
+        if (how == "write")
             target.fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         else
-            target.file = disk::AppendFile::create(path, {.cached = backend == "uring-cached"});
+            target.file = disk::AppendFile::create(path);
     }
     static_cast<void>(runtime::sleep_ms(300));
     const double process = cpu_seconds(RUSAGE_SELF), loop = cpu_seconds(RUSAGE_THREAD);
@@ -110,13 +104,13 @@ int main(int argc, char** argv) {
         if (target.fd >= 0) close(target.fd);
     }
     targets.clear();
-    if (backend != "write") CHECK(disk::drain(runtime::Deadline::in_ms(60'000)).has_value());
+    if (how != "write") CHECK(disk::drain(runtime::Deadline::in_ms(60'000)).has_value());
     const double scale = amount > 0 ? 1000 / amount : 1e6 / (files * -amount);
     const char* unit = amount > 0 ? "s/GB" : "us per file and second";
     std::printf(
         "%-12s chunk %6zu: %8.3f %s, loop %8.3f; %.1f s, %llu writes, buffers %.1f kB a file, longest append "
         "%.2f ms\n",
-        backend.c_str(), bytes.size(), process_used * scale, unit, loop_used * scale, before_end,
+        how.c_str(), bytes.size(), process_used * scale, unit, loop_used * scale, before_end,
         static_cast<unsigned long long>(status.writes), static_cast<double>(status.bytes_buffered) / 1024 / files,
         static_cast<double>(longest_us) / 1000);
     runtime::shutdown();

@@ -48,7 +48,8 @@ libraries_rows() {
                      NLOHMANN_JSON_VERSION_PATCH);'
     library CLI11 required libcli11-dev "" CLI/Version.hpp 'std::puts(CLI11_VERSION);'
     library c-ares required libc-ares-dev -lcares ares.h 'std::puts(ares_version(nullptr));'
-    library liburing required liburing-dev -luring "liburing.h liburing/io_uring.h" \
+    # research/floor and research/ideas have it.
+    library liburing tests liburing-dev -luring "liburing.h liburing/io_uring.h" \
         'io_uring ring; if (io_uring_queue_init(2, &ring, 0) == 0) io_uring_queue_exit(&ring);'
     library libavcodec required libavcodec-dev "-lavcodec -lavutil" c:libavcodec/avcodec.h \
         'AVCodecContext* c = avcodec_alloc_context3(nullptr); avcodec_free_context(&c); std::puts(av_version_info());'

@@ -51,6 +51,7 @@ inline constexpr Feature kHlsMount{"hls_mount",
                                    "is left out: hls_storage memory serves segments at the playlist's URL"};
 inline constexpr Feature kRawQueries{"the change of directives by the raw API",
                                      "is left out: the file is the configuration"};
+inline constexpr Feature kUring{"writing by io_uring", "is left out: two worker threads write all files"};
 inline constexpr Feature kHstrs{"hstrs", "is left out, as SRS has left it out"};
 inline constexpr Feature kOldRtcServer{"a part of rtc_server of SRS 4", "is left out, as SRS has left it out"};
 

@@ -6,9 +6,6 @@ namespace config {
 
 void add_disk_rows(std::vector<Row>& rows) {
     const Scope scope{"disk", [](const auto& root) -> decltype(auto) { return (root.snapshot->disk); }};
-    rows.push_back(row(scope, "backend", &Disk::backend, "auto", one_of({"auto", "uring", "threads"}), kRestart,
-                       "How files are written: uring (io_uring), threads (two worker threads), or auto, which "
-                       "is io_uring where the system allows it. The log names the choice at the start."));
     rows.push_back(row(scope, "buffer", &Disk::buffer, 256 * 1024, bytes(16 * 1024, 1024 * 1024), kLive,
                        "Maximum size of a file's buffer, a power of two; a stream of low bitrate has smaller "
                        "ones."));
@@ -21,9 +18,6 @@ void add_disk_rows(std::vector<Row>& rows) {
                        "the recording or segment ends with an error."));
     rows.push_back(row(scope, "total_limit", &Disk::total_limit, 256 * 1024 * 1024, bytes(1024 * 1024, 2147483647),
                        kLive, "Maximum amount of data that all files together hold in memory."));
-    rows.push_back(row(scope, "direct", &Disk::direct, true, none(), kLive,
-                       "With io_uring, recordings bypass the page cache (O_DIRECT) if the file system supports "
-                       "it."));
 }
 
 }  // namespace config

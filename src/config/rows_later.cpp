@@ -51,6 +51,11 @@ constexpr Later kSrtServer[] = {
     {"sei_filter", "on", "SEI units are dropped."},
 };
 
+// Directives of earlier versions of this server.
+constexpr Later kDisk[] = {
+    {"backend", "auto", "How files are written: uring, threads or auto."},
+    {"direct", "on", "With io_uring, recordings bypass the page cache."},
+};
 constexpr Later kStats[] = {
     {"enabled", "on", "Samples of the machine's network and disks."},
     {"network", "0", "Index of the network device that the summary shows."},
@@ -129,6 +134,7 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);
     add(rows, "rtc_server", features::kOldRtcServer, kRtcServer);
     add(rows, "srt_server", features::kSrt, kSrtServer);
+    add(rows, "disk", features::kUring, kDisk);
     add(rows, "stats", features::kStats, kStats);
     add(rows, "stream_caster", features::kStreamCaster, kStreamCaster);
     add(rows, "vhost/play", features::kSendingByTime, kPlay);

@@ -125,12 +125,10 @@ struct HttpApi {
 };
 
 struct Disk {
-    std::string backend{};  // "auto", "uring" or "threads"
-    int buffer{};           // bytes
+    int buffer{};  // bytes
     int flush{};
     int file_limit{};   // bytes
     int total_limit{};  // bytes
-    bool direct{};
 };
 
 // Thresholds in percent, pulses in s.

@@ -169,6 +169,10 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"vhost a { dash { enabled off; dash_path /x; } }", ""},
         ProblemCase{"vhost a { dash { dash_path /x; } }", ""},
         ProblemCase{"stats { network 0; }\nvhost a { hls { hls_acodec aac; hls_vcodec h264; } }", ""},
+        ProblemCase{"disk { backend uring; direct off; }\nvhost a { }",
+                    "t.conf:1: warning: writing by io_uring is left out: two worker threads write all files: no "
+                    "effect of disk/backend, disk/direct\n"},
+        ProblemCase{"disk { backend auto; direct on; }\nvhost a { }", ""},
         ProblemCase{"srt_server { enabled on; listen 1; maxbw 2; mss 3; latency 4; sendbuf 5; }\nvhost a { }",
                     "t.conf:1: warning: SRT is not built yet: no effect of srt_server/enabled, srt_server/listen, "
                     "srt_server/maxbw, srt_server/mss and 2 more\n"},

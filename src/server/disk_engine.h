@@ -27,17 +27,12 @@ class DiskEngine : public WithoutClients {
     static constexpr int64_t kMaxAtEndMs = 10'000;
 
     static runtime::disk::Settings settings(const config::Snapshot& snapshot) {
-        using runtime::disk::Backend;
         const config::Disk& disk = snapshot.disk;
         runtime::disk::Settings settings;
-        settings.backend = disk.backend == "uring"     ? Backend::kUring
-                           : disk.backend == "threads" ? Backend::kThreads
-                                                       : Backend::kAuto;
         settings.buffer_bytes = static_cast<size_t>(disk.buffer);
         settings.flush_ms = disk.flush;
         settings.file_limit_bytes = static_cast<size_t>(disk.file_limit);
         settings.total_limit_bytes = static_cast<size_t>(disk.total_limit);
-        settings.direct = disk.direct;
         return settings;
     }
 

@@ -1,9 +1,8 @@
 #pragma once
 // File output that never blocks the loop: growing files (AppendFile), small files written as a whole, renaming and
-// removing. No function here blocks, and only drain() yields; disk errors are reported later. Bytes go to the kernel in
-// large aligned pieces: by io_uring around the page cache, or, where that is not allowed or not wanted, by two worker
-// threads through it. Opening, closing and the like are jobs of those threads in either case. All functions are called
-// on the loop's thread.
+// removing. No function here blocks, and only drain() yields; disk errors are reported later. Two worker threads do all
+// of it: they write large pieces through the page cache, open, close and rename. All functions are called on the loop's
+// thread.
 //
 // It does not read: use offload() in workers.h, or run() below.
 //
@@ -29,8 +28,6 @@ struct AppendOptions {
     // only then the file is opened: a file shorter than that is opened, written, closed and renamed by one job at its
     // end.
     int64_t flush_ms = -1;
-    // The file will be read soon (an HLS segment): it goes through the page cache, not around it.
-    bool cached = false;
     // Size of its first buffer in bytes: AppendFile::buffer_bytes() of the preceding file of the same stream. 0: small.
     size_t first_buffer = 0;
     // The stream that the file belongs to, see file_owner.h.
@@ -44,8 +41,7 @@ struct AppendOptions {
 
 class File;  // internal
 
-// A growing file. Until it is finished, up to 4,095 zero bytes may follow the last byte written. They remain after a
-// crash: a repair must cut them off.
+// A growing file.
 class AppendFile {
   public:
     // Missing directories are created; an existing file of that name is truncated. All of this happens asynchronously:
@@ -97,24 +93,17 @@ void rename(std::string from, std::string to, Done done);
 // must not touch anything of the loop's: no Ref, no Slice, no log.
 void run(std::move_only_function<base::Result<void>()> job, Done done);
 
-enum class Backend : uint8_t { kAuto, kUring, kThreads };
-
 struct Settings {
-    Backend backend = Backend::kAuto;
     size_t buffer_bytes = 256 * 1024;  // size of the largest buffers; slow streams have smaller ones
     int64_t flush_ms = 1000;
     size_t file_limit_bytes = 32 * 1024 * 1024;    // held by one file for a slow disk
     size_t total_limit_bytes = 256 * 1024 * 1024;  // held by all files
-    bool direct = true;                            // bypass the page cache where the file system can
 };
 
-// Chooses the backend by trying it, and logs the choice. Later calls change everything but the backend. Without this
-// call the disk works with the defaults above. Fails when the requested backend is not available on this system.
+// Later calls change the settings. Without this call the disk works with the defaults above.
 base::Result<void> start(const Settings& settings);
 
 struct Status {
-    const char* backend = "none";  // "io_uring", "threads"
-    std::string reason;            // why not io_uring; empty: io_uring is used
     uint64_t files_open = 0;
     uint64_t operations = 0;       // in progress: writes, opens, closes ...
     uint64_t bytes_in_flight = 0;  // full buffers, waiting or being written

@@ -1,18 +1,9 @@
 #include "runtime/disk/disk_buffers.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
-#include "base/result.h"
-
 namespace runtime::disk {
-
-Buffer::Buffer(size_t size) : memory_(static_cast<uint8_t*>(std::aligned_alloc(kBlock, size))), size_(size) {
-    CHECK(memory_ != nullptr);
-}
-
-void Buffer::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
 Buffer BufferPool::take(size_t size) {
     auto& spare = spare_[size_class(size)];

@@ -1,5 +1,5 @@
 #pragma once
-// Internal to the disk. Buffers aligned for O_DIRECT, in sizes of powers of two, kept for reuse up to a bound.
+// Internal to the disk. Buffers in sizes of powers of two, kept for reuse up to a bound.
 
 #include <array>
 #include <bit>
@@ -10,22 +10,17 @@
 
 namespace runtime::disk {
 
-inline constexpr size_t kBlock = 4096;
-
 class Buffer {
   public:
     Buffer() = default;
-    explicit Buffer(size_t size);
+    explicit Buffer(size_t size) : memory_(std::make_unique_for_overwrite<uint8_t[]>(size)), size_(size) {}
     explicit operator bool() const { return memory_ != nullptr; }
     uint8_t* data() { return memory_.get(); }
     const uint8_t* data() const { return memory_.get(); }
     size_t size() const { return size_; }
 
   private:
-    struct Free {
-        void operator()(uint8_t* memory) const;
-    };
-    std::unique_ptr<uint8_t, Free> memory_;
+    std::unique_ptr<uint8_t[]> memory_;
     size_t size_ = 0;
 };
 

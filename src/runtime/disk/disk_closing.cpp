@@ -51,14 +51,11 @@ int write_all(int fd, std::vector<iovec>& parts, uint64_t offset) {
 }
 
 int open_whole(Closing& c) {
-    bool direct = false;
-    errno = open_empty(c.path, direct, c.fd);
+    errno = open_empty(c.path, c.fd);
     return errno ? -1 : 0;
 }
 
 void complete(Closing& c, Steps& step) {
-    // Writes of partial blocks go through the page cache.
-    if (c.direct && !c.patches.empty()) step("changing", [&] { return fcntl(c.fd, F_SETFL, 0); });
     if (!c.is_whole) step("cutting", [&] { return ftruncate(c.fd, static_cast<off_t>(c.size)); });
     for (auto& patch : c.patches) {
         if (patch.offset + patch.bytes.size() > c.size) continue;  // beyond the end of a file that failed before
@@ -83,21 +80,13 @@ int make_directories_for(const std::string& path) {
     return 0;
 }
 
-int open_empty(const std::string& path, bool& direct, int& fd) {
+int open_empty(const std::string& path, int& fd) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-    fd = open(path.c_str(), kFlags | (direct ? O_DIRECT : 0), 0644);
+    fd = open(path.c_str(), kFlags, 0644);
     if (fd >= 0) return 0;
-    if (errno == EINVAL && direct) {  // the file system does not support O_DIRECT
-        direct = false;
-        return open_empty(path, direct, fd);
-    }
     if (errno != ENOENT) return errno;
     if (const int error = make_directories_for(path)) return error;
-    fd = open(path.c_str(), kFlags | (direct ? O_DIRECT : 0), 0644);
-    if (fd < 0 && errno == EINVAL && direct) {
-        direct = false;
-        fd = open(path.c_str(), kFlags, 0644);
-    }
+    fd = open(path.c_str(), kFlags, 0644);
     return fd < 0 ? errno : 0;
 }
 

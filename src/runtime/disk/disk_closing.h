@@ -22,7 +22,6 @@ struct Closing {
     int fd = -1;  // the job closes it; -1: it was never opened, or opening failed
     bool is_whole = false;
     std::vector<iovec> whole;  // all bytes of the file, when is_whole
-    bool direct = false;
     bool sync = false;
     bool failed = false;
     End how = End::kLeave;
@@ -37,8 +36,7 @@ struct Closing {
 // 0 or errno. Blocks.
 int close_file(Closing& closing);
 
-// Creates or truncates a file for writing, creating its directories: sets fd. 0 or errno. `direct`: in: O_DIRECT is
-// requested; out: whether the file system accepted it. Blocks.
-int open_empty(const std::string& path, bool& direct, int& fd);
+// Creates or truncates a file for writing, creating its directories: sets fd. 0 or errno. Blocks.
+int open_empty(const std::string& path, int& fd);
 
 }  // namespace runtime::disk

@@ -20,6 +20,16 @@ constexpr int64_t kMaxAtEndMs = 5000;
 
 Engine* the_engine = nullptr;  // owned; exit() leaves it and its threads alone
 
+// On a worker. -errno: it failed.
+int write_once(const Write& write) {
+    while (true) {
+        const ssize_t n =
+            pwritev(write.fd, write.parts.data(), static_cast<int>(write.count), static_cast<off_t>(write.offset));
+        if (n >= 0) return static_cast<int>(n);
+        if (errno != EINTR) return -errno;
+    }
+}
+
 Settings bounded(Settings s) {
     s.buffer_bytes = std::bit_floor(std::clamp(s.buffer_bytes, BufferPool::kMinBytes, BufferPool::kMaxBytes));
     s.flush_ms = std::clamp<int64_t>(s.flush_ms, 100, 3000);
@@ -33,7 +43,6 @@ Settings bounded(Settings s) {
 base::Result<void> Engine::start(const Settings& settings) {
     settings_ = bounded(settings);
     TRY(pool_.start());
-    TRY(choose_writer());
     if (const char* text = std::getenv("DISK_FAULT")) {
         if (*text == '@')
             fault_file_ = text + 1;
@@ -44,27 +53,7 @@ base::Result<void> Engine::start(const Settings& settings) {
     return {};
 }
 
-base::Result<void> Engine::choose_writer() {
-    if (settings_.backend == Backend::kThreads) {
-        why_threads_ = "by configuration";
-    } else if (auto uring = make_uring_writer()) {
-        uring_ = std::move(*uring);
-    } else if (settings_.backend == Backend::kUring) {
-        return base::fail(base::Code::kRefused, uring.error().text() + ", which the configuration asks for");
-    } else {
-        why_threads_ = uring.error().text();
-    }
-    threads_ = make_thread_writer(pool_);
-    base::log::trace("disk: files are written by {}{}", backend_name(),
-                     why_threads_.empty() ? "" : fmt::format(" ({})", why_threads_));
-    return {};
-}
-
-void Engine::change(const Settings& settings) {
-    const auto backend = settings_.backend;
-    settings_ = bounded(settings);
-    settings_.backend = backend;
-}
+void Engine::change(const Settings& settings) { settings_ = bounded(settings); }
 
 void Engine::stop() {
     const auto deadline = Deadline::in_ms(kMaxAtEndMs);
@@ -73,7 +62,6 @@ void Engine::stop() {
     }
     late_.clear();
     pool_.stop();
-    uring_.reset();
 }
 
 void Engine::later(int64_t delay_ms, std::move_only_function<void()> go) {
@@ -120,18 +108,14 @@ void Engine::run_long(std::move_only_function<void()> work, std::move_only_funct
     pool_.submit(std::move(job));
 }
 
-void Engine::write(const std::shared_ptr<File>& file, Write& write, bool direct) {
-    Writer& writer = direct && uring_ ? *uring_ : *threads_;
+void Engine::write(const std::shared_ptr<File>& file, Write& write) {
     const Fault* fault = fault_of(Step::kWrite, file->path(), write.offset);
-    if (!fault) return writer.submit(file, write);
-    auto go = [this, &writer, file, &write, error = fault->error] {
-        if (!error) return writer.submit(file, write);
-        pool_.defer([file, error] { file->on_written(-error); });
-    };
-    if (fault->delay_ms)
-        later(fault->delay_ms, std::move(go));
-    else
-        go();
+    auto job = std::make_unique<detail::ThreadJob>();
+    auto* result = &job->result;
+    job->work = [&write, result, error = fault ? fault->error : 0] { *result = error ? -error : write_once(write); };
+    job->done = [file, result] { file->on_written(*result); };
+    if (!fault || !fault->delay_ms) return pool_.submit(std::move(job));
+    later(fault->delay_ms, [this, job = std::move(job)]() mutable { pool_.submit(std::move(job)); });
 }
 
 void Engine::warn_slow(const std::string& path, const char* what, int64_t ms) {
@@ -165,8 +149,6 @@ base::Result<void> Engine::drain(Deadline deadline) {
 
 Status Engine::status() const {
     Status s;
-    s.backend = backend_name();
-    s.reason = why_threads_;
     s.files_open = files_open;
     s.operations = operations;
     s.bytes_in_flight = queued_bytes;

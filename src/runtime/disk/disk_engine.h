@@ -1,6 +1,6 @@
 #pragma once
-// Internal to the disk. What all files share: settings, the writer (io_uring or threads), the worker threads, the
-// buffers, the order of paths, counters, injected faults.
+// Internal to the disk. What all files share: settings, the worker threads, the buffers, the order of paths, counters,
+// injected faults.
 
 #include <sys/uio.h>
 
@@ -27,18 +27,7 @@ struct Write {
     unsigned count = 0;
     std::array<iovec, kMaxParts> parts{};
     uint64_t offset = 0;
-    bool urgent = false;  // other work waits for its completion
 };
-
-class Writer {
-  public:
-    virtual ~Writer() = default;
-    // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
-    virtual void submit(const std::shared_ptr<File>& file, Write& write) = 0;
-};
-
-std::unique_ptr<Writer> make_thread_writer(detail::ThreadPool& pool);
-base::Result<std::unique_ptr<Writer>> make_uring_writer();
 
 enum class Step : uint8_t { kOpen, kWrite, kClose, kRead };
 
@@ -49,16 +38,13 @@ class Engine {
     void change(const Settings& settings);
 
     const Settings& settings() const { return settings_; }
-    // Whether files are opened with O_DIRECT.
-    bool direct() const { return settings_.direct && uring_ != nullptr; }
 
     // A job on a worker, after an injected fault for its steps; `work` returns 0 or an errno.
     void run_step(std::initializer_list<Step> steps, const std::string& path, std::move_only_function<int()> work,
                   std::move_only_function<void(int)> done);
     void run_long(std::move_only_function<void()> work, std::move_only_function<void()> done);
-    // direct: the file was opened with O_DIRECT. io_uring serves only those: it hands a write through the page cache to
-    // kernel threads, which cost no less than ours.
-    void write(const std::shared_ptr<File>& file, Write& write, bool direct);
+    // Calls file->on_written() later, with the bytes written, perhaps fewer than asked, or -errno.
+    void write(const std::shared_ptr<File>& file, Write& write);
     void defer(std::move_only_function<void()> call) { pool_.defer(std::move(call)); }
     // An operation takes long: logs a rate-limited warning.
     void warn_slow(const std::string& path, const char* what, int64_t ms);
@@ -89,15 +75,10 @@ class Engine {
     const Fault* fault_of(Step step, const std::string& path, uint64_t offset);
     void later(int64_t delay_ms, std::move_only_function<void()> go);
     void check_fault_file();
-    base::Result<void> choose_writer();
-    const char* backend_name() const { return uring_ ? "io_uring" : "threads"; }
 
     Settings settings_;
     static constexpr size_t kThreads = 2;
     detail::ThreadPool pool_{"disk", kThreads};
-    std::unique_ptr<Writer> uring_;  // null: not allowed, or not wanted
-    std::unique_ptr<Writer> threads_;
-    std::string why_threads_;
     std::list<Late> late_;
     std::unique_ptr<Fault> fault_;
     std::string fault_file_;

@@ -19,7 +19,7 @@ using runtime::testing::read_file;
 
 class DiskFaultTest : public DiskTest {};
 
-TEST_P(DiskFaultTest, ErrorsNameTheFileAndTheReason) {
+TEST_F(DiskFaultTest, ErrorsNameTheFileAndTheReason) {
     std::ofstream(at("plain")) << "a file";
     auto file = AppendFile::create(at("plain/x"), {});
     ASSERT_TRUE(until([&] { return file->error() != nullptr; }));
@@ -44,7 +44,7 @@ TEST_P(DiskFaultTest, ErrorsNameTheFileAndTheReason) {
     EXPECT_EQ(written.error().text(), fmt::format("writing {}: Not a directory", at("plain/z")));
 }
 
-TEST_P(DiskFaultTest, AFileWhoseDirectoryIsGoneCannotBeRenamed) {
+TEST_F(DiskFaultTest, AFileWhoseDirectoryIsGoneCannotBeRenamed) {
     auto file = AppendFile::create(at("gone/x.tmp"), {});
     ASSERT_TRUE(ok(file->append(pattern(100'000))));
     ASSERT_TRUE(until([&] { return file->written() > 0; }));
@@ -54,7 +54,7 @@ TEST_P(DiskFaultTest, AFileWhoseDirectoryIsGoneCannotBeRenamed) {
     EXPECT_EQ(finished.error().text(), fmt::format("renaming {}: No such file or directory", at("gone/x.tmp")));
 }
 
-TEST_P(DiskFaultTest, AFullDiskEndsTheFileAtWhatWasWritten) {
+TEST_F(DiskFaultTest, AFullDiskEndsTheFileAtWhatWasWritten) {
     auto file = AppendFile::create(at("full/x.tmp"), {});
     auto other = AppendFile::create(at("fine/y"), {});
     ASSERT_TRUE(ok(file->append(pattern(200'000))));
@@ -78,7 +78,7 @@ TEST_P(DiskFaultTest, AFullDiskEndsTheFileAtWhatWasWritten) {
     EXPECT_EQ(status().files_failed, 1u);
 }
 
-TEST_P(DiskFaultTest, ASlowDiskEndsAFileAtItsBoundAndTheLoopRunsOn) {
+TEST_F(DiskFaultTest, ASlowDiskEndsAFileAtItsBoundAndTheLoopRunsOn) {
     settings_.file_limit_bytes = 1'000'000;
     restart();
     set_fault(std::make_unique<Fault>(*parse_fault("path=slow op=write delay_ms=2000")));
@@ -112,7 +112,7 @@ TEST_P(DiskFaultTest, ASlowDiskEndsAFileAtItsBoundAndTheLoopRunsOn) {
     EXPECT_GE(status().slow_warnings, 1u);
 }
 
-TEST_P(DiskFaultTest, TheBoundOfAllHolds) {
+TEST_F(DiskFaultTest, TheBoundOfAllHolds) {
     settings_.file_limit_bytes = 1'000'000;
     settings_.total_limit_bytes = 2'000'000;
     restart();
@@ -135,7 +135,7 @@ TEST_P(DiskFaultTest, TheBoundOfAllHolds) {
     }
 }
 
-TEST_P(DiskFaultTest, ADelayIsNoErrorWhileThereIsRoom) {
+TEST_F(DiskFaultTest, ADelayIsNoErrorWhileThereIsRoom) {
     set_fault(std::make_unique<Fault>(*parse_fault("op=any delay_ms=300")));
     auto file = AppendFile::create(at("x.tmp"), {});
     for (int i = 0; i < 50; ++i) {
@@ -146,7 +146,7 @@ TEST_P(DiskFaultTest, ADelayIsNoErrorWhileThereIsRoom) {
     EXPECT_TRUE(read_file(at("x")) == pattern(1'000'000));
 }
 
-TEST_P(DiskFaultTest, AnOpenThatFailsLate) {
+TEST_F(DiskFaultTest, AnOpenThatFailsLate) {
     set_fault(std::make_unique<Fault>(*parse_fault("op=open delay_ms=200 error=EACCES")));
     auto file = AppendFile::create(at("x"), {});
     ASSERT_TRUE(ok(file->append(pattern(200'000))));
@@ -155,7 +155,7 @@ TEST_P(DiskFaultTest, AnOpenThatFailsLate) {
     EXPECT_TRUE(failed_with(finish(*file), base::Code::kSystem));
 }
 
-TEST_P(DiskFaultTest, ALongJobLeavesAThreadForTheOthers) {
+TEST_F(DiskFaultTest, ALongJobLeavesAThreadForTheOthers) {
     std::promise<void> go_on;
     Outcome outcome[3];
     std::atomic<int> at_once = 0, most = 0;
@@ -179,9 +179,6 @@ TEST_P(DiskFaultTest, ALongJobLeavesAThreadForTheOthers) {
     for (auto& one : outcome) EXPECT_TRUE(failed_with(one.wait(), base::Code::kNotFound));
     EXPECT_EQ(most, 1);
 }
-
-INSTANTIATE_TEST_SUITE_P(Uring, DiskFaultTest, ::testing::Values(Backend::kUring));
-INSTANTIATE_TEST_SUITE_P(Threads, DiskFaultTest, ::testing::Values(Backend::kThreads));
 
 TEST(DiskFaultWordsTest, WordsAreRead) {
     const auto fault = parse_fault("path=live/x  op=write delay_ms=2000\nerror=ENOSPC from_offset=100\n");

@@ -1,6 +1,5 @@
 #include "runtime/disk/disk_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +23,6 @@ constexpr int64_t kUnflushedMs = 4000;
 size_t first_buffer(size_t wanted, size_t max) {
     return std::min(wanted ? std::bit_ceil(std::max(wanted, BufferPool::kMinBytes)) : kFirstBuffer, max);
 }
-
-size_t whole_blocks(size_t bytes) { return bytes & ~(kBlock - 1); }
 
 }  // namespace
 
@@ -55,25 +52,18 @@ void File::begin() {
 }
 
 void File::open() {
-    struct Opening {
-        int fd = -1;
-        bool direct;
-    };
     unopened_ = false;
     opening_ = true;
     busy_since_ms_ = base::monotonic_ms();
-    auto opening = std::make_shared<Opening>();
-    opening->direct = engine_.direct() && !options_.cached;
+    auto fd = std::make_shared<int>(-1);
     auto operation = std::make_shared<PathOperation>();
     operation->paths = {path_};
-    auto begin = [self = shared_from_this(), opening, operation = std::weak_ptr(operation)] {
+    auto begin = [self = shared_from_this(), fd, operation = std::weak_ptr(operation)] {
         self->engine_.run_step(
-            {Step::kOpen}, self->path_,
-            [opening, path = self->path_] { return open_empty(path, opening->direct, opening->fd); },
-            [self, opening, operation = operation.lock()](int error) {
+            {Step::kOpen}, self->path_, [fd, path = self->path_] { return open_empty(path, *fd); },
+            [self, fd, operation = operation.lock()](int error) {
                 const ContextScope scope(self->context_id_);
-                self->fd_ = opening->fd;
-                self->direct_ = opening->direct;
+                self->fd_ = *fd;
                 self->on_opened(error);
                 self->engine_.paths.leave(operation);
             });
@@ -146,29 +136,13 @@ void File::choose_size(bool is_flush, size_t used) {
     buffer_bytes_ = std::min(buffer_bytes_, max_bytes);
 }
 
-// Queues the current buffer for writing and begins the next one. An incomplete last block is copied into the next
-// buffer, because a block can only be written as a whole.
+// Queues the current buffer for writing.
 void File::queue_piece(bool is_flush) {
     const auto& settings = engine_.settings();
     Piece piece = std::exchange(current_, {});
-    clean_ = 0;
     const size_t bytes = piece.buffer.size();
     if (!end_) choose_size(is_flush, piece.used);
     current_.offset = piece.offset + piece.used;
-    piece.submit = piece.used;
-    // While the file is being opened its mode is unknown; data laid out in blocks works in any mode.
-    const bool whole = opening_ || unopened_ ? !options_.cached : direct_;
-    const size_t tail = whole ? piece.used - whole_blocks(piece.used) : 0;
-    if (tail && end_) {
-        piece.submit += kBlock - tail;
-    } else if (tail) {
-        piece.submit += kBlock - tail;
-        begin_piece();
-        current_.offset -= tail;
-        current_.used = clean_ = tail;
-        std::memcpy(current_.buffer.data(), piece.buffer.data() + piece.used - tail, tail);
-    }
-    std::memset(piece.buffer.data() + piece.used, 0, piece.submit - piece.used);
     pieces_.push_back(std::move(piece));
     queued_ += bytes;
     engine_.queued_bytes += bytes;
@@ -202,7 +176,7 @@ int64_t File::flush() {
         if (age >= kSlowMs) engine_.warn_slow(path_, opening_ ? "opening" : closing_ ? "closing" : "writing", age);
     }
     // While other buffers wait before it, a flush would only split it into more pieces.
-    if (end_ || error_ || options_.flush_ms == 0 || opening_ || !pieces_.empty() || current_.used == clean_)
+    if (end_ || error_ || options_.flush_ms == 0 || opening_ || !pieces_.empty() || current_.used == 0)
         return flush_ms();
     // If a full buffer was written meanwhile, this flush is postponed.
     const int64_t left = piece_began_ms_ + flush_ms() - now;
@@ -216,19 +190,16 @@ void File::pump() {
     write_.fd = fd_;
     write_.count = 0;
     write_.offset = pieces_.front().offset + head_done_;
-    uint64_t next = pieces_.front().offset;
     size_t skip = head_done_;
     for (auto& piece : pieces_) {
-        if (piece.offset != next || write_.count == Write::kMaxParts) break;
-        write_.parts[write_.count++] = {piece.buffer.data() + skip, piece.submit - skip};
+        if (write_.count == Write::kMaxParts) break;
+        write_.parts[write_.count++] = {piece.buffer.data() + skip, piece.used - skip};
         skip = 0;
-        next = piece.offset + piece.submit;
     }
-    write_.urgent = end_ || pieces_.size() > 1 || pieces_.front().used == pieces_.front().buffer.size();
     busy_ = true;
     busy_since_ms_ = base::monotonic_ms();
     ++engine_.operations;
-    engine_.write(shared_from_this(), write_, direct_);
+    engine_.write(shared_from_this(), write_);
 }
 
 void File::on_written(int result) {
@@ -236,35 +207,25 @@ void File::on_written(int result) {
     busy_ = false;
     --engine_.operations;
     ++engine_.writes;
-    if (result == -EINVAL && direct_) {
-        // The medium's blocks are larger than ours, or it does not support such writes: use the page cache.
-        direct_ = false;
-        fcntl(fd_, F_SETFL, 0);
-        return pump();
-    }
     if (result == 0) result = -ENOSPC;
     if (result == -EAGAIN || result == -EINTR) result = 0;
     if (result < 0) {
         fail(std::move(base::fail_errno("writing " + path_, -result).error()));
         return maybe_close();
     }
-    auto n = static_cast<size_t>(result) + head_done_;
-    head_done_ = 0;
-    while (!pieces_.empty() && n >= pieces_.front().submit) {
+    auto n = static_cast<size_t>(result);
+    written_ += n;
+    engine_.bytes_written += n;
+    n += head_done_;
+    while (!pieces_.empty() && n >= pieces_.front().used) {
         auto& piece = pieces_.front();
-        n -= piece.submit;
-        const uint64_t reached = piece.offset + piece.used;
-        if (reached > written_) {
-            engine_.bytes_written += reached - written_;
-            written_ = reached;
-        }
+        n -= piece.used;
         queued_ -= piece.buffer.size();
         engine_.queued_bytes -= piece.buffer.size();
         engine_.buffers.give(std::move(piece.buffer));
         pieces_.pop_front();
-        if (!n) break;
     }
-    head_done_ = direct_ ? whole_blocks(n) : n;
+    head_done_ = n;
     if (error_) drop_pieces();
     pump();
     maybe_close();
@@ -301,7 +262,7 @@ void File::end(End how, std::string rename_to, Done done) {
     done_ = std::move(done);
     if (how == End::kDiscard || error_)
         drop_pieces();
-    else if (current_.used > clean_)
+    else if (current_.used > 0)
         queue_piece(false);
     if (current_.buffer) engine_.buffers.give(std::exchange(current_, {}).buffer);
     end_operation_ = std::make_shared<PathOperation>();
@@ -321,7 +282,6 @@ void File::maybe_close() {
     closing->is_whole = unopened_ && !error_;
     for (auto& piece : pieces_) closing->whole.push_back({piece.buffer.data(), piece.used});
     closing->fd = std::exchange(fd_, -1);
-    closing->direct = direct_;
     closing->sync = options_.sync && end_ == End::kFinish;
     closing->failed = error_.has_value();
     closing->size = error_ ? written_ : size_;

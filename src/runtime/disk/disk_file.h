@@ -40,8 +40,7 @@ class File final : public std::enable_shared_from_this<File>, private Timer {
   private:
     struct Piece {
         Buffer buffer;
-        size_t used = 0;      // bytes that belong to the file
-        size_t submit = 0;    // used, padded to whole blocks where required
+        size_t used = 0;
         uint64_t offset = 0;  // in the file
     };
 
@@ -66,7 +65,6 @@ class File final : public std::enable_shared_from_this<File>, private Timer {
     AppendOptions options_;
     std::string context_id_;
     int fd_ = -1;
-    bool direct_ = false;   // opened with O_DIRECT
     bool unopened_ = true;  // opened when there is something to write
     bool opening_ = false;
     bool busy_ = false;                          // a write is in progress
@@ -74,7 +72,6 @@ class File final : public std::enable_shared_from_this<File>, private Timer {
     int64_t held_until_ms_ = 0;                  // 0: not held
     std::move_only_function<void()> held_open_;  // when it was to be opened while it was held
     Piece current_;                              // being filled; none without a buffer
-    size_t clean_ = 0;                           // bytes of current_ that are already written
     size_t buffer_bytes_;
     int64_t piece_began_ms_ = 0;
     int64_t busy_since_ms_ = 0;

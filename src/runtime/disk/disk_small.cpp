@@ -56,8 +56,7 @@ void run_in_order(Step step, std::vector<std::string> paths, std::string what, s
 int write_whole(const std::string& path, const std::string& bytes, const std::string& owner) {
     const std::string temporary = path + ".tmp";
     int fd = -1;
-    bool direct = false;
-    int error = open_empty(temporary, direct, fd);
+    int error = open_empty(temporary, fd);
     if (error) return error;
     set_file_owner(fd, owner);
     for (size_t done = 0; done < bytes.size() && !error;) {

@@ -1,5 +1,5 @@
 #pragma once
-// For tests of the disk engine: a fixture that runs it with a backend over a directory of its own, bytes to write, and
+// For tests of the disk engine: a fixture that runs it over a directory of its own, bytes to write, and
 // what a Done was told.
 
 #include <gtest/gtest.h>
@@ -64,14 +64,13 @@ class Outcome {
     Event told_event_;
 };
 
-class DiskTest : public ::testing::TestWithParam<disk::Backend> {
+class DiskTest : public ::testing::Test {
   protected:
     void SetUp() override {
         start_loop_once();
         std::string name = std::filesystem::temp_directory_path() / "disk_test.XXXXXX";
         ASSERT_NE(mkdtemp(name.data()), nullptr);
         root_ = name;
-        settings_.backend = GetParam();
         restart();
     }
     void TearDown() override {
@@ -85,13 +84,9 @@ class DiskTest : public ::testing::TestWithParam<disk::Backend> {
     // Stops a running engine, and starts one with settings_.
     void restart() {
         detail::stop_services();
-        auto started = disk::start(settings_);
-        if (!started && started.error().code() == base::Code::kRefused)
-            GTEST_SKIP() << "this system refuses the backend: " << started.error().text();
-        ASSERT_TRUE(ok(started));
+        ASSERT_TRUE(ok(disk::start(settings_)));
     }
     std::string at(std::string_view name) const { return root_ + "/" + std::string(name); }
-    // For files in a directory on a mount that refuses O_DIRECT, if there is one.
     static base::Result<void> finish(disk::AppendFile& file, std::string rename_to = {}) {
         Outcome outcome;
         file.finish(std::move(rename_to), outcome.done());

@@ -22,9 +22,8 @@ void DiskSegmentStore::open() {
     abandon();
     // Players read the file soon, but not before it is complete. It is created immediately all the same, to notice if
     // its directory was removed, because the other segments were removed with it.
-    file_ =
-        disk::AppendFile::create(path_of(paths_.growing(first_file_ + files_++)),
-                                 {.flush_ms = 3000, .cached = true, .first_buffer = buffer_bytes_, .owner = owner_});
+    file_ = disk::AppendFile::create(path_of(paths_.growing(first_file_ + files_++)),
+                                     {.flush_ms = 3000, .first_buffer = buffer_bytes_, .owner = owner_});
 }
 
 base::Result<void> DiskSegmentStore::write(std::span<const uint8_t> bytes) { return file_->append(bytes); }
