@@ -127,7 +127,7 @@ object = $(patsubst %.cpp,$(OBJDIR)/%.o,$(1))
 # In this order the server's sources are compiled: those that do not wait for what is precompiled, then batches of many
 # sources, so that at the end no processor waits for another one's large batch.
 in_order := $(call object,$(filter src/%,$(WITH_EXCEPTIONS))) $(patsubst %,$(OBJDIR)/%.o,$(shell printf '%s\n' \
-    $(foreach b,$(filter-out $(test_batches),$(filter src/%,$(batches))),$(words $(batch.$(b))):$(b)) | sort -t: -k1,1nr | cut -d: -f2))
+    $(foreach b,$(filter-out $(test_batches),$(filter src/%,$(batches))),$(if $(findstring /testing/,$(b)),,$(words $(batch.$(b))):$(b))) | sort -t: -k1,1nr | cut -d: -f2))
 # The objects of folder $(1) with its sources $(2), which are of kind $(3).
 objects_of = $(patsubst %,$(OBJDIR)/%.o,$(filter $(1)/$(3)-%,$(batches))) \
     $(call object,$(filter-out $(batched),$(call of_dir,$(1),$(2))))

@@ -21,8 +21,8 @@
 
 #include "protocol/flv/body.h"
 #include "protocol/flv/reader.h"
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/fragment.h"
+#include "protocol/mp4/testing/demuxer.h"
 #include "service/dvr/finish_mp4.h"
 
 namespace {

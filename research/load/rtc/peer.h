@@ -15,7 +15,7 @@
 #include "net/http/http_client.h"
 #include "protocol/dtls/context.h"
 #include "protocol/dtls/endpoint.h"
-#include "protocol/ice/client.h"
+#include "protocol/ice/testing/client.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
 #include "runtime/loop/coroutine.h"

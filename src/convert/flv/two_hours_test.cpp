@@ -12,11 +12,11 @@
 #include "media/nalu.h"
 #include "protocol/flv/body.h"
 #include "protocol/flv/reader.h"
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/fragment.h"
-#include "protocol/ts/demuxer.h"
-#include "protocol/ts/frame_reader.h"
+#include "protocol/mp4/testing/demuxer.h"
 #include "protocol/ts/segment_muxer.h"
+#include "protocol/ts/testing/demuxer.h"
+#include "protocol/ts/testing/frame_reader.h"
 
 namespace convert {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "protocol/ice/client.h"
 #include "protocol/ice/lite_agent.h"
+#include "protocol/ice/testing/client.h"
 #include "protocol/stun/writer.h"
 
 namespace ice {

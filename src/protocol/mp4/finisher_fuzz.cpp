@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/recording_testing.h"
+#include "protocol/mp4/testing/demuxer.h"
 
 namespace {
 

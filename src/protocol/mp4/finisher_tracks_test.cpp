@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/frames_testing.h"
 #include "protocol/mp4/recording_testing.h"
+#include "protocol/mp4/testing/demuxer.h"
 
 namespace mp4 {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "protocol/mp4/box_reader.h"
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/frames_testing.h"
+#include "protocol/mp4/testing/demuxer.h"
 
 namespace mp4 {
 

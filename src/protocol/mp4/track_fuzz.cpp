@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/fragment.h"
+#include "protocol/mp4/testing/demuxer.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "protocol/sdp/fragment.h"
 #include "protocol/sdp/negotiation.h"
-#include "protocol/sdp/offer.h"
+#include "protocol/sdp/testing/offer.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "protocol/sdp/format.h"
-#include "protocol/sdp/offer.h"
 #include "protocol/sdp/sprop.h"
+#include "protocol/sdp/testing/offer.h"
 
 namespace sdp {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/ts/demuxer.h"
+#include "protocol/ts/testing/demuxer.h"
 
 namespace ts::testing {
 

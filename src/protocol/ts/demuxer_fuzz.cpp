@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/ts/frame_reader.h"
+#include "protocol/ts/testing/frame_reader.h"
 
 namespace {
 

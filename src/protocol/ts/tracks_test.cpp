@@ -7,9 +7,9 @@
 
 #include "protocol/ts/conformance_testing.h"
 #include "protocol/ts/crc32.h"
-#include "protocol/ts/frame_reader.h"
-#include "protocol/ts/program_reader.h"
 #include "protocol/ts/segment_muxer.h"
+#include "protocol/ts/testing/frame_reader.h"
+#include "protocol/ts/testing/program_reader.h"
 #include "protocol/ts/ts_testing.h"
 
 namespace ts {

@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "base/hex_testing.h"
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/fragment.h"
+#include "protocol/mp4/testing/demuxer.h"
 
 namespace service::dvr {
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "protocol/mp4/demuxer.h"
 #include "protocol/mp4/frames_testing.h"
+#include "protocol/mp4/testing/demuxer.h"
 #include "runtime/loop/testing.h"
 #include "service/dvr/container.h"
 #include "service/dvr/finish_mp4.h"

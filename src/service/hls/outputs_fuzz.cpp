@@ -19,7 +19,7 @@
 #include "protocol/flv/body.h"
 #include "protocol/flv/tag.h"
 #include "protocol/rtp/packet.h"
-#include "protocol/ts/frame_reader.h"
+#include "protocol/ts/testing/frame_reader.h"
 #include "service/hls/segments/default_audio.h"
 #include "service/hls/segments/segment_muxer.h"
 #include "service/hls/segments/segmenter.h"

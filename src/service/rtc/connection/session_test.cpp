@@ -7,7 +7,7 @@
 #include <deque>
 #include <set>
 
-#include "protocol/ice/client.h"
+#include "protocol/ice/testing/client.h"
 #include "protocol/stun/demux.h"
 #include "protocol/stun/writer.h"
 #include "runtime/loop/testing.h"

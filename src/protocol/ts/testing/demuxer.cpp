@@ -1,11 +1,11 @@
-#include "protocol/ts/demuxer.h"
+#include "protocol/ts/testing/demuxer.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "protocol/ts/crc32.h"
 #include "protocol/ts/program.h"
-#include "protocol/ts/program_reader.h"
+#include "protocol/ts/testing/program_reader.h"
 
 namespace ts {
 namespace {

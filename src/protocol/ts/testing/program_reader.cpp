@@ -1,4 +1,4 @@
-#include "protocol/ts/program_reader.h"
+#include "protocol/ts/testing/program_reader.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "protocol/ice/client.h"
+#include "protocol/ice/testing/client.h"
 
 #include <algorithm>
 #include <limits>

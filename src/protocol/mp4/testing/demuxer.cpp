@@ -1,4 +1,4 @@
-#include "protocol/mp4/demuxer.h"
+#include "protocol/mp4/testing/demuxer.h"
 
 #include <fmt/format.h>
 

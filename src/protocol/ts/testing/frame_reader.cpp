@@ -1,4 +1,4 @@
-#include "protocol/ts/frame_reader.h"
+#include "protocol/ts/testing/frame_reader.h"
 
 #include <algorithm>
 

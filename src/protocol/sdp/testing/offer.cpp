@@ -1,4 +1,4 @@
-#include "protocol/sdp/offer.h"
+#include "protocol/sdp/testing/offer.h"
 
 #include <fmt/format.h>
 

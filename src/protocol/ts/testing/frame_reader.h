@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "media/frame.h"
-#include "protocol/ts/demuxer.h"
+#include "protocol/ts/testing/demuxer.h"
 
 namespace ts {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "protocol/ts/demuxer.h"
+#include "protocol/ts/testing/demuxer.h"
 
 namespace ts {
 
