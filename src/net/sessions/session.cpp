@@ -15,9 +15,7 @@ constexpr size_t kClockCheckInterval = 64;
 }  // namespace
 
 Session::Session(SessionTable& table, std::string_view id, std::string_view ip)
-    : Session(table, id, ip, Past{base::wall_ms()}) {
-    ++table_.accepted_total_;
-}
+    : Session(table, id, ip, Past{base::wall_ms()}) {}
 
 Session::Session(SessionTable& table, std::string_view id, std::string_view ip, const Past& past)
     : table_(table),

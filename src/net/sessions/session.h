@@ -126,7 +126,6 @@ class SessionTable {
     SessionTable();
 
     size_t size() const { return sessions_.size(); }
-    uint64_t accepted_total() const { return accepted_total_; }
     uint64_t clients_total() const { return clients_total_; }  // that have published or played
     // Sessions of that type that are in a stream now.
     size_t in_streams(SessionType type) const { return in_streams_[type.index()]; }
@@ -190,7 +189,6 @@ class SessionTable {
     int64_t before_ms_ = 0;
     uint32_t period_ = 0;
     bool passing_ = false;  // while changing from one period to the next
-    uint64_t accepted_total_ = 0;
     uint64_t clients_total_ = 0;
     std::array<size_t, SessionType::kMax> in_streams_{};
     Admission admission_;

@@ -24,7 +24,6 @@ struct Reply {
     int64_t integer = 0;
     std::vector<Reply> elements{};
 
-    bool is_nil() const { return type == Type::kNil; }
     bool is_ok() const { return type == Type::kStatus && text == "OK"; }
 };
 

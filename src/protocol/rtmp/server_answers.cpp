@@ -153,6 +153,4 @@ void ServerSession::end_play() {
     status(stream_id_, "status", "NetStream.Play.Stop", "Stopped playing stream.");
 }
 
-void ServerSession::send_ping(uint32_t now_ms) { append_user_control(output(), {kPingRequest, now_ms}); }
-
 }  // namespace rtmp

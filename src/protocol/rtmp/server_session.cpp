@@ -70,17 +70,13 @@ Result<void> ServerSession::media(Message& message) {
         return hand_out_aggregate();
     }
     if (publishing()) return handler_->on_media(message);
-    ++ignored_media_;
     return {};
 }
 
 // Delivers as many messages of the aggregate as are allowed now.
 Result<void> ServerSession::hand_out_aggregate() {
     while (!aggregate_->at_end()) {
-        if (!publishing()) {
-            ++ignored_media_;
-            break;
-        }
+        if (!publishing()) break;
         if (messages_left_ == 0) return {};
         --messages_left_;
         auto part = aggregate_->next();
@@ -98,11 +94,9 @@ void ServerSession::control(const Message& message) {
     const auto read = read_control_value(message);
     if (!read) return handler_->on_dropped(read.error());
     const uint32_t value = *read;
-    if (message.type == kAcknowledgement) {
-        peer_acknowledged_ = value;
-    } else if (message.type == kWindowAckSize) {
+    if (message.type == kWindowAckSize) {
         window_ = value;
-    } else if (value && value != out_ack_size_) {
+    } else if (message.type == kSetPeerBandwidth && value && value != out_ack_size_) {
         out_ack_size_ = value;
         append_window_ack_size(output(), value);
     }

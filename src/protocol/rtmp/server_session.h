@@ -119,7 +119,6 @@ class ServerSession final : private MessageSink {
     // The server ends an accepted request: another publisher took over, or the played stream has ended.
     void end_publish(std::string_view code, std::string_view description);
     void end_play();
-    void send_ping(uint32_t now_ms);
 
     // The bytes to send, in order.
     bool has_output() const { return output_ && !output_->empty(); }
@@ -130,8 +129,6 @@ class ServerSession final : private MessageSink {
     uint32_t out_chunk_size() const { return out_chunk_size_; }
     bool connected() const { return connected_; }
     bool publishing() const { return use_ == Use::kPublish; }
-    uint32_t ignored_media() const { return ignored_media_; }  // messages while nothing is published
-    uint32_t last_acknowledged() const { return peer_acknowledged_; }
     const ChunkReader& reader() const { return reader_; }
     void shrink() { reader_.shrink(); }
 
@@ -182,12 +179,10 @@ class ServerSession final : private MessageSink {
     ChunkReader reader_;
     std::unique_ptr<AggregateReader> aggregate_;    // in progress
     std::unique_ptr<std::vector<uint8_t>> output_;  // on demand: there may be 10,000 sessions without output
-    uint32_t ignored_media_ = 0;
     uint32_t out_chunk_size_ = kDefaultChunkSize;
-    uint32_t received_;               // bytes, modulo 2^32 as acknowledgements count
-    uint32_t acknowledged_ = 0;       // the last acknowledged value sent
-    uint32_t peer_acknowledged_ = 0;  // the last acknowledged value received
-    uint32_t window_ = 0;             // bytes; 0: no acknowledgements are sent
+    uint32_t received_;          // bytes, modulo 2^32 as acknowledgements count
+    uint32_t acknowledged_ = 0;  // the last acknowledged value sent
+    uint32_t window_ = 0;        // bytes; 0: no acknowledgements are sent
     uint32_t out_ack_size_ = 0;
     uint32_t stream_id_ = 0;  // the message stream of the last request, on which it is answered
     uint32_t name_hash_ = 0;  // of the published stream, without parameters

@@ -129,7 +129,6 @@ TEST_F(RtmpServerSession, FmlePublish) {
     feed(call("deleteStream", 7, {{}, 1}));
     feed(media(kVideo, 1));
     EXPECT_EQ(server.log, "close;");
-    EXPECT_EQ(server.session.ignored_media(), 1u);
 }
 
 TEST_F(RtmpServerSession, FcUnpublishEndsTheStreamOfItsName) {
@@ -265,7 +264,6 @@ TEST_F(RtmpServerSession, PingAndAcknowledgements) {
     append_acknowledgement(out, 777);
     append_window_ack_size(out, 5000);
     feed(out);
-    EXPECT_EQ(server.session.last_acknowledged(), 777u);
     EXPECT_EQ(said.take(server.session), "event 7 1234;");
     feed(call("publish", 0, {{}, "s", "live"}, 1));
     said.take(server.session);

@@ -83,7 +83,6 @@ class Watch {
 
     void park(ParkedHandler& handler);
     void unpark();
-    bool parked() const { return parked_; }
     // The parked handler's on_readable() is called soon, whatever the state of the socket.
     void post_readable();
 

@@ -1,10 +1,9 @@
 #pragma once
-// Synchronisation of coroutines: Event, WaitGroup (counts what runs, waits for the last), Queue (bounded). One thread:
-// no locks. All wake-ups are level-like: check the state after a wait.
+// Synchronisation of coroutines: Event, WaitGroup (counts what runs, waits for the last). One thread: no locks. All
+// wake-ups are level-like: check the state after a wait.
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 
 #include "base/result.h"
@@ -91,47 +90,6 @@ class WaitGroup {
     }
     size_t inside_ = 0;
     detail::WaitList waiters_;
-};
-
-// A bounded queue between coroutines.
-template <class T>
-class Queue {
-  public:
-    explicit Queue(size_t bound) : bound_(bound) {}
-    // False when it is full or closed; the item is counted in dropped(). Never yields.
-    bool try_push(T value) {
-        if (closed_ || items_.size() >= bound_) {
-            ++dropped_;
-            return false;
-        }
-        items_.push_back(std::move(value));
-        readers_.wake_one();
-        return true;
-    }
-    // Yields while it is empty; kClosed when it is closed and empty.
-    base::Result<T> pop(Deadline deadline) {
-        TRY(detail::check_cancelled());
-        while (items_.empty()) {
-            if (closed_) return base::fail(base::Code::kClosed, "the queue is closed");
-            TRY(readers_.wait(deadline, "a queue"));
-        }
-        T value = std::move(items_.front());
-        items_.pop_front();
-        return value;
-    }
-    void close() {
-        closed_ = true;
-        readers_.wake_all();
-    }
-    size_t size() const { return items_.size(); }
-    uint64_t dropped() const { return dropped_; }
-
-  private:
-    std::deque<T> items_;
-    size_t bound_;
-    bool closed_ = false;
-    uint64_t dropped_ = 0;
-    detail::WaitList readers_;
 };
 
 }  // namespace runtime

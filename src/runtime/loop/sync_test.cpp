@@ -86,7 +86,6 @@ TEST_F(SyncTest, SetAndResetBeforeTheWaiterRunsStillWakesItsWait) {
 TEST_F(SyncTest, CancelledInEveryWait) {
     Event event;
     WaitGroup group;
-    Queue<int> queue(1);
     auto member = group.enter();
     std::vector<std::pair<const char*, std::move_only_function<bool()>>> calls;
     const auto is_cancelled = [](const auto& result) { return !result && result.error().code() == Code::kCancelled; };
@@ -94,7 +93,6 @@ TEST_F(SyncTest, CancelledInEveryWait) {
     calls.emplace_back("wait", [&] { return is_cancelled(event.wait(soon())); });
     calls.emplace_back("wait_next", [&] { return is_cancelled(event.wait_next(soon())); });
     calls.emplace_back("wait_empty", [&] { return is_cancelled(group.wait_empty(soon())); });
-    calls.emplace_back("pop", [&] { return is_cancelled(queue.pop(soon())); });
     calls.emplace_back("sleep", [&] { return is_cancelled(sleep_ms(5000)); });
     calls.emplace_back("join", [&] { return is_cancelled(forever.join(soon())); });
     for (auto& [name, call] : calls) {
@@ -118,56 +116,6 @@ TEST_F(SyncTest, WaitGroupWaitsForTheLast) {
     EXPECT_TRUE(failed_with(group.wait_empty(Deadline::in_ms(4)), Code::kTimeout));
     EXPECT_TRUE(ok(group.wait_empty(soon())));
     EXPECT_EQ(group.inside(), 0u);
-}
-
-TEST_F(SyncTest, QueueIsBoundedAndCountsWhatItDrops) {
-    Queue<int> queue(2);
-    EXPECT_TRUE(queue.try_push(1));
-    EXPECT_TRUE(queue.try_push(2));
-    EXPECT_FALSE(queue.try_push(3));
-    EXPECT_EQ(queue.dropped(), 1u);
-    EXPECT_EQ(queue.pop(soon()).value_or(0), 1);
-    EXPECT_TRUE(queue.try_push(4));
-    queue.close();
-    EXPECT_FALSE(queue.try_push(5));
-    EXPECT_EQ(queue.pop(soon()).value_or(0), 2);
-    EXPECT_EQ(queue.pop(soon()).value_or(0), 4);
-    EXPECT_TRUE(failed_with(queue.pop(soon()), Code::kClosed));
-}
-
-TEST_F(SyncTest, QueueWakesOneReaderPerItem) {
-    Queue<std::unique_ptr<int>> queue(10);
-    int sum = 0;
-    std::vector<Task> readers;
-    for (int i = 0; i < 4; ++i) {
-        readers.push_back(spawn("reader", [&] {
-            while (auto item = queue.pop(soon())) sum += **item;
-        }));
-    }
-    ASSERT_TRUE(ok(yield()));
-    for (int i = 1; i <= 4; ++i) EXPECT_TRUE(queue.try_push(std::make_unique<int>(i)));
-    ASSERT_TRUE(ok(yield()));
-    EXPECT_EQ(sum, 10);
-    queue.close();
-    for (auto& reader : readers) EXPECT_TRUE(ok(reader.join(soon())));
-}
-
-// The wake-up for an item must not be lost with a reader that is cancelled after it.
-TEST_F(SyncTest, AWakeUpIsNotLostWithACancelledReader) {
-    Queue<int> queue(10);
-    int got = 0;
-    const auto read = [&] {
-        if (auto item = queue.pop(soon())) got += *item;
-    };
-    auto first = spawn("first", read);
-    auto second = spawn("second", read);
-    ASSERT_TRUE(ok(yield()));
-    EXPECT_TRUE(queue.try_push(7));  // wakes the first
-    first.cancel();
-    ASSERT_TRUE(ok(yield()));
-    ASSERT_TRUE(ok(yield()));
-    EXPECT_EQ(got, 7);
-    second.cancel_and_join();
 }
 
 }  // namespace
