@@ -84,7 +84,7 @@ def test_shared_links(site, chromium):
             opened.page.goto(shared)
             wait_state(opened, "playing")
             assert opened.page.evaluate("document.querySelector('video').muted"), shared
-        opened.page.get_by_role("button", name="Turn the sound on").click()
+        opened.page.get_by_role("button", name="Unmute").click()
         assert not opened.page.evaluate("document.querySelector('video').muted"), "it should be audible after the click"
         opened.page.goto(player(site, "flv", autostart="false"))
         assert opened.page.evaluate(STATE) == "idle", "autostart=false should start nothing"

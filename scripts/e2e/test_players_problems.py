@@ -172,6 +172,6 @@ def test_without_autoplay(site, chromium):
             )
             with opened.page.expect_console_message(lambda message: message.text == "plays without audio"):
                 opened.page.goto(player(site, "flv"))
-            opened.page.get_by_role("button", name="Turn the sound on").wait_for()
+            opened.page.get_by_role("button", name="Unmute").wait_for()
             assert_moving(opened)
             assert opened.page.evaluate("document.querySelector('video').muted"), "it should play without audio"

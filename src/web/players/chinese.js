@@ -132,7 +132,7 @@ export const chinese = {
     Token: "令牌",
     "Try HLS or HTTP-FLV.": "请尝试 HLS 或 HTTP-FLV。",
     "Try again": "重试",
-    "Turn the sound on": "打开声音",
+    Unmute: "打开声音",
     "Use http, https, ws or wss. RTMP is for programs such as ffplay and VLC.": "请使用 http、https、ws 或 wss。RTMP 适用于 ffplay 和 VLC 等程序。",
     "Use the https or wss address of the stream, or open this page by http.": "请使用流的 https 或 wss 地址，或用 http 打开此页面。",
     Vhost: "虚拟主机",

@@ -59,7 +59,7 @@ export function Screen({ session, label, onVideo, onPlay, compact = false }) {
         ${state === "idle" && onPlay && html`<button class="screen-play" aria-label=${t("Play")} onClick=${onPlay}>▶</button>`}
         ${busy && html`<div class="screen-busy"><span class="spinner" aria-hidden="true"></span>${stateText(session)}</div>`}
         ${session.notice.value === "muted" &&
-        html`<button class="screen-unmute" onClick=${() => session.unmute()}>🔇 ${t("Turn the sound on")}</button>`}
+        html`<button class="screen-unmute" onClick=${() => session.unmute()}>🔇 ${t("Unmute")}</button>`}
     </div>`;
 }
 
