@@ -353,7 +353,9 @@ def test_a_part_of_a_tls_record_between_requests(servers, certificate):
     (server.dir / "html" / "a.txt").write_text("a")
     request = b"GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n"
     came, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
-    tls = ssl._create_unverified_context().wrap_bio(came, sent)
+    unverified = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    tls = unverified.wrap_bio(came, sent)
     with sockets.connect("127.0.0.1", server.https_port, scaled(10)) as connection:
 
         def done(call, *arguments):

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import statistics
-import struct
 import time
 
 import pytest
+from aiortc.rtp import RtcpRtpfbPacket
 
-from lib import http, mediamtx, pion, rtc, rtc_aiortc
+from lib import http, mediamtx, pion, rtc, rtc_aiortc, rtc_plain
 from lib.relay import Direction, Harm, Running
+from lib.rtc_media import PeerRelay, rtcp_packets
 from lib.timing import SLOW, VALGRIND, scaled
 
 MENDED_MS = 1000
@@ -48,37 +49,38 @@ def test_a_publishers_missing_packet_is_asked_for_soon(rtc_server):
     ms. Now and then one packet of the video is not sent."""
     kept_back, noticed, waited = set(), {}, {}
 
+    def note_nacks(data):
+        for packet in rtcp_packets(data):
+            if isinstance(packet, RtcpRtpfbPacket) and packet.fmt == 1:
+                for sequence in set(packet.lost) & noticed.keys():
+                    waited.setdefault(sequence, 1000 * (time.monotonic() - noticed[sequence]))
+        return data
+
     async def scene():
-        async with rtc_aiortc.Publisher(rtc.whip_url(rtc_server), "video/VP8", changing=True) as publisher:
-            await publisher.connected()
-            (sender,) = [one for one in publisher.peer.getSenders() if one.track.kind == "video"]
-            send, handle = sender.transport._send_rtp, sender._handle_rtcp_packet
-            last = time.monotonic()
+        async with PeerRelay(rtc_server.rtc_port) as relay:
+            publisher = rtc_aiortc.Publisher(rtc.whip_url(rtc_server), "video/VP8", changing=True, port=relay.port)
+            publisher.media.incoming.append(note_nacks)
+            async with publisher:
+                await publisher.connected()
+                last = time.monotonic()
 
-            async def rtp(data):
-                nonlocal last
-                is_rtcp = 192 <= data[1] <= 223
-                if not is_rtcp and struct.unpack("!I", data[8:12])[0] == sender._ssrc:
-                    sequence = struct.unpack("!H", data[2:4])[0]
-                    if time.monotonic() - last > 0.25:
-                        last = time.monotonic()
-                        kept_back.add(sequence)
+                def is_sent_on(datagram):
+                    nonlocal last
+                    packet = rtc_plain.read(datagram)  # SRTP leaves the header as it is
+                    if packet and packet.ssrc == publisher.ssrcs["video"]:
+                        if time.monotonic() - last > 0.25:
+                            last = time.monotonic()
+                            kept_back.add(packet.sequence)
+                            return False
+                        if (packet.sequence - 1) % 0x10000 in kept_back:
+                            noticed.setdefault((packet.sequence - 1) % 0x10000, time.monotonic())
+                    return True
+
+                relay.is_sent_on = is_sent_on
+                for _ in range(150):
+                    await asyncio.sleep(0.1)
+                    if len(waited) >= 20:
                         return
-                    if (sequence - 1) % 0x10000 in kept_back:
-                        noticed.setdefault((sequence - 1) % 0x10000, time.monotonic())
-                await send(data)
-
-            async def rtcp(packet):
-                if type(packet).__name__ == "RtcpRtpfbPacket" and packet.fmt == 1:
-                    for sequence in set(packet.lost) & noticed.keys():
-                        waited.setdefault(sequence, 1000 * (time.monotonic() - noticed[sequence]))
-                await handle(packet)
-
-            sender.transport._send_rtp, sender._handle_rtcp_packet = rtp, rtcp
-            for _ in range(150):
-                await asyncio.sleep(0.1)
-                if len(waited) >= 20:
-                    return
 
     asyncio.run(scene())
     took = sorted(round(ms) for ms in waited.values())

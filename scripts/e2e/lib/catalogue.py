@@ -80,9 +80,9 @@ async def absurd_rtcp(scene):
     for who in ("publisher", "player"):
         for datagram in rtc_scene.ABSURD.values():
             for _ in range(5):
-                await scene.send_rtcp(who, datagram)
+                scene.send_rtcp(who, datagram)
         for ssrc in range(1, 300):
-            await scene.send_rtcp(who, rtc_scene.rtcp(201, 0, struct.pack(">I", ssrc)))
+            scene.send_rtcp(who, rtc_scene.rtcp(201, 0, struct.pack(">I", ssrc)))
 
 
 async def requests_for_everything(scene):
@@ -90,8 +90,8 @@ async def requests_for_everything(scene):
     lost = b"".join(struct.pack(">HH", (17 * i) % 0x10000, 0xFFFF) for i in range(290))
     my_ssrc = rtc_scene.MY_SSRC
     for _ in range(many(100)):
-        await scene.send_rtcp("player", rtc_scene.rtcp(205, 1, struct.pack(">II", my_ssrc, video) + lost))
-        await scene.send_rtcp("player", rtc_scene.rtcp(206, 1, struct.pack(">II", my_ssrc, video)) * 50)
+        scene.send_rtcp("player", rtc_scene.rtcp(205, 1, struct.pack(">II", my_ssrc, video) + lost))
+        scene.send_rtcp("player", rtc_scene.rtcp(206, 1, struct.pack(">II", my_ssrc, video)) * 50)
 
 
 # --- floods: connections, contexts, offers

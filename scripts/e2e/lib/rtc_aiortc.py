@@ -6,6 +6,7 @@ import contextlib
 import fractions
 import json
 import logging
+import struct
 import time
 import urllib.parse
 from typing import NamedTuple
@@ -15,8 +16,10 @@ import av
 import numpy
 from aiortc import MediaStreamTrack, RTCPeerConnection, RTCRtpReceiver, RTCRtpSender, RTCSessionDescription
 from aiortc.rtp import RtcpSrPacket
+from aiortc.sdp import SessionDescription
 
-from . import http, rtc
+from . import http, rtc, rtc_plain
+from .rtc_media import Media, rtcp_packets
 
 # Its own look at the machine's addresses leaves loopback out.
 aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"] if use_ipv4 else []
@@ -107,16 +110,21 @@ def _post(url, offer):
 
 
 class Peer:
-    """An async context manager: connected within it. end="vanish" leaves without a word."""
+    """An async context manager: connected within it. end="vanish" leaves without a word.
+
+    media: what it sends and gets in the clear; ssrcs: of what it sends, by kind; formats: payload type -> kind and codec, those
+    of the answer."""
 
     def __init__(self, url, port=None):
         self.url, self.resource, self.end = url, None, "delete"
         self.port = port  # of a relay, instead of the answer's
         self.peer = RTCPeerConnection()
         self.answer = None
+        self.media, self.ssrcs, self.formats = Media(), {}, {}
 
     async def __aenter__(self):
         await self.peer.setLocalDescription(await self.peer.createOffer())
+        self.ssrcs = {kind: ssrcs[0] for kind, ssrcs, _ in described(self.peer.localDescription.sdp)}
         end = time.monotonic() + rtc.scaled(10)
         while not self.answer:
             try:
@@ -128,7 +136,9 @@ class Peer:
                 assert time.monotonic() < end, f"{self.url} has nobody who publishes: {refused}"
                 await asyncio.sleep(0.2)
         answer = rtc.through_port(self.answer, self.port) if self.port else self.answer
-        await self.peer.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+        self.formats = {codec.payloadType: (kind, codec) for kind, _, codecs in described(answer) for codec in codecs}
+        with self.media.of_tasks():
+            await self.peer.setRemoteDescription(RTCSessionDescription(answer, "answer"))
         return self
 
     async def __aexit__(self, *_):
@@ -148,33 +158,9 @@ def prefer(transceiver, kind, codec):
     transceiver.setCodecPreferences(wanted)
 
 
-def report_true_times(sender, late):
-    """A sender report names an instant and the timestamp of what was sampled then (RFC 3550, 6.4.1). aiortc's own name the
-    instant at which the last packet was sent, which is after the video frame was painted, waited for and encoded: some 10 ms,
-    and 100 on a busy machine. Those that go out name the track's own instant; late gets how late aiortc's would be, ms."""
-    encoded = origin = rate = None  # the last frame, and the timestamp at which the track began
-    next_frame, send = sender._next_encoded_frame, sender._send_rtcp
-
-    async def next_encoded_frame(codec):
-        nonlocal encoded, origin, rate
-        if encoded:  # all of it is sent
-            origin = sender._RTCRtpSender__rtp_timestamp - encoded.timestamp
-        encoded, rate = await next_frame(codec), codec.clockRate
-        return encoded
-
-    async def send_rtcp(packets):
-        if isinstance(packets[0], RtcpSrPacket):
-            if origin is None or not sender.track:
-                return
-            info = packets[0].sender_info
-            seconds = (info.rtp_timestamp - origin) % (1 << 32) / rate
-            wall = time.time() - time.monotonic() + sender.track.start + seconds
-            ntp = int((wall + NTP_OF_UNIX) * (1 << 32))
-            late.append(1000 * (info.ntp_timestamp - ntp) / (1 << 32))
-            info.ntp_timestamp = ntp
-        await send(packets)
-
-    sender._next_encoded_frame, sender._send_rtcp = next_encoded_frame, send_rtcp
+def described(sdp):
+    """Of each of its media: kind, SSRCs, codecs."""
+    return [(one.kind, [source.ssrc for source in one.ssrc], one.rtp.codecs) for one in SessionDescription.parse(sdp).media]
 
 
 class Publisher(Peer):
@@ -182,13 +168,35 @@ class Publisher(Peer):
 
     def __init__(self, url, codec="video/H264", changing=False, port=None, audio=None, audio_track=None):
         super().__init__(url, port)
-        self.late = {"video": [], "audio": []}  # see report_true_times
+        self.late = {"video": [], "audio": []}  # see _report_true_times
         start = time.monotonic()
+        self.starts, self.origins = {}, {}  # kind -> when its track began; SSRC -> the first RTP packet
+        self.media.outgoing.append(self._report_true_times)
         for track in (Painted(changing, start), audio_track or Beeping(start)):
+            self.starts[track.kind] = track.start
             transceiver = self.peer.addTransceiver(track, direction="sendonly")
-            report_true_times(transceiver.sender, self.late[track.kind])
             if wanted := codec if track.kind == "video" else audio:
                 prefer(transceiver, "send", wanted)
+
+    def _report_true_times(self, data):
+        """A sender report names an instant and the timestamp of what was sampled then (RFC 3550, 6.4.1). aiortc's own name the
+        instant at which the last packet was sent, which is after the video frame was painted, waited for and encoded: some
+        10 ms, and 100 on a busy machine. Those that go out name the track's own instant; late gets how late aiortc's would be,
+        ms."""
+        if packet := rtc_plain.read(data):
+            self.origins.setdefault(packet.ssrc, packet)
+        if data[1] != rtc_plain.SENDER_REPORT:
+            return data
+        ssrc, ntp, timestamp = struct.unpack_from("!IQI", data, 4)
+        if not ntp:  # aiortc has sent nothing yet: a report without times in its place
+            return struct.pack("!BBHI", 0x80, rtc_plain.RECEIVER_REPORT, 1, ssrc) + data[28:]
+        first = self.origins[ssrc]
+        kind, codec = self.formats[first.kind]
+        seconds = (timestamp - first.timestamp) % (1 << 32) / codec.clockRate
+        wall = time.time() - time.monotonic() + self.starts[kind] + seconds
+        true = int((wall + NTP_OF_UNIX) * (1 << 32))
+        self.late[kind].append(1000 * (ntp - true) / (1 << 32))
+        return data[:8] + struct.pack("!Q", true) + data[16:]
 
     def late_reports(self):
         own = {kind: [round(one) for one in late] for kind, late in self.late.items()}
@@ -203,23 +211,21 @@ class Player(Peer):
         self.tasks = []
         for kind in ("video", "audio"):
             transceiver = self.peer.addTransceiver(kind, direction="recvonly")
-            self._listen(kind, transceiver.receiver)
+            self.receivers[kind] = transceiver.receiver
+        self.kinds, self.origins = {}, {}  # SSRC -> kind; kind -> timestamp of the first packet, which aiortc takes for pts 0
+        self.media.incoming.append(self._note)
         self.peer.on("track", lambda track: self.tasks.append(asyncio.ensure_future(self._read(track))))
 
-    def _listen(self, kind, receiver):
-        handle_rtcp, handle_rtp = receiver._handle_rtcp_packet, receiver._handle_rtp_packet
-
-        async def rtcp(packet):
-            if isinstance(packet, RtcpSrPacket):
-                self.reports[kind] = packet.sender_info
-            await handle_rtcp(packet)
-
-        async def rtp(packet, arrival_time_ms):
+    def _note(self, data):
+        packet = rtc_plain.read(data)
+        if packet and packet.kind in self.formats:
+            kind = self.kinds[packet.ssrc] = self.formats[packet.kind][0]
             self.packets[kind] += 1
-            await handle_rtp(packet, arrival_time_ms)
-
-        receiver._handle_rtcp_packet, receiver._handle_rtp_packet = rtcp, rtp
-        self.receivers[kind] = receiver
+            self.origins.setdefault(kind, packet.timestamp)
+        for one in rtcp_packets(data):
+            if isinstance(one, RtcpSrPacket) and one.ssrc in self.kinds:
+                self.reports[self.kinds[one.ssrc]] = one.sender_info
+        return data
 
     async def _read(self, track):
         with contextlib.suppress(Exception):  # MediaStreamError: the end
@@ -242,8 +248,7 @@ class Player(Peer):
     def seconds(self, kind, pts):
         """The sender's clock at that time of a track, by its last report."""
         report = self.reports[kind]
-        origin = self.receivers[kind]._RTCRtpReceiver__timestamp_mapper._origin
-        ticks = (origin + pts - report.rtp_timestamp + (1 << 31)) % (1 << 32) - (1 << 31)
+        ticks = (self.origins[kind] + pts - report.rtp_timestamp + (1 << 31)) % (1 << 32) - (1 << 31)
         return report.ntp_timestamp / (1 << 32) + ticks / CLOCK[kind]
 
     def flashes(self):

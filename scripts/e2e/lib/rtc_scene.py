@@ -1,65 +1,66 @@
 """A WebRTC publisher and a viewer with the right keys, and RTCP of any kind that they can be made to send."""
 
 import asyncio
+import contextlib
 import struct
 
-from . import rtc, rtc_aiortc
+from aiortc.rtp import RtcpPsfbPacket
+
+from . import rtc, rtc_aiortc, rtc_plain
+from .rtc_media import PeerRelay, rtcp_packets
 
 MY_SSRC = 0x00C0FFEE
 
 
 class Scene:
-    """A publisher, and a viewer who has seen video frames. Notes what they send and get."""
+    """A publisher, and a viewer who has seen video frames. Notes what they send and get. relays: between each and the server."""
 
     def __init__(self, server):
         self.server = server
-        self.publisher = rtc_aiortc.Publisher(rtc.whip_url(server), "video/VP8", changing=True)
-        self.player = rtc_aiortc.Player(rtc.whep_url(server))
+        self.relays = {who: PeerRelay(server.rtc_port) for who in ("publisher", "player")}
+        self.publisher = self.player = None
         self.ssrcs, self.sequences, self.losses, self.plis = {}, {}, [], 0
+        self.stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self):
-        await self.publisher.__aenter__()
-        self._listen_to_publisher()
-        await self.publisher.connected()
-        await self.player.__aenter__()
-        self._listen_to_player()
-        await self.player.has(video_frames=10)
+        async with contextlib.AsyncExitStack() as stack:
+            ports = {who: (await stack.enter_async_context(relay)).port for who, relay in self.relays.items()}
+            url = rtc.whip_url(self.server)
+            self.publisher = rtc_aiortc.Publisher(url, "video/VP8", changing=True, port=ports["publisher"])
+            self.publisher.media.incoming.append(self._note_rtcp)
+            await stack.enter_async_context(self.publisher)
+            await self.publisher.connected()
+            self.player = rtc_aiortc.Player(rtc.whep_url(self.server), ports["player"])
+            self.player.media.incoming.append(self._note_rtp)
+            await stack.enter_async_context(self.player)
+            await self.player.has(video_frames=10)
+            self.stack = stack.pop_all()
         return self
 
     async def __aexit__(self, *arguments):
-        await self.player.__aexit__(*arguments)
-        await self.publisher.__aexit__(*arguments)
+        await self.stack.__aexit__(*arguments)
 
-    def transport(self, who):
-        """DTLS with its SRTP; its `transport` is ICE."""
-        return getattr(self, who).peer.getTransceivers()[0].sender.transport
+    def _note_rtcp(self, data):
+        for packet in rtcp_packets(data):
+            self.losses += [report.packets_lost for report in getattr(packet, "reports", [])]
+            is_pli = isinstance(packet, RtcpPsfbPacket) and packet.fmt == 1
+            self.plis += is_pli and packet.media_ssrc in self.publisher.ssrcs.values()
+        return data
 
-    def _listen_to_publisher(self):
-        for sender in self.publisher.peer.getSenders():
-            before = sender._handle_rtcp_packet
+    def _note_rtp(self, data):
+        packet = rtc_plain.read(data)
+        if packet and packet.kind in self.player.formats:
+            self.ssrcs.setdefault(self.player.formats[packet.kind][0], packet.ssrc)
+            self.sequences.setdefault(packet.ssrc, []).append(packet.sequence)
+        return data
 
-            async def rtcp(packet, before=before):
-                self.losses += [report.packets_lost for report in getattr(packet, "reports", [])]
-                self.plis += type(packet).__name__ == "RtcpPsfbPacket" and packet.fmt == 1
-                await before(packet)
+    def send(self, who, datagram):
+        """From that peer's address, whatever it is."""
+        self.relays[who].send(datagram)
 
-            sender._handle_rtcp_packet = rtcp
-
-    def _listen_to_player(self):
-        for kind, receiver in self.player.receivers.items():
-            before = receiver._handle_rtp_packet
-
-            async def rtp(packet, arrival_time_ms, kind=kind, before=before):
-                self.ssrcs.setdefault(kind, packet.ssrc)
-                self.sequences.setdefault(packet.ssrc, []).append(packet.sequence_number)
-                await before(packet, arrival_time_ms)
-
-            receiver._handle_rtp_packet = rtp
-
-    async def send_rtcp(self, who, datagram):
+    def send_rtcp(self, who, packet):
         """In the right keys, whatever it is."""
-        dtls = self.transport(who)
-        await dtls.transport._send(dtls._tx_srtp.protect_rtcp(datagram))
+        self.send(who, getattr(self, who).media.encrypt_rtcp(packet))
 
     async def unharmed(self, what):
         seen = len(self.player.video_frames)
