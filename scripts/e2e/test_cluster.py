@@ -10,13 +10,15 @@ import time
 import pytest
 
 from lib import api, http, media, publishing, rtc, rtc_aiortc, rtmp, rtsp
+from lib.metrics import Metrics
 from lib.redis import Line, Redis
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
-from lib.edges import API, PLAY, at, clients, ended_with, frames_of, kill, steady, wait_clients
+from lib.edges import API, PLAY, at, clients, ended_with, frames_of, kill, steady, wait_clients, wait_link
 
 LEASE = 2  # s
 TIMEOUT = 400  # ms
+EXPORTER = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"
 
 
 @pytest.fixture
@@ -151,7 +153,7 @@ RTSP = "rtsp_server { enabled on; listen 127.0.0.1:RTC_PORT; }\n"
 def test_players_and_publishers_by_rtsp(servers, redis):
     """DESCRIBE at another origin has the tracks; a publisher there is refused, and one of another name is registered."""
     first = node(servers, redis)
-    second = node(servers, redis, top=API + RTSP, vhost="rtsp { enabled on; }")
+    second = node(servers, redis, top=API + RTSP + EXPORTER, vhost="rtsp { enabled on; }")
     tags = media.from_keyframe(media.plain())
     with steady(first, "s"):
         wait_leases(redis, "live/s")
@@ -173,7 +175,7 @@ def test_players_and_publishers_by_rtsp(servers, redis):
             if status == 200:
                 status = client.request("SETUP", rtsp.url(second, "live/s") + "/streamid=0", Transport=rtsp.TCP.format(0, 1) + ";mode=record").status
             assert status >= 400, f"a publisher of a name that another origin has should be refused: {status} {said}"
-        assert f"is published at rtmp://{at(first)} already" in second.log(), "the log should say why"
+        assert Metrics(second).value("srs_cluster_publishers_total", outcome="refused") == 1, "it is refused because the other has it"
 
 
 def test_whip_and_whep(servers, redis, tmp_path):
@@ -200,7 +202,7 @@ def test_whip_and_whep(servers, redis, tmp_path):
 
 def test_kill_of_the_origin(servers, redis):
     """Its publisher comes to the other origin, which takes the name over at once, and players at an edge keep their connections."""
-    first, second = node(servers, redis), node(servers, redis)
+    first, second = node(servers, redis), node(servers, redis, top=API + EXPORTER)
     edge = node(servers, redis, cluster="mode remote; registry on;")
     with rtmp.player(edge, "live", "s") as player:
         with steady(first, "s"):
@@ -211,7 +213,7 @@ def test_kill_of_the_origin(servers, redis):
             assert frames_of(player, 30, 15), "the player at the edge should get the stream of the other origin"
             took = time.monotonic() - began
             assert took < scaled(2), f"without waiting for the end of the lease, it took {took:.1f} s"
-    assert "which is gone: it is taken over" in second.log()
+    assert Metrics(second).value("srs_cluster_publishers_total", outcome="inherited") == 1, "the name is taken over"
 
 
 def test_an_origin_hangs(servers, redis):
@@ -238,12 +240,12 @@ def test_two_origins_have_the_stream(servers, redis):
         with steady(first, "s") as publisher, rtmp.player(edge, "live", "s") as player:
             wait_until(lambda: [one["state"] for one in state(first)["leases"]] == ["waiting"], 5, lambda: f"one waits: {state(first)}")
             assert frames_of(player, 30)
-            edge.wait_log(f"is pulled from rtmp://{at(second)}/live/s", 5)
+            wait_link(edge, "edge-pull", f"rtmp://{at(second)}/live/s", 5)
             time.sleep(LEASE)
             assert publisher.error is None and other.error is None, f"{publisher.error} {other.error}"
             kill(second)
             began = time.monotonic()
-            edge.wait_log(f"is pulled from rtmp://{at(first)}/live/s", 5)
+            wait_link(edge, "edge-pull", f"rtmp://{at(first)}/live/s", 5)
             assert frames_of(player, 30), "the player should go on"
             took = time.monotonic() - began
             assert took < scaled(2.5), f"at once, it took {took:.1f} s"
@@ -333,7 +335,7 @@ def test_two_publications_meet(servers, redis):
             redis.start()
             text = ended_with(client)
             assert f"the stream is published at rtmp://{at(first)}, too, where it began earlier" in text, text
-            second.wait_log("is pulled from rtmp://127.0.0.1:%d/live/s" % first.rtmp_port, 10)
+            wait_link(second, "edge-pull", f"rtmp://{at(first)}/live/s")
             assert frames_of(player, 60), "the player should get the stream that stayed"
         assert publisher.error is None, f"the earlier publisher should go on: {publisher.error}"
     wait_leases(redis)
@@ -355,7 +357,7 @@ def test_an_origin_is_cut_off_from_redis(servers, redis):
                 line.join()
                 text = ended_with(client)
                 assert f"the stream is published at rtmp://{at(first)}, too, where it began earlier" in text, text
-                second.wait_log(f"is pulled from rtmp://{at(first)}/live/s", 10)
+                wait_link(second, "edge-pull", f"rtmp://{at(first)}/live/s")
                 assert frames_of(far, 60, 15), "the player of the edge should get the stream that stayed, by way of the second origin"
             assert publisher.error is None, publisher.error
             assert api.ask(first, "/api/v1/cluster")["leases"][0]["state"] == "held"
@@ -472,7 +474,9 @@ def test_coworkers_redirect_rtmp(servers):
         assert told["ex"] == expected, f"{expected} should be told: {told}"
         with rtmp.player(third, "live", "s") as player:
             assert frames_of(player, 20), "an edge should follow the redirect"
-        third.wait_log(f"redirected by {at(second)} to rtmp://{at(first)}/live/s")
+            wait_link(third, "edge-pull", f"rtmp://{at(first)}/live/s")
+            (pull,) = api.ask(third, "/api/v1/edges")["pulls"]
+            assert pull["origin"] == at(second), pull
         with http.Live(second.http_port, "/live/s.flv") as player:
             assert frames_of(player, 20), "a player by HTTP-FLV should get it at the second origin"
         with rtmp.player(first, "live", "s") as player:
@@ -500,8 +504,7 @@ def test_a_coworker_that_is_not_there(servers):
 
 
 def test_cluster_in_api_and_metrics(servers, redis):
-    exporter = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"
-    first = node(servers, redis, top=API + exporter)
+    first = node(servers, redis, top=API + EXPORTER)
     with steady(first, "s"):
         wait_leases(redis, "live/s")
         answer = state(first)

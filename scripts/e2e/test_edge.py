@@ -9,7 +9,7 @@ import pytest
 
 from lib import api, flv, http, media, mediamtx, nginx, publishing, rtc, rtc_aiortc, rtmp, rtsp
 from lib.destination import Destination
-from lib.edges import API, PLAY, at, clients, cluster, edge, ended_with, frames_of, kill, origin, steady, tags_of, wait_clients
+from lib.edges import API, PLAY, at, clients, cluster, edge, ended_with, frames_of, kill, origin, steady, tags_of, wait_clients, wait_link, wait_problem
 from lib.server import default_vhost
 from lib.timing import SLOW, scaled, wait_until
 from lib.web import Web
@@ -97,7 +97,7 @@ def test_failover_and_return(servers):
         used = next(i for i, one in enumerate(origins) if str(one.rtmp_port) in pull["tcUrl"])
         killed = time.monotonic()
         kill(origins[used])
-        second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1 - used].rtmp_port}/", 5)
+        wait_link(second, "edge-pull", f"rtmp://{at(origins[1 - used])}/live/s", 5)
         took = time.monotonic() - killed
         assert took < 2 * SLOW, f"the other origin should send within 2 s of the first one's kill: {took:.1f} s"
         for player in players:
@@ -119,8 +119,8 @@ def test_an_origin_that_hangs_is_left(servers):
             used = next(i for i, one in enumerate(origins) if str(one.rtmp_port) in pull["tcUrl"])
             origins[used].signal(signal.SIGSTOP)
             try:
-                second.wait_log("no usable audio or video for 5000 ms", 10)
-                second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1 - used].rtmp_port}/", 5)
+                api.ended(second, "no usable audio or video for 5000 ms", 10, type="edge-pull")
+                wait_link(second, "edge-pull", f"rtmp://{at(origins[1 - used])}/live/s", 5)
                 assert frames_of(player, 60)
             finally:
                 origins[used].signal(signal.SIGCONT)
@@ -130,19 +130,14 @@ def test_rings_are_refused(servers):
     """Two edges of each other, and an edge of itself: no request goes around."""
     first = origin(servers)
     second = edge(servers, first)
-    text = first.conf_path.read_text()
-    first.conf_path.write_text(text.replace("http_remux", cluster(at(second)) + " http_remux", 1))
-    first.signal(signal.SIGHUP)
-    first.wait_log("of them in force")
+    api.reload(first, first.conf_path.read_text().replace("http_remux", cluster(at(second)) + " http_remux", 1))
+    refusal = "play refused: this server has asked for the stream itself"
     with rtmp.player(first, "live", "s"):
-        first.wait_log("this server has asked for the stream itself", 15)
+        api.ended(first, refusal, 15, reason="refused")
     own = edge(servers, "127.0.0.1:1")
-    text = own.conf_path.read_text()
-    own.conf_path.write_text(text.replace("127.0.0.1:1;", at(own) + ";", 1))
-    own.signal(signal.SIGHUP)
-    own.wait_log("of them in force")
+    api.reload(own, own.conf_path.read_text().replace("127.0.0.1:1;", at(own) + ";", 1))
     with rtmp.player(own, "live", "s"):
-        own.wait_log("play refused: this server has asked for the stream itself", 10)
+        api.ended(own, refusal, 10, reason="refused")
 
 
 def test_reload_changes_the_origin(servers):
@@ -155,7 +150,7 @@ def test_reload_changes_the_origin(servers):
             text = second.conf_path.read_text()
             second.conf_path.write_text(text.replace(at(origins[0]), at(origins[1])))
             second.signal(signal.SIGHUP)
-            second.wait_log(f"is pulled from rtmp://127.0.0.1:{origins[1].rtmp_port}/", 5)
+            wait_link(second, "edge-pull", f"rtmp://{at(origins[1])}/live/s", 5)
             assert frames_of(player, 60)
             second.conf_path.write_text(second.conf_path.read_text().replace("mode remote", "mode local"))
             second.signal(signal.SIGHUP)
@@ -190,13 +185,13 @@ def test_redirects(servers):
             second = edge(servers, two.address)
             with rtmp.player(second, "live", "s") as player:
                 assert frames_of(player, 20)
-            second.wait_log(f"redirected by {two.address} to rtmp://{one.address}/live/s")
-            second.wait_log(f"is pulled from {url} ")
+                wait_link(second, "edge-pull", url)
+            assert one.connects[0][0]["tcUrl"] == f"rtmp://{one.address}/live", one.connects
     with Destination() as ring:
         ring.redirect = {"redirect2": f"rtmp://{ring.address}/live/s"}
         third = edge(servers, ring.address)
         with rtmp.player(third, "live", "s"):
-            third.wait_log(f"{ring.address}: more than 3 redirects")
+            wait_problem(third, f"{ring.address}: more than 3 redirects")
 
 
 @pytest.mark.parametrize("debug", ["on", "off"])
@@ -220,9 +215,9 @@ def test_vhost_and_parameters_reach_the_origin(servers):
     with publishing.Steady(rtmp.publisher(first, "live", "s?vhost=other.com"), media.from_keyframe(media.plain())):
         with rtmp.player(second, "live", "s?token=t") as player:
             assert frames_of(player, 20)
-        first.wait_log("RTMP play: other.com/live/s,")
+            wait_clients(first, "rtmp-play", 1)
         (there,) = clients(first, "rtmp-play")
-        assert there["vhost"] == next(v["id"] for v in api.ask(first, "/api/v1/vhosts")["vhosts"] if v["name"] == "other.com")
+        assert there["name"] == "s" and there["vhost"] == next(v["id"] for v in api.ask(first, "/api/v1/vhosts")["vhosts"] if v["name"] == "other.com")
 
 
 # ---- Publishing at the edge
@@ -296,9 +291,9 @@ def test_reload_of_pushes(servers):
         second.signal(signal.SIGHUP)
 
     with steady(second, "s") as publisher:
-        second.wait_log(f"edge push: .* goes to rtmp://{at(origins[0])}/live/s")
+        wait_link(second, "edge-push", f"rtmp://{at(origins[0])}/live/s")
         reload(at(origins[0]), at(origins[1]))
-        second.wait_log(f"edge push: .* goes to rtmp://{at(origins[1])}/live/s")
+        wait_link(second, "edge-push", f"rtmp://{at(origins[1])}/live/s")
         with rtmp.player(origins[1], "live", "s") as player:
             assert frames_of(player, 30)
         reload("mode remote", "mode local")
@@ -378,8 +373,8 @@ def test_http_flv_pulls(servers, follow):
     first.wait_players("live/s", 1)
     with rtmp.publisher(first, "live", "s") as client:
         publishing.send_all(client, tags, speed=4)
+        wait_link(second, "edge-pull", f"http://{at(first, 'http_port')}/live/s.flv")
     flv.assert_same(tags, player.finish(30, "HTTP-FLV by HTTP-FLV"), "HTTP-FLV by HTTP-FLV")
-    second.wait_log(f"is pulled from http://{at(first, 'http_port')}/live/s.flv ")
 
 
 def test_http_redirects(servers):
@@ -393,9 +388,9 @@ def test_http_redirects(servers):
         second = edge(servers, f"http://127.0.0.1:{there.port}")
         with rtmp.player(second, "live", "s") as player:
             assert frames_of(player, 20)
-        second.wait_log(f"is pulled from {target} ")
+            wait_link(second, "edge-pull", target)
         with rtmp.player(second, "live", "ring"):
-            second.wait_log("more than 3 redirects")
+            wait_problem(second, "more than 3 redirects")
 
 
 def test_names_select_no_other_vhost_at_the_origin(servers):
@@ -407,8 +402,9 @@ def test_names_select_no_other_vhost_at_the_origin(servers):
         for path in ("/live/s%3Fvhost=private.com.flv", "/live...vhost...private.com/s.flv", "/live/s.flv?vhost=private.com"):
             status = http.get_status(second.http_port, path)
             assert status in (400, 403, 404), f"{path} should get no stream: {status}"
-        asked = [one["url"] for one in clients(first, "rtmp-play") if "private" in one["url"]]
-        assert not asked and "RTMP play: private.com" not in first.log(), f"nothing should be asked for at the private vhost: {asked}"
+        (vhost,) = [one["id"] for one in api.ask(first, "/api/v1/vhosts")["vhosts"] if one["name"] == "private.com"]
+        asked = [one["url"] for one in api.clients(first) + api.closed(first) if one["vhost"] == vhost and not one["publish"]]
+        assert not asked, f"nothing should be asked for at the private vhost: {asked}"
 
 
 def test_encoded_names_select_no_other_vhost_at_the_origin(servers):
@@ -439,7 +435,8 @@ def test_a_forged_via_harms_nobody_else(servers):
         with rtmp.player(last, "live", "s") as player:
             assert frames_of(player, 40), "everybody gets the stream, though the forger was the first"
         forger.close()
-        assert "has asked for the stream itself" not in middle.log()
+        refused = [one for one in api.closed(middle) if "has asked for the stream itself" in one["text"]]
+        assert not refused, f"nobody is refused: {refused}"
 
 
 # ---- API and metrics
@@ -563,7 +560,7 @@ def test_nginx_is_an_origin_of_video_alone(servers, tmp_path):
         with publishing.Steady(rtmp.publisher(None, "live", "s", port=port), video, speed=2):
             with rtmp.player(second, "live", "s") as player:
                 assert len(frames_of(player, 60)) >= 60
-        assert second.log().count("edge-pull ended") == 0, "one pull, which goes on"
+                assert api.ends(second, type="edge-pull") == 0, "one pull, which goes on"
 
 
 def test_many_players_at_once(servers):
@@ -578,4 +575,4 @@ def test_many_players_at_once(servers):
             for player in players:
                 player.close()
         assert len(clients(first, "rtmp-play")) == 1
-        assert second.log_count("is pulled from") == 1, "the pull should have gone on"
+        assert len(clients(second, "edge-pull")) == 1 and api.ends(second, type="edge-pull") == 0, "the pull should have gone on"

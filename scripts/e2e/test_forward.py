@@ -2,7 +2,6 @@
 What arrives there is what was published here."""
 
 import itertools
-import signal
 import subprocess
 import time
 
@@ -252,7 +251,7 @@ def test_a_stream_that_comes_back_to_its_server_is_refused(servers):
 
 
 def test_a_loop_of_two_servers_is_refused(servers):
-    first, second = servers.make(vhosts=""), servers.make(vhosts="")
+    first, second = servers.make(vhosts=""), servers.make(top=api.ON, vhosts="")
     for one, other in ((first, second), (second, first)):
         one.conf_path.write_text(
             one.conf_path.read_text() + forwarding(f"127.0.0.1:{other.rtmp_port}", publish="takeover on;")
@@ -260,7 +259,7 @@ def test_a_loop_of_two_servers_is_refused(servers):
         one.start()
     there = publishing.Collector(rtmp.player(second, "live", "s", timeout=scaled(20)))
     with steady(first) as publisher:
-        second.wait_log(r"\[error\].*is a loop", 5)
+        api.explained(second, "s", "outputs", "forward: to .*has come back", 5)
         time.sleep(scaled(1))
         assert publisher.error is None, f"the publisher was disturbed: {publisher.error}"
     flv.assert_same(publisher.sent, there.finish(scaled(20), "the player"), "a player of the second server")
@@ -274,16 +273,15 @@ def test_rtmps(servers, certificate, trusted):
         vhosts=default_vhost(play="mw_latency 50;"),
     )
     first = servers(
+        top=api.ON,
         vhosts=forwarding(f"rtmps://127.0.0.1:{second.rtmps_port}"),
         environment={"SSL_CERT_FILE": str(cert)} if trusted else {},
     )
     there = publishing.Collector(rtmp.player(second, "live", "s", timeout=scaled(20)))
     with steady(first) as publisher:
         if not trusted:
-            line = first.wait_log("it is tried again", 5)
-            assert "certificate" in line, f"the log should say what is wrong: {line}"
+            api.explained(first, "s", "outputs", "forward: to rtmps://.*certificate", 5)
         else:
-            first.wait_log("goes to rtmps://", 5)
             wait_until(lambda: len(there.tags) > 20, 10, lambda: f"20 tags there; {len(there.tags)} came")
         assert publisher.error is None
     if trusted:
@@ -294,13 +292,10 @@ def test_reload_adds_and_removes_destinations(servers):
     def reload(*change):
         text = server.conf_path.read_text()
         assert change[0] in text
-        server.conf_path.write_text(text.replace(*change))
-        mark = server.log_mark()
-        server.signal(signal.SIGHUP)
-        server.wait_log(r"reload: .* in force", 5, mark)
+        api.reload(server, text.replace(*change))
 
     with Destination() as one, Destination() as two:
-        server = servers(vhosts=forwarding(one.address))
+        server = servers(top=api.ON, vhosts=forwarding(one.address))
         with steady(server) as publisher:
             wait_tags(one, 20)
             reload(f"destination {one.address};", f"destination {one.address} {two.address};")
@@ -402,12 +397,13 @@ def test_the_forwarding_is_in_no_ones_way_at_the_end(servers):
 
     with socket.create_server(("127.0.0.1", 0)) as silent, Destination(receive_buffer=4096) as holding:
         server = servers(
+            top=api.ON,
             vhosts=forwarding(f"127.0.0.1:{silent.getsockname()[1]}", "127.0.0.1:1", holding.address),
         )
         with steady(server):
             wait_tags(holding, 5)
             holding.holding.set()
-            server.wait_log("127.0.0.1:1/live/s.*it is tried again", 5)
+            api.explained(server, "s", "outputs", "127.0.0.1:1/live/s.*refused", 5)
             began = time.monotonic()
             server.stop()
             took = time.monotonic() - began

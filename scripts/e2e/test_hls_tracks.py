@@ -427,10 +427,11 @@ def test_what_a_run_left_of_all_tracks_is_disposed_of(servers):
 
 
 def test_a_stream_that_is_called_like_a_track_has_no_hls(servers):
-    server = servers(vhosts=hls.vhost(fragment="1"))
+    server = servers(top=api.ON, vhosts=hls.vhost(fragment="1"))
     tags = media.tags(media.two_audio_tracks())
-    publish(server, media.tags(media.plain()), "one~audio2")
-    server.wait_log("HLS of .*live/one~audio2 refused: .* has '~audio', which marks files of other streams' tracks")
+    with rtmp.publisher(server, "live", "one~audio2") as client:
+        publishing.send_all(client, media.tags(media.plain()))
+        api.explained(server, "one~audio2", "outputs", "hls: .* has '~audio', which marks files of other streams' tracks")
     publish(server, tags)
     publish(server, media.tags(media.plain()), "one~audio2")
     main, second = ended(server)

@@ -503,12 +503,9 @@ def test_the_end_of_the_server_is_told(servers):
 
 def test_a_reload_changes_the_hooks(servers):
     with hooks.HookServer(no=hooks.answer("1")) as asked:
-        server = servers(vhosts=hooks.vhost(on_publish=asked.url("no")))
+        server = servers(top=api.ON, vhosts=hooks.vhost(on_publish=asked.url("no")))
         with pytest.raises(rtmp.Refused):
             rtmp.publisher(server, "live", "one")
-        server.conf_path.write_text(server.conf.replace("/no;", "/yes;"))
-        mark = server.log_mark()
-        server.signal(1)
-        server.wait_log(r"reload: \S+ \d+ changes", since=mark)
+        api.reload(server, server.conf.replace("/no;", "/yes;"))
         rtmp.publisher(server, "live", "one").close()
         assert [call.target for call in asked.calls] == ["/no", "/yes"], asked.calls

@@ -25,6 +25,11 @@ def pulled(server, name="cam", seconds=30):
     return publishing.Collector(http.Live(server.http_port, f"/live/{name}.flv", wait=False)).finish(seconds, "HTTP-FLV")
 
 
+def pulls(server):
+    """What is pulled: {(name, from which URL)}."""
+    return {(one["name"], one["tcUrl"]) for one in api.clients(server) if one["type"] == "rtsp-pull"}
+
+
 def reload(server, old, new):
     """Another configuration: `new` in place of `old`."""
     text = server.conf_path.read_text()
@@ -283,8 +288,8 @@ def test_reload(servers):
             api.wait_stream(server, name, lambda stream: stream["frames"] > 20, seconds=10)
         changed = ingest(three.url().replace("//", "//u:secret@"), "b") + ingest(two.url(), "c")
         reload(server, ingest(two.url(), "b"), changed)
-        server.wait_log("ingest b: .*is pulled from " + three.url(), 10)
-        server.wait_log("ingest c: .*is pulled from " + two.url(), 10)
+        wanted = {("a", one.url()), ("b", three.url()), ("c", two.url())}
+        wait_until(lambda: pulls(server) == wanted, 10, lambda: f"these are pulled: {wanted}; there are {pulls(server)}")
         server.wait_log("reload: .*vhost/ingest/enabled: a .* -> a .*, c ")
         assert "secret" not in server.log(), "a password should not be logged"
         assert one.count("PLAY") == 1, f"an ingest that is the same should go on: {one.count('PLAY')} plays"

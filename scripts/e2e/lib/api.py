@@ -78,12 +78,17 @@ def basic(credentials):
     return "Basic " + base64.b64encode(credentials.encode()).decode()
 
 
+def closed(server):
+    """The sessions that have ended, the newest first (doc/why.md)."""
+    return ask(server, "/api/v1/clients?closed=true&count=1000")["clients"]
+
+
 def ended(server, text="", seconds=10, **fields):
     """The newest session that has ended with these values of its fields (doc/why.md), and with this pattern in its text."""
     seen = []
 
     def found():
-        seen[:] = ask(server, "/api/v1/clients?closed=true&count=1000")["clients"]
+        seen[:] = closed(server)
         for one in seen:
             if all(one[name] == value for name, value in fields.items()) and re.search(text, one["text"]):
                 return one
@@ -124,5 +129,4 @@ def reload(server, change=None, seconds=5):
 
 def ends(server, **fields):
     """How many sessions have ended with these values of their fields."""
-    every = ask(server, "/api/v1/clients?closed=true&count=1000")["clients"]
-    return sum(all(one[name] == value for name, value in fields.items()) for one in every)
+    return sum(all(one[name] == value for name, value in fields.items()) for one in closed(server))

@@ -48,6 +48,26 @@ def wait_clients(server, kind, count, seconds=10):
     )
 
 
+def wait_link(server, kind, url, seconds=10):
+    """Until the edge pulls a stream from that URL ("edge-pull"), or passes it up to there ("edge-push")."""
+    wait_until(
+        lambda: any(one["tcUrl"] == url for one in clients(server, kind)),
+        seconds,
+        lambda: f"an {kind} of {url}; there are {clients(server, kind)}",
+    )
+
+
+def wait_problem(server, text, seconds=10):
+    """Until a pull that the edge tries again has this text in its problem."""
+    seen = []
+
+    def there():
+        seen[:] = api.ask(server, "/api/v1/edges")["pulls"]
+        return any(text in one["problem"] for one in seen)
+
+    wait_until(there, seconds, lambda: f"a pull with the problem {text!r}; there are {seen}")
+
+
 def kill(server):
     """kill -9: the server is expected to be gone."""
     server.signal(signal.SIGKILL)
