@@ -161,6 +161,7 @@ TEST_F(RtmpServiceTest, AVhostMayBeNamedByTheStreamAlone) {
 }
 
 TEST_F(RtmpServiceTest, SilentConnectionsAreClosed) {
+    snapshot_->rtmp.handshake_timeout = 300;
     start();
     auto silent = client(true, "live/s");
     auto half = client(true, "live/s");
@@ -180,6 +181,7 @@ TEST_F(RtmpServiceTest, SilentConnectionsAreClosed) {
 }
 
 TEST_F(RtmpServiceTest, WhoNeverPublishesButKeepsTalkingIsClosed) {
+    snapshot_->rtmp.handshake_timeout = 300;
     start();
     auto c = client(true, "live/s");
     ASSERT_TRUE(ok(c->handshake()));
@@ -369,6 +371,7 @@ TEST_F(RtmpServiceTest, ManyComeAndGo) {
 }
 
 TEST_F(RtmpServiceTest, EveryEndHasItsReason) {
+    snapshot_->rtmp.handshake_timeout = 300;
     vhost().publish.normal_timeout = 300;
     start();
     size_t seen = 0;

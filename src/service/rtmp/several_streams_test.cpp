@@ -22,6 +22,7 @@ using testing::RtmpServiceTest;
 using testing::TestClient;
 
 TEST_F(RtmpServiceTest, PlaysAnotherStreamOnTheSameConnection) {
+    snapshot_->rtmp.handshake_timeout = 300;
     start();
     auto a = running("live/a");
     auto b = publisher("live/b");

@@ -170,7 +170,7 @@ class RtmpServiceTest : public runtime::testing::RuntimeTest {
         RuntimeTest::SetUp();
         snapshot_ = std::make_shared<config::Snapshot>(*config::default_snapshot());
         snapshot_->rtmp.listen = {{"127.0.0.1", 0}};
-        snapshot_->rtmp.handshake_timeout = 300;
+        snapshot_->rtmp.handshake_timeout = 3000;
         vhost().play.mw_latency = 0;
         vhost().play.rejoin_timeout = 200;
         vhost().publish.firstpkt_timeout = 2000;
