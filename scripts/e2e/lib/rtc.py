@@ -1,6 +1,7 @@
 """WebRTC at the server under test: its configuration, its URLs, what it says of sessions. And the video and audio that
 tests publish by RTMP."""
 
+import functools
 import json
 import re
 import statistics
@@ -29,21 +30,17 @@ def options(rtc="", top="", **blocks):
     return {"top": TOP + top, "vhosts": default_vhost(vhost=vhost, **blocks)}
 
 
-def _place(path):
+def _url(kind, server, path="live/one", port=None):
+    """port: of our server, in place of the API's."""
+    if not is_ours(server):
+        return f"http://127.0.0.1:{server.http_port}/{path}/{kind}"
     app, _, stream = path.partition("/")
-    return urllib.parse.urlencode({"app": app, "stream": stream})
+    query = urllib.parse.urlencode({"app": app, "stream": stream})
+    return f"http://127.0.0.1:{port or server.api_port}/rtc/v1/{kind}/?{query}"
 
 
-def whip_url(server, path="live/one", port=None):
-    if isinstance(server, Server):
-        return f"http://127.0.0.1:{port or server.api_port}/rtc/v1/whip/?{_place(path)}"
-    return f"http://127.0.0.1:{server.http_port}/{path}/whip"
-
-
-def whep_url(server, path="live/one", port=None):
-    if isinstance(server, Server):
-        return f"http://127.0.0.1:{port or server.api_port}/rtc/v1/whep/?{_place(path)}"
-    return f"http://127.0.0.1:{server.http_port}/{path}/whep"
+whip_url = functools.partial(_url, "whip")
+whep_url = functools.partial(_url, "whep")
 
 
 def delete(url):
