@@ -10,6 +10,7 @@ from .timing import wait_until
 
 CONF = "http_api { enabled on; listen 127.0.0.1:API_PORT; %s }\n"
 ON = CONF % ""
+DEBUG = CONF % "debug on;"
 ENVELOPE = {"code": int, "server": str, "service": str, "pid": str}
 KBPS = {"recv_30s": int, "send_30s": int}
 VHOST = {
@@ -130,3 +131,12 @@ def reload(server, change=None, seconds=5):
 def ends(server, **fields):
     """How many sessions have ended with these values of their fields."""
     return sum(all(one[name] == value for name, value in fields.items()) for one in closed(server))
+
+
+def blocked_ms(server):
+    """The longest time that the loop was in a system call that waits, ms, of a server with `debug on`. If there were more stalls
+    than it remembers, the longest of whatever cause."""
+    data = ask(server, "/api/v1/debug/runtime")["data"]
+    if data["stalls"] > len(data["last_stalls"]):
+        return data["longest_stall_ms"]
+    return max((one["ms"] for one in data["last_stalls"] if one["cause"] == "blocked"), default=0)
