@@ -11,7 +11,7 @@ import time
 import pytest
 
 from lib import api, dvr, flv, media, publishing, rtmp
-from lib.timing import wait_until
+from lib.timing import scaled, wait_until
 
 FORMATS = ["flv", "mp4"]
 
@@ -237,10 +237,13 @@ def test_write_errors_are_told_and_over_when_they_end(servers, tmp_path):
     with steady(server, speed=4):
         dvr.wait_growing(server, 80_000)
         fault.write_text("path=rec/ op=write error=EIO")
-        server.wait_log(r"\[error\].*dvr: .*Input/output error", seconds=10)
+        api.explained(server, "one", "outputs", "dvr: .*Input/output error")
         assert_stream_lives(server)
+        # The file that was cut off is complete meanwhile, and further ones have failed.
+        time.sleep(scaled(4.5))
+        api.explained(server, "one", "outputs", "dvr: .*Input/output error", seconds=0)
         fault.unlink()
-        server.wait_log("recording goes on", seconds=10)
+        api.explained(server, "one", "outputs", "none reports a problem", verdict="ok")
     recorded = wait_until(lambda: not dvr.growing(server) and dvr.files(server), 10, "complete files")
     for path in recorded:
         dvr.check_clean(path)

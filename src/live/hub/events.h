@@ -18,6 +18,7 @@ struct RecordingDone {
     uint64_t bytes = 0;
     bool recovered = false;   // left by an earlier run of the server, finished now
     std::string publisher{};  // the session that published its content; empty: not known
+    bool whole = true;        // false: it ends where an error or a crash cut it off
 };
 
 // FileEnding: a file of a recording is being completed. FileEnded follows later, exactly once for each, when the file
@@ -47,6 +48,11 @@ struct OutputFailed {
     std::string path;
     std::string reason;
 };
+// Follows an OutputFailed when data has been written again.
+struct OutputRecovered {
+    StreamKey stream;
+    std::string output;  // as in OutputFailed
+};
 
 class EventListener {
   public:
@@ -55,6 +61,7 @@ class EventListener {
     virtual void on_file_ended(const FileEnded&) {}
     virtual void on_segment(const SegmentDone&) {}
     virtual void on_output_failed(const OutputFailed&) {}
+    virtual void on_output_recovered(const OutputRecovered&) {}
 
   protected:
     ~EventListener() = default;
@@ -79,6 +86,9 @@ class Events {
     }
     void notify(const OutputFailed& event) const {
         for (auto* listener : listeners_) listener->on_output_failed(event);
+    }
+    void notify(const OutputRecovered& event) const {
+        for (auto* listener : listeners_) listener->on_output_recovered(event);
     }
 
   private:

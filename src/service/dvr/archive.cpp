@@ -13,6 +13,7 @@ using base::Result;
 namespace {
 // A journal on a disk that hangs holds recordings up for no longer.
 constexpr int64_t kJournalMs = 5000;
+constexpr const char* kOutput = "dvr";  // its name in events
 }  // namespace
 
 struct Archive::Ending {
@@ -131,7 +132,7 @@ void Archive::finished(const Ending& ending, const Result<void>& result) {
                      finished.duration_ms, finished.bytes, ending.recovered ? ", left by an earlier run" : "",
                      ending.whole || ending.recovered ? "" : ", up to the error");
     events_.notify(live::RecordingDone{names.stream, finished.path, finished.duration_ms, finished.bytes,
-                                       ending.recovered, ending.publisher});
+                                       ending.recovered, ending.publisher, ending.whole});
 }
 
 void Archive::release(const OpenRecording& names) {
@@ -142,7 +143,11 @@ void Archive::release(const OpenRecording& names) {
 void Archive::forget(const OpenRecording& left) { journal_.done(left.growing); }
 
 void Archive::report_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const {
-    events_.notify(live::OutputFailed{key, "dvr", path, reason});
+    events_.notify(live::OutputFailed{key, kOutput, path, reason});
+}
+
+void Archive::report_recovered(const live::StreamKey& key) const {
+    events_.notify(live::OutputRecovered{key, kOutput});
 }
 
 }  // namespace service::dvr

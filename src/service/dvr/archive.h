@@ -60,6 +60,7 @@ class Archive {
     Counters& counters() { return counters_; }
     runtime::LogLimit& failure_log() { return failure_log_; }  // of all recordings
     void report_failed(const live::StreamKey& key, const std::string& path, const std::string& reason) const;
+    void report_recovered(const live::StreamKey& key) const;
 
   private:
     struct Ending;

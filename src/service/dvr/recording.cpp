@@ -212,6 +212,7 @@ void Recording::on_success() {
     if (!file_ || file_->file->written() == 0) return;
     base::log::trace("dvr: {}: recording goes on after {} failures", key().text(), failures_);
     failures_ = 0;
+    archive_.report_recovered(key());
 }
 
 void Recording::refuse(const Frame& frame) {

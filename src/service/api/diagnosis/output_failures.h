@@ -30,7 +30,10 @@ class OutputFailures final : private live::EventListener {
     };
     void on_output_failed(const live::OutputFailed& event) override;
     void on_segment(const live::SegmentDone& event) override { works(event.stream, "hls"); }
-    void on_recording(const live::RecordingDone& event) override { works(event.stream, "dvr"); }
+    void on_recording(const live::RecordingDone& event) override {
+        if (event.whole) works(event.stream, "dvr");
+    }
+    void on_output_recovered(const live::OutputRecovered& event) override { works(event.stream, event.output); }
     void works(const live::StreamKey& key, std::string_view output);
     void drop_oldest();
 

@@ -30,9 +30,16 @@ TEST(OutputFailures, LastUntilTheOutputWorks) {
     ASSERT_EQ(failures.of(key, 0).size(), 1u) << "there is a segment";
     live::RecordingDone recording;
     recording.stream = key;
+    recording.whole = false;
+    events.notify(recording);
+    ASSERT_EQ(failures.of(key, 0).size(), 1u) << "the file ends where the failure cut it off";
+    recording.whole = true;
     events.notify(recording);
     EXPECT_TRUE(failures.of(key, 0).empty());
-    EXPECT_EQ(failures.of({"v", "live", "b"}, 0).size(), 1u);
+    const Key b{"v", "live", "b"};
+    EXPECT_EQ(failures.of(b, 0).size(), 1u);
+    events.notify(live::OutputRecovered{b, "dvr"});
+    EXPECT_TRUE(failures.of(b, 0).empty());
 }
 
 TEST(OutputFailures, OfAnEarlierPublicationAreOver) {
