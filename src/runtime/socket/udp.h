@@ -13,6 +13,7 @@
 #include "base/endpoint.h"
 #include "base/result.h"
 #include "runtime/socket/tcp.h"
+#include "runtime/socket/udp_arena.h"
 
 namespace runtime {
 
@@ -38,7 +39,7 @@ struct UdpPacket {
     uint16_t destination = 0;
 };
 
-class UdpSocket {
+class UdpSocket : public UdpOutput {
   public:
     virtual ~UdpSocket() = default;
     // One datagram, to an address that the socket's family can reach.
@@ -59,14 +60,10 @@ class UdpSocket {
     virtual uint16_t source_for(const base::Endpoint&, uint16_t destination) { return destination; }
 
     // For UdpBatch.
-    virtual const base::IpAddress* source(uint16_t) const { return nullptr; }  // by its number
     virtual bool is_v6() const = 0;        // IPv4 destinations are sent to as mapped addresses
     virtual bool can_segment() const = 0;  // the kernel knows UDP_SEGMENT
-    // Returns how many were sent, or a negative errno for the first.
-    virtual int send_messages(std::span<mmsghdr> messages) = 0;
     virtual base::Result<void> wait_writable(Deadline deadline) = 0;
     virtual void write_would_block() = 0;
-    virtual void count_sent(size_t sent, size_t lost) = 0;
 };
 
 struct UdpOptions {

@@ -247,7 +247,7 @@ TEST_F(UdpBatchTest, AFullSocketIsWaitedForAndThenCounted) {
         batch.commit(1000, to);
         ++kept;
     }
-    EXPECT_EQ(kept, UdpBatch::kArenaBytes / 1000);
+    EXPECT_EQ(kept, UdpArena::kBytes / 1000);
     EXPECT_EQ(batch.reserve(1000), nullptr);
     EXPECT_EQ(socket.counts.send_lost, 2u);
     EXPECT_TRUE(socket.asked);
