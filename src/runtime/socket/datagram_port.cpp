@@ -6,6 +6,7 @@
 
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
+#include "runtime/threads/senders.h"
 
 namespace runtime {
 
@@ -26,6 +27,22 @@ base::Result<std::unique_ptr<DatagramPort>> DatagramPort::open(const SocketAddre
 
 DatagramPort::~DatagramPort() {
     if (receiver_) receiver_.cancel_and_join();
+    if (Senders* threads = senders()) threads->drain();
+}
+
+DatagramTarget DatagramPort::target(const base::Endpoint& to, uint32_t flow, uint16_t source) {
+    if (batch().has_pending()) batch_->flush();
+    DatagramTarget target{.fd = socket_->fd(),
+                          .v6 = socket_->is_v6(),
+                          .gso = batch_->uses_gso(),
+                          .source = source,
+                          .flow = flow,
+                          .to = to};
+    if (const base::IpAddress* address = source == 0 ? nullptr : socket_->source(source))
+        target.source_address = *address;
+    else
+        target.source = 0;
+    return target;
 }
 
 bool DatagramPort::send(std::span<const uint8_t> bytes, const base::Endpoint& to) {

@@ -13,6 +13,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/socket/udp.h"
 #include "runtime/socket/udp_batch.h"
+#include "runtime/threads/send_work.h"
 
 namespace runtime {
 
@@ -46,6 +47,9 @@ class DatagramPort {
     void commit(size_t bytes, const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0) {
         batch_->commit(bytes, to, flow, source);
     }
+    // For what a sender thread sends from this port, after all that was committed. As for commit(). Valid while the
+    // port lives.
+    DatagramTarget target(const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0);
     // Copies the datagram. False: there is no room, and it is counted as lost.
     bool send(std::span<const uint8_t> bytes, const base::Endpoint& to);
     void flush() {

@@ -11,6 +11,7 @@
 #include "runtime/loop/reactor.h"
 #include "runtime/socket/address.h"
 #include "runtime/socket/udp_sources.h"
+#include "runtime/threads/senders.h"
 
 namespace runtime {
 namespace {
@@ -156,6 +157,7 @@ class Udp final : public UdpSocket {
     }
 
     uint16_t port() const override { return port_; }
+    int fd() const override { return watch_.fd(); }
 
     uint16_t source_for(const base::Endpoint& to, uint16_t destination) override {
         return sources_.is_usual(to, destination) ? uint16_t{0} : destination;
@@ -227,6 +229,11 @@ size_t udp_sockets() { return sockets.count; }
 UdpStats udp_totals() {
     UdpStats total = sockets.closed;
     for (Udp* socket = sockets.first; socket; socket = socket->next()) total += socket->stats();
+    if (const Senders* threads = senders()) {
+        const auto [sent, lost] = threads->datagrams();
+        total.sent += sent;
+        total.send_lost += lost;
+    }
     return total;
 }
 

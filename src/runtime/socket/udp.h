@@ -59,6 +59,9 @@ class UdpSocket : public UdpOutput {
     // system calls: call it once per peer.
     virtual uint16_t source_for(const base::Endpoint&, uint16_t destination) { return destination; }
 
+    // For a thread that sends from it (runtime/threads/senders.h); it stays the socket's.
+    virtual int fd() const = 0;
+
     // For UdpBatch.
     virtual bool is_v6() const = 0;        // IPv4 destinations are sent to as mapped addresses
     virtual bool can_segment() const = 0;  // the kernel knows UDP_SEGMENT

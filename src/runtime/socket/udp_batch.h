@@ -35,6 +35,7 @@ class UdpBatch {
     // Sends what was committed, as far as the socket takes it.
     void flush();
 
+    bool has_pending() const { return !arena_.empty(); }
     // The socket takes nothing at the moment.
     bool full() const { return full_; }
     bool uses_gso() const { return arena_.uses_gso(); }

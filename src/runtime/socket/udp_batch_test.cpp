@@ -54,6 +54,7 @@ class Scripted : public UdpSocket {
     base::Result<void> send_to(std::span<const uint8_t>, const base::Endpoint&, Deadline) override { return {}; }
     base::Result<std::span<const UdpPacket>> receive_batch(Deadline) override { return std::span<const UdpPacket>(); }
     uint16_t port() const override { return 1; }
+    int fd() const override { return -1; }
     UdpStats stats() override { return counts; }
     bool is_v6() const override { return false; }
     bool can_segment() const override { return segments; }

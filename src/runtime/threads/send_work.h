@@ -1,0 +1,86 @@
+#pragma once
+// What the loop lends to sender threads (senders.h): a write of a byte stream, or a datagram.
+
+#include <sys/uio.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/endpoint.h"
+
+namespace runtime {
+
+class SendJob;
+class Senders;
+namespace detail {
+class SenderThread;
+class SendNotices;
+}  // namespace detail
+
+// The owner of a job.
+class SendJobUser {
+  public:
+    // On the loop, soon after a write that was short or failed, or whose notice was requested; the job is done and can
+    // be collected. Not after it was collected. Must not yield.
+    virtual void on_send_done(SendJob& job) = 0;
+
+  protected:
+    ~SendJobUser() = default;
+};
+
+// Lives in the pool of its Senders.
+class SendJob {
+  public:
+    static constexpr size_t kMaxParts = 16;
+    // On a thread: writes the parts to the stream and returns how many bytes it took, or a negative errno. It uses
+    // nothing that the loop may use meanwhile.
+    using Write = ssize_t (*)(void* stream, std::span<iovec> parts);
+
+    // Set before it is lent.
+    Write write = nullptr;
+    void* stream = nullptr;
+    SendJobUser* user = nullptr;
+    std::array<iovec, kMaxParts> parts{};
+    uint32_t part_count = 0;
+    bool notice = false;      // on_send_done() in any case
+    bool wants_time = false;  // done_us is set
+    // When it is done.
+    ssize_t result = 0;
+    int64_t done_us = 0;  // base::monotonic_us()
+
+  private:
+    friend class Senders;
+    friend class detail::SenderThread;
+    friend class detail::SendNotices;
+    enum class State : uint32_t { kIdle, kQueued, kRunning, kAwaited, kDone, kRevoked };
+    size_t bytes() const {
+        size_t sum = 0;
+        for (uint32_t i = 0; i < part_count; ++i) sum += parts[i].iov_len;
+        return sum;
+    }
+
+    std::atomic<State> state_ = State::kIdle;
+    bool noticed_ = false;  // the thread has put it into the list of notices
+    bool taken_ = false;    // the loop has taken it from there
+    uint32_t thread_ = 0;
+    uint64_t position_ = 0;  // in the thread's ring
+    SendJob* next_notice_ = nullptr;
+};
+
+// The destination of a record. The socket stays open until drain().
+struct DatagramTarget {
+    int fd = -1;
+    bool v6 = false;   // the socket's family
+    bool gso = false;  // the kernel knows UDP_SEGMENT
+    uint16_t source = 0;
+    uint32_t flow = 0;
+    base::Endpoint to{};
+    base::IpAddress source_address{};  // of `source`, where that is not 0
+};
+// On a thread: writes a datagram from the record, at most max_bytes of it, and returns its size; 0: none is sent.
+using WriteDatagram = size_t (*)(const void* record, uint8_t* out);
+
+}  // namespace runtime

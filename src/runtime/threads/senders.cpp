@@ -1,0 +1,268 @@
+#include "runtime/threads/senders.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/threads/futex.h"
+
+namespace runtime {
+
+namespace {
+
+constexpr size_t kRetireEvery = 64;  // slices
+constexpr int64_t kSpinUs = 20;      // in settle(), before the loop sleeps
+
+}  // namespace
+
+Senders::Senders(Mode mode) : mode_(mode) {}
+
+base::Result<std::unique_ptr<Senders>> Senders::start(size_t threads, Mode mode) {
+    CHECK(threads >= 1 && threads <= kMaxThreads);
+    std::unique_ptr<Senders> senders(new Senders(mode));
+    TRY(senders->notices_.open());
+    for (size_t i = 0; i < threads; ++i)
+        senders->threads_.push_back(std::make_unique<detail::SenderThread>(senders->notices_));
+    if (mode == Mode::kManual) return senders;
+    senders->publisher_ = spawn("publish-sends", [at = senders.get()] {
+        while (at->given_.wait(Deadline::never())) {
+            at->given_.reset();
+            at->publish();
+        }
+    });
+    if (!senders->publisher_) return base::fail(base::Code::kSystem, "no coroutine for sender threads");
+    // Signals are to be delivered to the loop's thread.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    base::Result<void> started;
+    for (auto& thread : senders->threads_)
+        if (started) started = thread->start();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!started) return std::unexpected(std::move(started.error()));
+    return senders;
+}
+
+Senders::~Senders() {
+    if (publisher_) publisher_.cancel_and_join();
+    for (auto& thread : threads_) {
+        thread->stop();
+        if (mode_ == Mode::kManual) (void)thread->run_manually(SIZE_MAX);
+    }
+    notices_.close();
+}
+
+void* Senders::reserve(uint32_t thread, size_t record_bytes) {
+    uint8_t* entry = threads_[thread]->ring().reserve(sizeof(detail::RecordHead) + record_bytes);
+    if (entry) return entry + sizeof(detail::RecordHead);
+    ++counters_.records_lost;
+    threads_[thread]->publish();
+    return nullptr;
+}
+
+void Senders::commit(uint32_t thread, size_t record_bytes, WriteDatagram write, size_t max_bytes,
+                     const DatagramTarget& target) {
+    detail::SenderRing& ring = threads_[thread]->ring();
+    new (ring.reserved())
+        detail::RecordHead{detail::EntryKind::kRecord, static_cast<uint32_t>(max_bytes), write, target};
+    ring.commit(sizeof(detail::RecordHead) + record_bytes);
+    ++counters_.records;
+    threads_[thread]->count_unpublished();
+    publish_soon();
+}
+
+namespace {
+
+struct PlainDatagram {
+    uint32_t bytes;
+    uint32_t unused = 0;
+
+    uint8_t* begin() { return reinterpret_cast<uint8_t*>(this + 1); }
+    const uint8_t* begin() const { return reinterpret_cast<const uint8_t*>(this + 1); }
+    static size_t write(const void* record, uint8_t* out) {
+        const auto& datagram = *static_cast<const PlainDatagram*>(record);
+        std::memcpy(out, datagram.begin(), datagram.bytes);
+        return datagram.bytes;
+    }
+};
+
+}  // namespace
+
+uint8_t* Senders::reserve_datagram(uint32_t thread, size_t max_bytes) {
+    void* room = reserve(thread, sizeof(PlainDatagram) + max_bytes);
+    return room ? (new (room) PlainDatagram)->begin() : nullptr;
+}
+
+void Senders::commit_datagram(uint32_t thread, size_t bytes, const DatagramTarget& target) {
+    uint8_t* record = threads_[thread]->ring().reserved() + sizeof(detail::RecordHead);
+    std::launder(reinterpret_cast<PlainDatagram*>(record))->bytes = static_cast<uint32_t>(bytes);
+    commit(thread, sizeof(PlainDatagram) + bytes, &PlainDatagram::write, bytes, target);
+}
+
+void Senders::retire(base::Slice bytes) {
+    const bool passed = std::ranges::all_of(
+        threads_, [](const auto& thread) { return thread->ring().has_passed(thread->ring().position()); });
+    if (passed) return;
+    retired_bytes_ += bytes.size();
+    if (retired_.empty() || retired_.back().slices.size() >= kRetireEvery) retired_.emplace_back();
+    Retired& last = retired_.back();
+    last.slices.push_back(std::move(bytes));
+    for (size_t i = 0; i < threads_.size(); ++i) last.positions[i] = threads_[i]->ring().position();
+}
+
+void Senders::free_retired() {
+    while (!retired_.empty()) {
+        Retired& first = retired_.front();
+        for (size_t i = 0; i < threads_.size(); ++i)
+            if (!threads_[i]->ring().has_passed(first.positions[i])) return;
+        for (const base::Slice& slice : first.slices) retired_bytes_ -= slice.size();
+        retired_.pop_front();
+    }
+}
+
+bool Senders::can_reuse(const SendJob& job) const {
+    return (!job.noticed_ || job.taken_) && threads_[job.thread_]->ring().has_passed(job.position_);
+}
+
+SendJob& Senders::take_job() {
+    for (size_t looked = std::min<size_t>(lingering_.size(), 4); looked > 0 && idle_.empty(); --looked) {
+        SendJob* job = lingering_.front();
+        lingering_.pop_front();
+        if (can_reuse(*job))
+            idle_.push_back(job);
+        else
+            lingering_.push_back(job);
+    }
+    if (idle_.empty()) return *jobs_.emplace_back(std::make_unique<SendJob>());
+    SendJob& job = *idle_.back();
+    idle_.pop_back();
+    return job;
+}
+
+void Senders::release(SendJob& job) {
+    job.user = nullptr;
+    job.notice = job.wants_time = false;
+    if (job.position_ == 0 || can_reuse(job))
+        idle_.push_back(&job);
+    else
+        lingering_.push_back(&job);
+}
+
+bool Senders::lend(uint32_t thread, SendJob& job) {
+    detail::SenderRing& ring = threads_[thread]->ring();
+    uint8_t* room = ring.reserve(sizeof(detail::JobEntry));
+    if (!room) {
+        ++counters_.jobs_refused;
+        threads_[thread]->publish();
+        return false;
+    }
+    job.noticed_ = job.taken_ = false;
+    job.thread_ = thread;
+    job.state_.store(SendJob::State::kQueued, std::memory_order_relaxed);  // publish() releases it
+    new (room) detail::JobEntry{detail::EntryKind::kJob, &job};
+    job.position_ = ring.commit(sizeof(detail::JobEntry));
+    ++counters_.jobs;
+    threads_[thread]->count_unpublished();
+    publish_soon();
+    return true;
+}
+
+bool Senders::collect(SendJob& job) {
+    if (job.state_.load(std::memory_order_acquire) != SendJob::State::kDone) return false;
+    job.state_.store(SendJob::State::kIdle, std::memory_order_relaxed);
+    return true;
+}
+
+bool Senders::settle(SendJob& job) {
+    auto expected = SendJob::State::kQueued;
+    if (job.state_.compare_exchange_strong(expected, SendJob::State::kRevoked, std::memory_order_acq_rel)) {
+        ++counters_.revoked;
+        return false;
+    }
+    CHECK(expected == SendJob::State::kRunning || expected == SendJob::State::kDone);
+    if (expected == SendJob::State::kRunning) wait_for(job);
+    return collect(job);
+}
+
+void Senders::wait_for(SendJob& job) {
+    if (mode_ == Mode::kManual) return threads_[job.thread_]->end_job();
+    const int64_t began_us = base::monotonic_us();
+    const auto is_done = [&] { return job.state_.load(std::memory_order_acquire) == SendJob::State::kDone; };
+    while (!is_done() && base::monotonic_us() - began_us < kSpinUs) continue;
+    auto expected = SendJob::State::kRunning;
+    if (job.state_.compare_exchange_strong(expected, SendJob::State::kAwaited, std::memory_order_acq_rel))
+        while (!is_done()) detail::futex_wait(job.state_, SendJob::State::kAwaited);
+    const int64_t waited_us = base::monotonic_us() - began_us;
+    ++counters_.awaited;
+    counters_.awaited_us += waited_us;
+    counters_.longest_wait_us = std::max(counters_.longest_wait_us, waited_us);
+}
+
+void Senders::publish() {
+    for (auto& thread : threads_) thread->publish();
+    free_retired();
+}
+
+void Senders::drain() {
+    publish();
+    for (size_t i = 0; i < threads_.size(); ++i) {
+        if (mode_ == Mode::kManual) {
+            (void)run(static_cast<uint32_t>(i));
+            continue;
+        }
+        while (!threads_[i]->is_idle()) {
+            const timespec pause{.tv_sec = 0, .tv_nsec = 100'000};
+            nanosleep(&pause, nullptr);
+        }
+    }
+    free_retired();
+}
+
+SenderStats Senders::stats() const {
+    SenderStats all = counters_;
+    all.retired = retired_bytes_;
+    for (const auto& thread : threads_) all.threads.push_back(thread->stats());
+    return all;
+}
+
+std::pair<uint64_t, uint64_t> Senders::datagrams() const {
+    uint64_t sent = 0, lost = counters_.records_lost;
+    for (const auto& thread : threads_) {
+        const SenderThreadStats one = thread->stats();
+        sent += one.sent;
+        lost += one.lost;
+    }
+    return {sent, lost};
+}
+
+size_t Senders::run(uint32_t thread, size_t entries) {
+    const size_t done = threads_[thread]->run_manually(entries);
+    free_retired();
+    return done;
+}
+
+void Senders::begin_job(uint32_t thread) {
+    threads_[thread]->publish();
+    threads_[thread]->begin_job();
+}
+
+void install_senders(std::unique_ptr<Senders> senders) {
+    CHECK(!detail::the_senders);
+    detail::the_senders = senders.release();
+}
+
+void stop_senders() {
+    if (!detail::the_senders) return;
+    const std::unique_ptr<Senders> stopped(std::exchange(detail::the_senders, nullptr));
+    stopped->drain();
+}
+
+size_t default_sender_threads(size_t processors) {
+    return processors <= 2 ? 0 : std::min(processors, Senders::kMaxThreads) - 1;
+}
+
+}  // namespace runtime

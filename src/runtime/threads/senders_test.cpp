@@ -1,0 +1,431 @@
+#include "runtime/threads/senders.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "runtime/loop/testing.h"
+#include "runtime/socket/datagram_port.h"
+#include "runtime/socket/udp.h"
+#include "runtime/threads/processors.h"
+
+namespace runtime {
+namespace {
+
+using testing::ok;
+using Mode = Senders::Mode;
+
+TEST(Processors, OfAQuota) {
+    EXPECT_EQ(parse_cpu_max("200000 100000\n"), 2u);
+    EXPECT_EQ(parse_cpu_max("250000 100000\n"), 2u);
+    EXPECT_EQ(parse_cpu_max("50000 100000\n"), 1u);
+    EXPECT_EQ(parse_cpu_max("max 100000\n"), std::nullopt);
+    EXPECT_EQ(parse_cpu_max("100000 0\n"), std::nullopt);
+    EXPECT_EQ(parse_cpu_max(""), std::nullopt);
+    EXPECT_GE(usable_processors(), 1u);
+}
+
+TEST(Processors, SenderThreadsByDefault) {
+    EXPECT_EQ(default_sender_threads(1), 0u);
+    EXPECT_EQ(default_sender_threads(2), 0u);
+    EXPECT_EQ(default_sender_threads(3), 2u);
+    EXPECT_EQ(default_sender_threads(8), 7u);
+    EXPECT_EQ(default_sender_threads(128), 15u);
+}
+
+// ---- Jobs
+
+// The stream of a job, whose writes do what the test says.
+struct Stream {
+    std::string written;
+    ssize_t takes = SSIZE_MAX;  // negative: an error
+};
+
+ssize_t write_parts(void* at, std::span<iovec> parts) {
+    Stream& stream = *static_cast<Stream*>(at);
+    if (stream.takes < 0) return stream.takes;
+    ssize_t taken = 0;
+    for (const iovec& part : parts) {
+        const size_t bytes = std::min(part.iov_len, static_cast<size_t>(stream.takes - taken));
+        stream.written.append(static_cast<const char*>(part.iov_base), bytes);
+        taken += static_cast<ssize_t>(bytes);
+    }
+    return taken;
+}
+
+class User : public SendJobUser {
+  public:
+    void on_send_done(SendJob& job) override { notices.push_back(&job); }
+    std::vector<SendJob*> notices;
+};
+
+class SendersTest : public testing::RuntimeTest {
+  protected:
+    void start(Mode mode, size_t threads = 1) {
+        auto started = Senders::start(threads, mode);
+        ASSERT_TRUE(ok(started));
+        senders = std::move(*started);
+    }
+    SendJob& lend(std::string_view text, uint32_t thread = 0, bool notice = false) {
+        SendJob& job = senders->take_job();
+        job.write = &write_parts;
+        job.stream = &stream;
+        job.user = &user;
+        job.parts[0] = {const_cast<char*>(text.data()), text.size()};
+        job.part_count = 1;
+        job.notice = notice;
+        EXPECT_TRUE(senders->lend(thread, job));
+        return job;
+    }
+
+    Stream stream;
+    User user;
+    std::unique_ptr<Senders> senders;
+};
+
+TEST_F(SendersTest, AJobIsCollectedWhenItIsDone) {
+    start(Mode::kManual);
+    SendJob& job = lend("abc");
+    EXPECT_FALSE(Senders::collect(job));
+    EXPECT_EQ(senders->run(0), 1u);
+    EXPECT_TRUE(Senders::collect(job));
+    EXPECT_EQ(job.result, 3);
+    EXPECT_EQ(stream.written, "abc");
+    EXPECT_FALSE(Senders::collect(job)) << "once";
+    senders->release(job);
+    EXPECT_EQ(&senders->take_job(), &job) << "it is used again";
+}
+
+TEST_F(SendersTest, AQueuedJobIsRevoked) {
+    start(Mode::kManual);
+    SendJob& job = lend("abc");
+    EXPECT_FALSE(senders->settle(job));
+    senders->release(job);
+    EXPECT_NE(&senders->take_job(), &job) << "the ring has it still";
+    EXPECT_EQ(senders->run(0), 1u);
+    EXPECT_EQ(stream.written, "");
+    EXPECT_EQ(&senders->take_job(), &job);
+    EXPECT_EQ(senders->stats().revoked, 1u);
+}
+
+TEST_F(SendersTest, ARunningJobIsAwaited) {
+    start(Mode::kManual);
+    SendJob& job = lend("abc");
+    senders->begin_job(0);
+    EXPECT_EQ(stream.written, "");
+    EXPECT_TRUE(senders->settle(job));
+    EXPECT_EQ(job.result, 3);
+    EXPECT_EQ(stream.written, "abc");
+}
+
+TEST_F(SendersTest, ADoneJobIsSettledByItsResult) {
+    start(Mode::kManual);
+    SendJob& job = lend("abc");
+    (void)senders->run(0);
+    EXPECT_TRUE(senders->settle(job));
+    EXPECT_EQ(job.result, 3);
+}
+
+TEST_F(SendersTest, AShortWriteAndAnErrorAreNoticed) {
+    start(Mode::kManual);
+    stream.takes = 2;
+    SendJob& cut = lend("abc");
+    (void)senders->run(0);
+    stream.takes = -EPIPE;
+    SendJob& failed = lend("abc");
+    (void)senders->run(0);
+    stream.takes = SSIZE_MAX;
+    SendJob& whole = lend("abc");
+    SendJob& wanted = lend("abc", 0, true);
+    (void)senders->run(0);
+    EXPECT_TRUE(user.notices.empty()) << "from the loop";
+    ASSERT_TRUE(ok(sleep_ms(1)));
+    std::ranges::sort(user.notices);
+    std::vector<SendJob*> expected = {&cut, &failed, &wanted};
+    std::ranges::sort(expected);
+    EXPECT_EQ(user.notices, expected);
+    EXPECT_EQ(cut.result, 2);
+    EXPECT_EQ(failed.result, -EPIPE);
+    for (SendJob* job : {&cut, &failed, &whole, &wanted}) EXPECT_TRUE(Senders::collect(*job));
+}
+
+TEST_F(SendersTest, OfACollectedJobThereIsNoNotice) {
+    start(Mode::kManual);
+    stream.takes = 1;
+    SendJob& job = lend("abc");
+    (void)senders->run(0);
+    EXPECT_TRUE(senders->settle(job));
+    senders->release(job);
+    EXPECT_NE(&senders->take_job(), &job) << "the list of notices has it still";
+    ASSERT_TRUE(ok(sleep_ms(1)));
+    EXPECT_TRUE(user.notices.empty());
+    EXPECT_EQ(&senders->take_job(), &job);
+}
+
+TEST_F(SendersTest, AFullLaneTakesNoMore) {
+    start(Mode::kManual);
+    size_t lent = 0;
+    std::vector<SendJob*> jobs;
+    while (true) {
+        SendJob& job = senders->take_job();
+        job.write = &write_parts;
+        job.stream = &stream;
+        job.user = &user;
+        if (!senders->lend(0, job)) {
+            senders->release(job);
+            break;
+        }
+        jobs.push_back(&job);
+        ++lent;
+    }
+    EXPECT_GT(lent, 10'000u);
+    EXPECT_EQ(senders->stats().jobs_refused, 1u);
+    EXPECT_EQ(senders->run(0), lent);
+    for (SendJob* job : jobs) {
+        EXPECT_TRUE(Senders::collect(*job));
+        senders->release(*job);
+    }
+    (void)lend("abc");
+    EXPECT_EQ(senders->run(0), 1u);
+}
+
+TEST_F(SendersTest, AFewInSuccessionHaveTheSameThread) {
+    start(Mode::kManual, 2);
+    std::string threads;
+    for (int i = 0; i < 24; ++i) threads += static_cast<char>('0' + senders->assign_thread());
+    EXPECT_EQ(threads, "000000001111111100000000");
+}
+
+TEST_F(SendersTest, TakesManySendsAndWhatFollowsUnfinishedOnes) {
+    start(Mode::kManual, 2);
+    EXPECT_FALSE(senders->takes(0));
+    senders->expect_sends(7);
+    EXPECT_FALSE(senders->takes(0));
+    senders->expect_sends(8);
+    EXPECT_TRUE(senders->takes(0));
+    SendJob& job = lend("abc");
+    senders->expect_sends(0);
+    EXPECT_TRUE(senders->takes(0));
+    EXPECT_FALSE(senders->takes(1));
+    (void)senders->run(0);
+    EXPECT_FALSE(senders->takes(0));
+    EXPECT_TRUE(Senders::collect(job));
+}
+
+TEST_F(SendersTest, IsPublishedInTheSameIteration) {
+    start(Mode::kThreads);
+    SendJob& job = lend("abc");
+    const int64_t until_us = now_us() + 5'000'000;
+    while (!Senders::collect(job) && now_us() < until_us) (void)sleep_ms(1);
+    EXPECT_EQ(stream.written, "abc");
+}
+
+TEST_F(SendersTest, ARingsEndIsPassedWithoutAnEntryBehindIt) {
+    start(Mode::kManual);
+    constexpr size_t kLarge = 100'000;
+    // The room at the ring's end is too small: it is skipped, and nothing is committed behind it.
+    for (size_t used = 0; used + kLarge + 200 < detail::SenderRing::kBytes; used += kLarge) {
+        ASSERT_TRUE(senders->reserve_datagram(0, kLarge - 200));
+        senders->commit_datagram(0, kLarge - 200, {.fd = -1});
+    }
+    // They have no socket, and none is written.
+    (void)lend("abc");
+    senders->drain();
+    ASSERT_TRUE(senders->reserve_datagram(0, kLarge));
+    senders->drain();
+    EXPECT_FALSE(senders->takes(0));
+}
+
+// Many jobs of many sizes over one socket pair, revoked at random: what arrives is what was sent, in order.
+TEST_F(SendersTest, ThreadsWriteWhatTheLoopLends) {
+    start(Mode::kThreads, 2);
+    struct Peer {
+        int fds[2];
+        std::string sent, came;
+    };
+    std::array<Peer, 4> peers;
+    for (Peer& peer : peers) ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, peer.fds), 0);
+    uint64_t random = 1;
+    const auto next = [&] { return random = random * 6364136223846793005u + 1442695040888963407u, random >> 40; };
+    std::string text(4096, 'x');
+    for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 23);
+    for (int round = 0; round < 20'000; ++round) {
+        Peer& peer = peers[next() % peers.size()];
+        SendJob& job = senders->take_job();
+        job.write = [](void* at, std::span<iovec> parts) -> ssize_t {
+            const ssize_t n = writev(*static_cast<int*>(at), parts.data(), static_cast<int>(parts.size()));
+            return n >= 0 ? n : -errno;
+        };
+        job.stream = &peer.fds[0];
+        job.user = &user;
+        const size_t from = next() % 100, bytes = 1 + next() % 1000;
+        job.parts[0] = {text.data() + from, bytes};
+        job.part_count = 1;
+        ASSERT_TRUE(senders->lend(static_cast<uint32_t>(&peer - peers.data()) % 2, job));
+        if (next() % 4 != 0) senders->publish();
+        if (next() % 8 == 0) (void)sleep_ms(0);
+        if (senders->settle(job)) {
+            ASSERT_TRUE(job.result >= 0 || job.result == -EAGAIN);
+            if (job.result > 0) peer.sent.append(text, from, static_cast<size_t>(job.result));
+        }
+        senders->release(job);
+        char came[8192];
+        for (ssize_t n; (n = read(peer.fds[1], came, sizeof came)) > 0;) peer.came.append(came, static_cast<size_t>(n));
+    }
+    senders->drain();
+    for (Peer& peer : peers) {
+        EXPECT_EQ(peer.came, peer.sent);
+        close(peer.fds[0]);
+        close(peer.fds[1]);
+    }
+    const SenderStats stats = senders->stats();
+    EXPECT_EQ(stats.jobs, 20'000u);
+    EXPECT_GT(stats.threads[0].entries + stats.threads[1].entries, 1'000u);
+}
+
+// ---- Records
+
+struct Letters {
+    char letter;
+    uint32_t bytes;
+    const char* from;  // where not null: what is copied
+};
+
+size_t write_letters(const void* record, uint8_t* out) {
+    const auto& letters = *static_cast<const Letters*>(record);
+    if (letters.from)
+        std::memcpy(out, letters.from, letters.bytes);
+    else
+        std::memset(out, letters.letter, letters.bytes);
+    return letters.bytes;
+}
+
+class RecordsTest : public SendersTest, public ::testing::WithParamInterface<Mode> {
+  protected:
+    void SetUp() override {
+        SendersTest::SetUp();
+        start(GetParam());
+        receiver = std::move(*bind_udp({"127.0.0.1", 0}, {.receive_buffer_bytes = 4 << 20}));
+        fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+        ASSERT_GE(fd, 0);
+    }
+    void TearDown() override {
+        senders->drain();
+        close(fd);
+    }
+    bool put(const Letters& letters) {
+        void* room = senders->reserve(0, sizeof letters);
+        if (!room) return false;
+        std::memcpy(room, &letters, sizeof letters);
+        const base::Endpoint to{*base::IpAddress::parse("127.0.0.1"), receiver->port()};
+        senders->commit(0, sizeof letters, &write_letters, 2000, {.fd = fd, .gso = true, .to = to});
+        return true;
+    }
+    void publish() {
+        senders->publish();
+        if (GetParam() == Mode::kManual) (void)senders->run(0);
+    }
+    std::string arrived(size_t count) {
+        std::string text;
+        while (count > 0) {
+            auto got = receiver->receive_batch(Deadline::in_ms(5000));
+            if (!got) return text + got.error().describe();
+            for (const UdpPacket& packet : *got) {
+                text += fmt::format("{}{} ", static_cast<char>(packet.bytes[0]), packet.bytes.size());
+                --count;
+            }
+        }
+        return text;
+    }
+
+    std::unique_ptr<UdpSocket> receiver;
+    int fd = -1;
+};
+INSTANTIATE_TEST_SUITE_P(Modes, RecordsTest, ::testing::Values(Mode::kThreads, Mode::kManual));
+
+TEST_P(RecordsTest, AreSentInOrder) {
+    for (char letter = 'a'; letter <= 'e'; ++letter) ASSERT_TRUE(put({letter, 1000, nullptr}));
+    ASSERT_TRUE(put({'f', 300, nullptr}));
+    publish();
+    EXPECT_EQ(arrived(6), "a1000 b1000 c1000 d1000 e1000 f300 ");
+    senders->drain();
+    EXPECT_EQ(senders->stats().threads[0].sent, 6u);
+}
+
+TEST_P(RecordsTest, MoreThanARingIsCountedOrSent) {
+    size_t sent = 0;
+    for (int i = 0; i < 30'000; ++i) sent += put({'x', 10, nullptr});
+    publish();
+    senders->drain();
+    const SenderStats stats = senders->stats();
+    EXPECT_EQ(stats.records, sent);
+    EXPECT_EQ(stats.records_lost, 30'000 - sent);
+    EXPECT_EQ(stats.threads[0].sent + stats.threads[0].lost, sent);
+}
+
+TEST_P(RecordsTest, WhatARecordPointsToIsKept) {
+    base::Slice payload = base::Slice::copy("payload");
+    const char* bytes = reinterpret_cast<const char*>(payload.data());
+    ASSERT_TRUE(put({0, 7, bytes}));
+    senders->retire(std::exchange(payload, {}));
+    EXPECT_EQ(senders->stats().retired, 7u);
+    publish();
+    EXPECT_EQ(arrived(1), "p7 ");
+    senders->drain();
+    EXPECT_EQ(senders->stats().retired, 0u);
+}
+
+TEST_P(RecordsTest, WhatHasNoWayIsLost) {
+    void* room = senders->reserve(0, sizeof(Letters));
+    const Letters letters{'a', 10, nullptr};
+    std::memcpy(room, &letters, sizeof letters);
+    senders->commit(0, sizeof letters, &write_letters, 2000,
+                    {.fd = fd, .to = {*base::IpAddress::parse("127.0.0.1"), 0}});
+    ASSERT_TRUE(put({'b', 10, nullptr}));
+    publish();
+    EXPECT_EQ(arrived(1), "b10 ");
+    senders->drain();
+    EXPECT_EQ(senders->stats().threads[0].lost, 1u);
+}
+
+// Answers each datagram from a thread, from the address that was asked.
+class Answers : public DatagramUser {
+  public:
+    void on_datagram(const UdpPacket& packet, DatagramPort& port, int64_t) override {
+        const uint16_t source = port.source_for(packet.from, packet.destination);
+        std::ranges::copy(packet.bytes, senders()->reserve_datagram(0, packet.bytes.size()));
+        senders()->commit_datagram(0, packet.bytes.size(), port.target(packet.from, 0, source));
+    }
+};
+
+TEST_F(SendersTest, DatagramsComeFromTheAddressThatWasAsked) {
+    install_senders(std::move(*Senders::start(1)));
+    Answers user;
+    auto port = DatagramPort::open({"0.0.0.0", 0}, {.reports_destination = true}, "test", user);
+    auto client = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(port) && ok(client));
+    std::string answers;
+    for (const char* ip : {"127.0.0.2", "127.0.0.1", "127.0.0.3", "127.0.0.2"}) {
+        const std::array<uint8_t, 4> question{};
+        ASSERT_TRUE(
+            ok((*client)->send_to(question, {*base::IpAddress::parse(ip), (*port)->port()}, Deadline::never())));
+        auto got = (*client)->receive_batch(Deadline::in_ms(5000));
+        ASSERT_TRUE(ok(got));
+        answers += got->front().from.ip.text().back();
+    }
+    EXPECT_EQ(answers, "2132");
+    const UdpStats totals = udp_totals();
+    EXPECT_GE(totals.sent, 8u) << "those of threads are counted";
+    port->reset();
+    stop_senders();
+}
+
+}  // namespace
+}  // namespace runtime
