@@ -3,7 +3,7 @@
 namespace srtp {
 
 CounterMode& CounterMode::with(Key key) {
-    static CounterMode one(key);
+    static thread_local CounterMode one(key);
     one.context_.set_key(key);
     return one;
 }

@@ -14,7 +14,7 @@ class CounterMode {
   public:
     explicit CounterMode(Key key) : context_(evp_aes_128_ctr(), key) {}
 
-    // The process's one with this key: valid until the next call.
+    // The thread's one with this key: valid until its next call.
     static CounterMode& with(Key key);
 
     // Encrypts or decrypts the concatenation of both parts. `out` may be the address of the input when there is only

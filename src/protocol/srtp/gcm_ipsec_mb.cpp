@@ -43,7 +43,7 @@ void GcmIpsecMb::set_key(Key key) {
 }
 
 GcmIpsecMb& GcmIpsecMb::with(Key key) {
-    static GcmIpsecMb one(key);
+    static thread_local GcmIpsecMb one(key);
     if (!std::ranges::equal(one.key_, key)) one.set_key(key);
     return one;
 }

@@ -7,7 +7,7 @@ namespace srtp {
 std::string GcmOpenssl::library() { return std::string("OpenSSL ") + OpenSSL_version(OPENSSL_VERSION_STRING); }
 
 GcmOpenssl& GcmOpenssl::with(Key key) {
-    static GcmOpenssl one(key);
+    static thread_local GcmOpenssl one(key);
     one.context_.set_key(key);
     return one;
 }

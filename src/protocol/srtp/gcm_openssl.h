@@ -17,7 +17,7 @@ class GcmOpenssl {
     explicit GcmOpenssl(Key key) : context_(evp_aes_128_gcm(), key) {}
     // Name and version of the library, for operators.
     static std::string library();
-    // The process's one with this key: valid until the next call.
+    // The thread's one with this key: valid until its next call.
     static GcmOpenssl& with(Key key);
     // Writes the ciphertext of the concatenation of both parts and behind it a tag of kGcmTagSize bytes. `out` may be
     // the address of the input when there is only one part.

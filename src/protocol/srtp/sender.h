@@ -10,6 +10,7 @@
 #ifdef SRS_SANITIZER
 #include "protocol/srtp/index_check.h"
 #endif
+#include "protocol/srtp/deferred_rtp.h"
 #include "protocol/srtp/session_keys.h"
 
 namespace srtp {
@@ -37,11 +38,19 @@ class Sender {
         return protect_rtp(header, payload, {}, index, out);
     }
 
+    // The same, but for the work: DeferredRtp::protect() does it, on any thread, and writes the same bytes. header and
+    // first: at most DeferredRtp::kMaxCopied bytes. Returns the size that the packet will have.
+    size_t defer_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
+                     uint64_t index, DeferredRtp& out);
+
     // A compound packet of at least 8 bytes. out: room for its size plus kMaxOverhead; must not overlap the packet.
     // Returns the size; 0 when 2^31 packets have been sent, after which the session needs new keys.
     size_t protect_rtcp(std::span<const uint8_t> compound, uint8_t* out);
 
   private:
+    void check_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
+                   uint64_t index);
+
     Profile profile_;
     uint32_t rtcp_index_ = 0;
     SessionKeys rtp_, rtcp_;

@@ -1,6 +1,10 @@
 // Sender to receiver, and packets that must not be accepted.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
+#include <thread>
+
 #include "protocol/srtp/crypto_kernel.h"
 #include "protocol/srtp/index_check.h"
 #include "protocol/srtp/receiver.h"
@@ -80,6 +84,25 @@ TEST_P(Srtp, APayloadInTwoPartsIsOnePayload) {
             whole.size());
         EXPECT_EQ(parts, whole) << cut;
     }
+}
+
+TEST_P(Srtp, APacketIsProtectedLaterByAnotherThread) {
+    const Bytes header = rtp_packet(7, 3, 0), first = {1, 2};
+    const Bytes payload(1000, 0x33);
+    Bytes at_once(1100), later(1100);
+    at_once.resize(sender_.protect_rtp(header, first, payload, 70'003, at_once.data()));
+    std::array<uint8_t, sizeof(DeferredRtp)> record;
+    DeferredRtp packet;
+    EXPECT_EQ(sender_.defer_rtp(header, first, payload, 70'003, packet), at_once.size());
+    ASSERT_EQ(packet.used() + DeferredRtp::kMaxCopied, sizeof record + header.size() + first.size());
+    std::memcpy(record.data(), &packet, packet.used());
+    (void)protect(9, 1);  // by this thread, with other contexts
+    std::thread([&] {
+        DeferredRtp copy;
+        std::memcpy(static_cast<void*>(&copy), record.data(), packet.used());
+        later.resize(copy.protect(later.data()));
+    }).join();
+    EXPECT_EQ(later, at_once);
 }
 
 TEST_P(Srtp, AnyChangedByteIsNoticed) {
