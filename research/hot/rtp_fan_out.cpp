@@ -22,7 +22,7 @@ class RtpFanOut::Session final : public service::rtc::MediaSession, private net:
         ++sends_;
     }
     void send_rtcp(std::span<const uint8_t>) override {}
-    bool congested() const override { return false; }
+    Room room() const override { return Room::kNow; }
     void tick_sooner(int64_t) override {}
     void end(std::string_view, base::CloseReason) override {}
     const service::rtc::SessionCounters& counters() const override { return counters_; }

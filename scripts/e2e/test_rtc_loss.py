@@ -23,8 +23,9 @@ BAD = {
 
 
 @pytest.fixture
-def rtc_server(servers, tmp_path):
-    server = rtc.start(servers, tmp_path, top="exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n")
+def rtc_server(request, servers, tmp_path):
+    exporter = "exporter { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"
+    server = rtc.start(servers, tmp_path, top=exporter + getattr(request, "param", ""))
     yield server
     if not rtc.is_ours(server):
         server.stop()
@@ -101,7 +102,12 @@ def assert_mended(found, did, who, left="holes_left"):
 
 @pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
 @pytest.mark.parametrize("rtx", [True, False])
-@pytest.mark.parametrize("side", ["player", "publisher"])
+@pytest.mark.parametrize(
+    "side, rtc_server",
+    [("player", ""), ("publisher", ""), ("player", rtc.BY_THREADS)],
+    indirect=["rtc_server"],
+    ids=["player", "publisher", "player-by-threads"],
+)
 def test_lost_packets_are_sent_again(rtc_server, side, rtx):
     """10 % each way: NACK from our ring for the player, and ours to the publisher; by RTX or the same packet again. By RTX
     a player that is pion asks on for what it has got, which may not take from what is for others."""

@@ -8,8 +8,8 @@ pytestmark = pytest.mark.skipif(not pion.is_there(), reason="scripts/test instal
 
 
 @pytest.fixture
-def rtc_server(servers, tmp_path):
-    server = rtc.start(servers, tmp_path)
+def rtc_server(request, servers, tmp_path):
+    server = rtc.start(servers, tmp_path, top=getattr(request, "param", ""))
     yield server
     if not rtc.is_ours(server):
         server.stop()
@@ -28,7 +28,12 @@ def assert_passed(found, codec):
     assert abs(found["player"]["sound_behind_picture_ms"]) <= 40, f"sender reports keep video and audio together: {found}"
 
 
-@pytest.mark.parametrize("codec", ["h264", "vp8", "vp9", "av1", "h265"])
+@pytest.mark.parametrize(
+    "codec, rtc_server",
+    [(codec, "") for codec in ("h264", "vp8", "vp9", "av1", "h265")] + [("h264", rtc.BY_THREADS)],
+    indirect=["rtc_server"],
+    ids=["h264", "vp8", "vp9", "av1", "h265", "h264-by-threads"],
+)
 def test_codec_passes(rtc_server, codec):
     found = pion.run(codec=codec, whip=rtc.whip_url(rtc_server), whep=rtc.whep_url(rtc_server), seconds=4)
     assert_passed(found, codec)

@@ -24,6 +24,16 @@ void add_process(std::vector<Row>& rows) {
     rows.push_back(row(scope, "reuse_port", &G::reuse_port, false, none(), kRestart,
                        "Several servers of one user may listen on the same TCP ports, each with this directive and a "
                        "pid of its own; the kernel distributes the connections. Not for UDP."));
+    rows.push_back(row(
+        scope, "sender_threads", &G::sender_threads, "auto",
+        one_of({"auto", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"}),
+        kRestart,
+        "Threads that encrypt and send for the event loop; 0: the loop does it itself. auto: one less than "
+        "the processors that the process may use (affinity mask, the cgroup's cpu.max), at most 15, and "
+        "none on one or two processors."));
+    rows.push_back(row(scope, "sender_min_batch", &G::sender_min_batch, 8, count(0, 1000), kRestart,
+                       "The event loop itself sends to fewer receivers in succession than this, because a thread would "
+                       "have to be woken for them; 0: it lends all it can."));
     rows.push_back(row(scope, "empty_ip_ok", &G::empty_ip_ok, true, none(), kLive,
                        "No effect: a connection without a known peer address has already ended."));
     rows.push_back(row(scope, "is_full", &G::is_full, false, none(), kLive,

@@ -47,6 +47,8 @@ struct Global {
     bool disable_daemon_for_docker{};
     bool asprocess{};
     bool reuse_port{};
+    std::string sender_threads{};  // "auto", or a number
+    int sender_min_batch{};        // receivers
     bool empty_ip_ok{};
     bool is_full{};
     double tcmalloc_release_rate{};

@@ -65,6 +65,8 @@ const std::vector<Line>& lines() {
         {"reuse_port", "off", kSwitchOff, kNoSwitch},
         {"disable_daemon_for_docker", "on", kSwitchOn, kNoSwitch},
         {"asprocess", "off", {}, kNoSwitch},  // on its own it conflicts with daemon
+        {"sender_threads", "auto", {"0", "16"}, {"17", "-1", "''"}},
+        {"sender_min_batch", "8", {"0", "1000"}, no_integer({"-1", "1001"})},
         {"empty_ip_ok", "on", kSwitchOn, kNoSwitch},
         {"is_full", "off", kSwitchOff, kNoSwitch},
         {"tcmalloc_release_rate", "0.8", {"0", "10"}, {"-1", "10.5", "x", "''"}},

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 
 #include "base/log.h"
@@ -11,6 +12,8 @@
 #include "net/access/signed_urls.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/threads/processors.h"
+#include "runtime/threads/senders.h"
 #include "server/builds/diagnostics.h"
 #include "server/disk_engine.h"
 #include "server/overload.h"
@@ -154,6 +157,28 @@ struct Limits : WithoutClients {
     }
 };
 
+// Outlives all that sends.
+struct SenderThreads : WithoutClients {
+    explicit SenderThreads(const config::Snapshot& snapshot)
+        : configured(snapshot.global.sender_threads),
+          min_batch(static_cast<size_t>(snapshot.global.sender_min_batch)) {}
+    std::string configured;
+    size_t min_batch;
+    base::Result<void> start() {
+        size_t threads = 0;
+        if (configured == "auto")
+            threads = runtime::default_sender_threads(runtime::usable_processors());
+        else
+            std::from_chars(configured.data(), configured.data() + configured.size(), threads);
+        if (threads == 0) return {};
+        runtime::install_senders(TRY(runtime::Senders::start(threads), "sender_threads"));
+        runtime::senders()->set_min_sends(min_batch);
+        base::log::trace("{} sender threads", threads);
+        return {};
+    }
+    void stop() { runtime::stop_senders(); }
+};
+
 // Samples the traffic of each client, stream and vhost once a period, for the rates.
 struct TrafficMeter : WithoutClients {
     explicit TrafficMeter(std::shared_ptr<Shared> shared) : parts(std::move(shared)) {}
@@ -208,6 +233,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
     lifecycle.add(module_of("parent_watch", std::make_shared<ParentWatch>(snapshot)));
     lifecycle.add(module_of("udp_report", std::make_shared<UdpReport>(snapshot)));
     lifecycle.add(module_of("disk", std::make_shared<DiskEngine>(snapshot)));
+    lifecycle.add(module_of("senders", std::make_shared<SenderThreads>(*snapshot)));
     lifecycle.add(module_of("live", std::make_shared<LiveEngine>(shared, snapshot)));
     lifecycle.add(module_of("limits", std::make_shared<Limits>(shared, snapshot)));
     lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(shared)));

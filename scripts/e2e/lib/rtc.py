@@ -189,6 +189,10 @@ def median(values):
     return statistics.median(values)
 
 
+# Directives with which sender threads send all that they can.
+BY_THREADS = "sender_threads 2; sender_min_batch 0;\n"
+
+
 def start(servers, tmp_path, **wanted):
     """The server under test with WebRTC; MediaMTX in its place where that was asked for."""
     if mediamtx.PROGRAM:

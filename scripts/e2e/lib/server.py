@@ -13,6 +13,8 @@ from . import ports
 from .timing import SLOW, VALGRIND, scaled, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
+# With this many, all that can be lent is sent by sender threads.
+SENDER_THREADS = os.environ.get("E2E_SENDER_THREADS")
 OBJS = Path(os.environ.get("SRS_OBJS", ROOT / "objs"))
 if not OBJS.is_absolute():
     OBJS = ROOT / OBJS
@@ -84,6 +86,8 @@ class Server:
         for name, value in defaults:
             if not re.search(rf"^\s*{name}\s", top, re.MULTILINE):
                 lines.append(f"{name} {value};")
+        if SENDER_THREADS and "sender_threads" not in top:
+            lines.append(f"sender_threads {SENDER_THREADS}; sender_min_batch 0;")
         if SLOW > 1 and "circuit_breaker" not in top:
             # A slow build may be busy all the time; that is no reason to refuse its players.
             lines.append("circuit_breaker { enabled off; }")

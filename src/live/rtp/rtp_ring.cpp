@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/threads/senders.h"
+
 namespace live {
 
 RtpRing::RtpRing(const RtpRingLimits& limits) : limits_(limits) { CHECK(std::has_single_bit(limits.packets)); }
@@ -88,8 +90,12 @@ void RtpRing::drop_first() {
     uint64_t& highest = tracks_[first.track].highest_dropped;
     highest = std::max(highest, first.sequence);
     bytes_ -= first.payload.size();
-    first.payload = {};
     ++begin_;
+    // Other holders of the block do not know of the threads: its last packet here keeps it for them.
+    runtime::Senders* threads = runtime::senders();
+    if (threads && !(begin_ < end_ && first.payload.shares_memory(at(begin_).payload)))
+        threads->retire(std::move(first.payload));
+    first.payload = {};
 }
 
 void RtpRing::grow() {
@@ -113,6 +119,8 @@ void RtpRing::forget_keyframe(uint8_t track) {
 }
 
 void RtpRing::clear() {
+    if (runtime::senders())
+        while (begin_ < end_) drop_first();
     begin_ = end_;
     bytes_ = 0;
     keyframe_ = UINT64_MAX;

@@ -1,7 +1,8 @@
 #pragma once
 // RtpRing: the last RTP packets of one stream, all tracks, in order of arrival: the source for sending to players, for
 // the start of new players, and for retransmissions. A payload is stored once, in blocks shared by many packets; a
-// Slice keeps its block in memory. Bounded in packets, bytes and time; dropped packets are counted. Pure.
+// Slice keeps its block in memory. Bounded in packets, bytes and time; dropped packets are counted. Sender threads may
+// read payloads after they were dropped: Senders::retire() keeps their blocks until then.
 //
 // Order of arrival, not order of sequence: holding packets back for a missing one would add its round trip to every
 // player's delay, and receivers sort packets anyway.
@@ -63,6 +64,8 @@ class RtpRing {
   public:
     static constexpr size_t kMaxTracks = 4;
     explicit RtpRing(const RtpRingLimits& limits = {});
+    ~RtpRing() { clear(); }
+    RtpRing(const RtpRing&) = delete;
 
     // Positions count all packets since the beginning. Those in [begin, end) are available.
     uint64_t begin() const { return begin_; }

@@ -4,6 +4,9 @@
 
 #include <string>
 
+#include "runtime/loop/testing.h"
+#include "runtime/threads/senders.h"
+
 namespace live {
 namespace {
 
@@ -26,6 +29,70 @@ struct Writer {
         ring.append(std::move(packet), bytes(text));
     }
 };
+
+class RtpRingThreadsTest : public runtime::testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        runtime::install_senders(std::move(*runtime::Senders::start(1, runtime::Senders::Mode::kManual)));
+    }
+    void TearDown() override { runtime::stop_senders(); }
+    runtime::Senders& threads() { return *runtime::senders(); }
+    // A record whose writing reads the payload. It is not sent.
+    void lend(const base::Slice& payload) {
+        struct Record {
+            const uint8_t* bytes;
+            size_t size;
+            std::string* into;
+        };
+        void* room = threads().reserve(0, sizeof(Record));
+        ASSERT_TRUE(room);
+        new (room) Record{payload.data(), payload.size(), &read};
+        const auto write = [](const void* at, uint8_t*) -> size_t {
+            const auto& record = *static_cast<const Record*>(at);
+            record.into->append(reinterpret_cast<const char*>(record.bytes), record.size);
+            return 0;
+        };
+        threads().commit(0, sizeof(Record), write, 2000, {});
+    }
+    std::string read;
+};
+
+TEST_F(RtpRingThreadsTest, WhatAThreadIsToReadOutlivesTheRingAndOtherHolders) {
+    base::Slice other;
+    {
+        RtpRing ring;
+        Writer writer{ring};
+        writer.put(1, 100, "a");
+        writer.put(2, 100, "b");
+        lend(ring.at(0).payload);
+        lend(ring.at(1).payload);
+        other = ring.at(0).payload;
+        ring.clear();
+        writer.put(3, 200, "c");
+        lend(ring.at(2).payload);
+    }
+    EXPECT_GT(threads().stats().retired, 0u);
+    other = {};
+    EXPECT_EQ(threads().run(0), 3u);
+    EXPECT_EQ(read, "abc");
+    EXPECT_EQ(threads().stats().retired, 0u);
+}
+
+TEST_F(RtpRingThreadsTest, EachBlockThatIsDroppedIsKept) {
+    RtpRing ring({.bytes = 100'000});
+    Writer writer{ring};
+    const std::string text(1000, 'x');
+    for (uint64_t sequence = 1; sequence <= 500; ++sequence) {
+        writer.put(sequence, static_cast<uint32_t>(sequence), text);
+        lend(ring.at(ring.end() - 1).payload);
+    }
+    // Of some 12 blocks of 32 packets, one packet each.
+    EXPECT_GT(threads().stats().retired, 10 * text.size());
+    EXPECT_LT(threads().stats().retired, 20 * text.size());
+    EXPECT_EQ(threads().run(0), 500u);
+    EXPECT_EQ(read.size(), 500 * text.size());
+}
 
 TEST(RtpRing, KeepsTheOrderOfArrivalAndFindsBySequence) {
     RtpRing ring;

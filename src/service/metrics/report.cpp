@@ -14,6 +14,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/socket/udp.h"
+#include "runtime/threads/senders.h"
 #include "service/metrics/config.h"
 #include "service/stream_view.h"
 
@@ -66,6 +67,7 @@ base::Result<std::string> Report::make(const Identity& identity, const ServerCon
     disk(text);
     for (const auto& write_metrics : offers_.metrics) write_metrics(text);
     udp(text);
+    senders(text);
     TRY(streams(text, static_cast<size_t>(exporter.stream_limit)));
     return text.take();
 }
@@ -304,6 +306,43 @@ void Report::udp(Text& text) {
     text.family("srs_udp_lost_total", Type::kCounter, "Datagrams lost because a socket's buffer was full.");
     text.sample({{"direction", "in"}}, number(stats.receive_lost));
     text.sample({{"direction", "out"}}, number(stats.send_lost));
+}
+
+// Only with sender threads.
+void Report::senders(Text& text) {
+    if (!runtime::senders()) return;
+    const runtime::SenderStats stats = runtime::senders()->stats();
+    const auto each = [&](std::string_view name, std::string_view doc, auto value) {
+        text.family(name, Type::kCounter, doc);
+        for (size_t i = 0; i < stats.threads.size(); ++i)
+            text.sample({{"thread", std::to_string(i)}}, value(stats.threads[i]));
+    };
+    using Thread = runtime::SenderThreadStats;
+    each("srs_sender_busy_seconds_total", "Processor time of each sender thread.",
+         [](const Thread& one) { return seconds_of_us(static_cast<double>(one.busy_us)); });
+    each("srs_sender_calls_total", "Calls that the event loop has lent and the thread has made.",
+         [](const Thread& one) { return number(one.entries); });
+    each("srs_sender_datagrams_total", "Datagrams that the thread has sent.",
+         [](const Thread& one) { return number(one.sent); });
+    each("srs_sender_datagrams_lost_total", "Datagrams that the kernel did not take.",
+         [](const Thread& one) { return number(one.lost); });
+    each("srs_sender_waited_seconds_total", "Time for which the thread has waited for room in a socket.",
+         [](const Thread& one) { return seconds_of_us(static_cast<double>(one.waited_us)); });
+    text.family("srs_sender_lent_total", Type::kCounter, "Calls that the event loop has lent to sender threads.");
+    text.sample({{"kind", "datagram"}}, number(stats.records));
+    text.sample({{"kind", "write"}}, number(stats.jobs));
+    text.single("srs_sender_revoked_total", Type::kCounter, "Writes that the event loop took back.",
+                number(stats.revoked));
+    text.single("srs_sender_awaited_total", Type::kCounter, "Writes for whose end the event loop waited.",
+                number(stats.awaited));
+    text.single("srs_sender_awaited_seconds_total", Type::kCounter, "Time for which it waited.",
+                seconds_of_us(static_cast<double>(stats.awaited_us)));
+    text.family("srs_sender_full_total", Type::kCounter,
+                "Calls that were not lent because a thread had too much to do.");
+    text.sample({{"kind", "datagram"}}, number(stats.records_lost));
+    text.sample({{"kind", "write"}}, number(stats.jobs_refused));
+    text.single("srs_sender_retired_bytes", Type::kGauge, "Memory that is kept until no thread reads it.",
+                number(stats.retired));
 }
 
 base::Result<void> Report::streams(Text& text, size_t limit) {

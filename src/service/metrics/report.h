@@ -45,6 +45,7 @@ class Report {
     static void input_faults(Text& text);
     void latency(Text& text) const;
     static void udp(Text& text);
+    static void senders(Text& text);
 
     net::SessionTable& sessions_;
     live::Registry& registry_;

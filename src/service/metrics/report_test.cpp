@@ -9,6 +9,7 @@
 
 #include "live/hub/owner_testing.h"
 #include "runtime/loop/testing.h"
+#include "runtime/threads/senders.h"
 
 namespace service::metrics {
 namespace {
@@ -144,6 +145,20 @@ TEST_F(Metrics, TheLimitOfStreamsKeepsThoseThatAreShown) {
     EXPECT_EQ(shown(), "an");
     exporter_.stream_limit = 1;
     EXPECT_EQ(shown().size(), 1u) << "the limit was lowered";
+}
+
+TEST_F(Metrics, SenderThreadsWhereThereAre) {
+    EXPECT_FALSE(samples().contains("srs_sender_retired_bytes"));
+    runtime::install_senders(std::move(*runtime::Senders::start(2, runtime::Senders::Mode::kManual)));
+    ASSERT_TRUE(runtime::senders()->reserve_datagram(1, 10));
+    runtime::senders()->commit_datagram(1, 10, {});
+    EXPECT_EQ(samples()["srs_sender_lent_total{kind=\"datagram\"}"], "1");
+    EXPECT_EQ(samples()["srs_sender_calls_total{thread=\"1\"}"], "0");
+    EXPECT_EQ(runtime::senders()->run(1), 1u);
+    EXPECT_EQ(samples()["srs_sender_calls_total{thread=\"1\"}"], "1");
+    EXPECT_EQ(samples()["srs_sender_datagrams_lost_total{thread=\"1\"}"], "1") << "it has no socket";
+    EXPECT_EQ(samples()["srs_sender_calls_total{thread=\"0\"}"], "0");
+    runtime::stop_senders();
 }
 
 }  // namespace

@@ -64,8 +64,9 @@ struct SessionCounters {
 class MediaSession {
   public:
     virtual bool connected() const = 0;
-    // Encrypts straight into the transport's send buffer and returns. Packets sent within one iteration of the loop go
-    // to the kernel together; packets of one size for one peer are joined (GSO). header: the RTP header with
+    // Encrypts straight into the transport's send buffer and returns, or leaves both to a sender thread: `second` must
+    // be memory that is released by Senders::retire(), as that of an RtpRing. Packets sent within one iteration of the
+    // loop go to the kernel together; packets of one size for one peer are joined (GSO). header: the RTP header with
     // extensions, as this peer must see it. The payload is `first` followed by `second` (RTX: the original sequence
     // number, then the payload). index: the unwrapped sequence number, rollovers << 16 | sequence; an index must never
     // be reused with other bytes for the same SSRC (protocol/srtp/sender.h). Header and payload together are at most
@@ -75,8 +76,10 @@ class MediaSession {
     virtual void send_rtcp(std::span<const uint8_t> compound) = 0;
     // base::prefetch() of the memory that send_rtp() needs: it lies in the object's first kSendBytes.
     void prefetch_send() const { base::prefetch(this, kSendBytes); }
-    // The send path has been full for longer than one iteration of the loop (a TCP connection): delay what can wait.
-    virtual bool congested() const = 0;
+    // kFull: the send path has been full for longer than one iteration of the loop (a TCP connection): delay what can
+    // wait. kSoon: a sender thread has much to do, and not after the next tick of 5 ms.
+    enum class Room : uint8_t { kNow, kSoon, kFull };
+    virtual Room room() const = 0;
     // tick_ms() is less now than when on_tick() was called last: the next call is due that much after now_ms.
     virtual void tick_sooner(int64_t now_ms) = 0;
     // Ends the session soon, not within the call: on_closed() is called from the loop. Only the first call counts.

@@ -39,7 +39,7 @@ struct FakeSession final : MediaSession {
         sent.push_back(std::move(packet));
     }
     void send_rtcp(std::span<const uint8_t> compound) override { rtcp.emplace_back(compound.begin(), compound.end()); }
-    bool congested() const override { return full; }
+    Room room() const override { return full ? Room::kFull : crowded ? Room::kSoon : Room::kNow; }
     void tick_sooner(int64_t now_ms) override { hurried_ms.push_back(now_ms); }
     void end(std::string_view why, base::CloseReason why_code) override {
         if (!ended.empty()) return;
@@ -61,6 +61,7 @@ struct FakeSession final : MediaSession {
     uint64_t packets = 0;
     bool keeps = true;
     bool full = false;
+    bool crowded = false;
 };
 
 }  // namespace service::rtc::testing

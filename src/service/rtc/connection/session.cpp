@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/socket/datagram_port.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
@@ -26,6 +27,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
       etag_(std::move(setup.etag)),
       created_ms_(now_ms),
       silent_ms_(setup.silent_ms) {
+    if (runtime::Senders* threads = runtime::senders()) thread_ = threads->assign_thread();
     not_a_connection();
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
     // It becomes the stream's publisher when it acquires the name (Publisher::on_connected).
@@ -172,11 +174,23 @@ void RtcSession::on_dtls(std::span<const uint8_t> datagram, const base::Endpoint
     process_dtls(now_ms);
 }
 
+// After media that a sender thread has not sent yet: a close alert ends the peer's session.
+bool RtcSession::send_in_order(Wire& wire, std::span<const uint8_t> datagram) {
+    runtime::Senders* threads = runtime::senders();
+    runtime::DatagramPort* port = threads && threads->takes(thread_) ? wire.shared_port() : nullptr;
+    if (!port) return wire.send(datagram, dtls_address_, dtls_source_);
+    uint8_t* room = threads->reserve_datagram(thread_, datagram.size());
+    if (!room) return false;
+    std::ranges::copy(datagram, room);
+    threads->commit_datagram(thread_, datagram.size(), port->target(dtls_address_, 0, dtls_source_));
+    return true;
+}
+
 void RtcSession::send_dtls() {
     while (true) {
         const std::span<const uint8_t> datagram = dtls_->next_datagram();
         if (datagram.empty()) return;
-        if (dtls_wire_ && dtls_wire_->send(datagram, dtls_address_, dtls_source_)) count_sent(datagram.size());
+        if (dtls_wire_ && send_in_order(*dtls_wire_, datagram)) count_sent(datagram.size());
     }
 }
 
@@ -278,15 +292,38 @@ void RtcSession::report_counters() {
     reported_ = counters_;
 }
 
-uint8_t* RtcSession::reserve(size_t bytes) {
-    if (!connected_ || !wire_ || (ended_ && !closing_)) return nullptr;
-    return wire_->reserve(bytes);
+// For MediaSession::send_rtp() of a player, by request of an operator (Sessions::lose()).
+bool RtcSession::is_lost() {
+    if (to_lose_ == 0 || type() != net::SessionType::kRtcPlay) return false;
+    --to_lose_;
+    return true;
 }
+
+MediaSession::Room RtcSession::room() const {
+    if (!wire_) return Room::kNow;
+    if (wire_->congested()) return Room::kFull;
+    const runtime::Senders* threads = runtime::senders();
+    return threads && threads->is_crowded(thread_) ? Room::kSoon : Room::kNow;
+}
+
+namespace {
+
+uint32_t ssrc_of(std::span<const uint8_t> header) {
+    uint32_t ssrc = 0;
+    if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
+    return ssrc;
+}
+
+}  // namespace
 
 void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) {
+    if (!can_send()) return;
+    if (runtime::Senders* threads = runtime::senders(); threads && keys_)
+        if (runtime::DatagramPort* port = port_to_lend(*threads))
+            return lend_rtp(*threads, *port, header, first, second, index);
     const size_t plain = header.size() + first.size() + second.size();
-    uint8_t* room = reserve(plain + srtp::kMaxOverhead);
+    uint8_t* room = wire_->reserve(plain + srtp::kMaxOverhead);
     if (!room) return;
     size_t size = plain;
     if (keys_) {
@@ -296,28 +333,49 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
         out = std::ranges::copy(first, out).out;
         std::ranges::copy(second, out);
     }
-    if (size == 0) return;
-    if (to_lose_ > 0 && type() == net::SessionType::kRtcPlay) {
-        --to_lose_;
-        return;
-    }
-    uint32_t ssrc = 0;
-    if (header.size() >= 12) std::memcpy(&ssrc, header.data() + 8, sizeof ssrc);
-    wire_->commit(size, selected_, ssrc, source_);
+    if (size == 0 || is_lost()) return;
+    wire_->commit(size, selected_, ssrc_of(header), source_);
     count_sent(size);
 }
 
-void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
-    uint8_t* room = reserve(compound.size() + srtp::kMaxOverhead);
+void RtcSession::lend_rtp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> header,
+                          std::span<const uint8_t> first, std::span<const uint8_t> second, uint64_t index) {
+    void* room = threads.reserve(thread_, sizeof(srtp::DeferredRtp));
     if (!room) return;
-    size_t size = compound.size();
-    if (keys_) {
-        size = keys_->sender.protect_rtcp(compound, room);
-    } else {
-        std::ranges::copy(compound, room);
-    }
+    auto& packet = *new (room) srtp::DeferredRtp;
+    const size_t size = keys_->sender.defer_rtp(header, first, second, index, packet);
+    if (is_lost()) return;
+    constexpr auto write = [](const void* record, uint8_t* out) {
+        return static_cast<const srtp::DeferredRtp*>(record)->protect(out);
+    };
+    threads.commit(thread_, packet.used(), write, size, port.target(selected_, ssrc_of(header), source_));
+    count_sent(size);
+}
+
+// Returns its size; 0: it cannot be sent.
+size_t RtcSession::write_rtcp(std::span<const uint8_t> compound, uint8_t* out) {
+    if (keys_) return keys_->sender.protect_rtcp(compound, out);
+    std::ranges::copy(compound, out);
+    return compound.size();
+}
+
+// A sender thread sends what follows media that it has not sent yet: a BYE does not overtake the last packets.
+void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
+    if (!can_send()) return;
+    if (runtime::Senders* threads = runtime::senders())
+        if (runtime::DatagramPort* port = port_to_lend(*threads)) return lend_rtcp(*threads, *port, compound);
+    uint8_t* room = wire_->reserve(compound.size() + srtp::kMaxOverhead);
+    const size_t size = room ? write_rtcp(compound, room) : 0;
     if (size == 0) return;
     wire_->commit(size, selected_, 0, source_);
+    count_sent(size);
+}
+
+void RtcSession::lend_rtcp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> compound) {
+    uint8_t* room = threads.reserve_datagram(thread_, compound.size() + srtp::kMaxOverhead);
+    const size_t size = room ? write_rtcp(compound, room) : 0;
+    if (size == 0) return;
+    threads.commit_datagram(thread_, size, port.target(selected_, 0, source_));
     count_sent(size);
 }
 

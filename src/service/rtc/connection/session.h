@@ -22,6 +22,7 @@
 #include "protocol/ice/lite_agent.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
+#include "runtime/threads/senders.h"
 #include "service/rtc/connection/wire.h"
 #include "service/rtc/media.h"
 
@@ -129,7 +130,7 @@ class RtcSession final : public net::Session, public MediaSession {
     void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
                   uint64_t index) override;
     void send_rtcp(std::span<const uint8_t> compound) override;
-    bool congested() const override { return wire_ && wire_->congested(); }
+    Room room() const override;
     void tick_sooner(int64_t now_ms) override;
     void end(std::string_view why, base::CloseReason reason) override;
     const SessionCounters& counters() const override { return counters_; }
@@ -180,7 +181,17 @@ class RtcSession final : public net::Session, public MediaSession {
     void count_connection();
     void count_sent(size_t bytes);
     void report_counters();
-    uint8_t* reserve(size_t bytes);
+    bool can_send() const { return connected_ && wire_ && (!ended_ || closing_); }
+    // The port from which the session's sender thread is to send the next datagram; null: the loop sends it.
+    runtime::DatagramPort* port_to_lend(const runtime::Senders& threads) {
+        return wire_ && threads.takes(thread_) ? wire_->shared_port() : nullptr;
+    }
+    void lend_rtp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> header,
+                  std::span<const uint8_t> first, std::span<const uint8_t> second, uint64_t index);
+    void lend_rtcp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> compound);
+    bool is_lost();
+    bool send_in_order(Wire& wire, std::span<const uint8_t> datagram);
+    size_t write_rtcp(std::span<const uint8_t> compound, uint8_t* out);
     // Decrypts a datagram in place with that function of srtp::Receiver, and records that its source is alive. Empty:
     // it is refused, which is counted.
     template <auto kUnprotect>
@@ -197,6 +208,7 @@ class RtcSession final : public net::Session, public MediaSession {
     bool ended_ = false;
     bool closing_ = false;
     bool begins_dtls_ = false;  // we start DTLS, and have not yet
+    uint8_t thread_ = 0;        // of runtime::senders()
     uint32_t to_lose_ = 0;
     SessionCounters counters_;
     int64_t alive_ms_;  // when something authenticated was last received

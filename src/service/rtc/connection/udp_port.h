@@ -23,6 +23,7 @@ class UdpPort final : public Wire, private runtime::DatagramUser {
     uint16_t source_for(const base::Endpoint& to, uint16_t destination) override {
         return port_->source_for(to, destination);
     }
+    runtime::DatagramPort* shared_port() override { return port_.get(); }
     bool congested() const override { return port_->is_full(); }
 
   private:

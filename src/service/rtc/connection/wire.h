@@ -8,6 +8,10 @@
 
 #include "base/endpoint.h"
 
+namespace runtime {
+class DatagramPort;
+}
+
 namespace service::rtc {
 
 class Wire {
@@ -27,6 +31,8 @@ class Wire {
     // A STUN request with valid integrity was received over it: a TCP connection is not closed as unconfirmed.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
+    // The port that sender threads may send from for the sessions of this wire; null: only the loop sends.
+    virtual runtime::DatagramPort* shared_port() { return nullptr; }
     // Much data waits for the peer, or this machine, to take it.
     virtual bool congested() const = 0;
 

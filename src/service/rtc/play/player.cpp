@@ -80,9 +80,9 @@ void Player::prefetch_needs() const {
 
 bool Player::on_packets(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
-    if (session_.congested()) {
+    if (const MediaSession::Room room = session_.room(); room != MediaSession::Room::kNow) {
         apply(cursor_.skip_stale(ring, now_us), now_us / 1000);
-        return false;
+        return room == MediaSession::Room::kSoon;
     }
     if (!cursor_.is_steady(ring))
         apply(cursor_.update(ring, lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes), now_us / 1000);

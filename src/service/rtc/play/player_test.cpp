@@ -594,6 +594,20 @@ TEST_F(PlayerTest, ABurstIsSpreadAndNothingIsLost) {
     EXPECT_TRUE(wait_for([&] { return viewer->session.sent.size() == 501; })) << viewer->session.sent.size();
 }
 
+TEST_F(PlayerTest, WhileASenderThreadHasMuchToDoHeWaitsForATick) {
+    put(0, 100, "idr", true);
+    auto viewer = view();
+    settle();
+    (void)viewer->got();
+    viewer->session.crowded = true;
+    put(0, 200, "b");
+    settle();
+    EXPECT_EQ(viewer->got(), "");
+    viewer->session.crowded = false;
+    EXPECT_TRUE(wait_for([&] { return viewer->session.packets == 2; })) << "without another packet";
+    EXPECT_EQ(viewer->got(), "v1003:b ");
+}
+
 TEST_F(PlayerTest, WhileHisConnectionIsFullNothingIsSent) {
     put(0, 100, "idr", true);
     auto viewer = view();

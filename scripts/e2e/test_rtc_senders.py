@@ -1,0 +1,70 @@
+"""Sender threads (sender_threads): WebRTC players in a crowd are sent to by them, and come and go."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from lib import api, http, media, mediamtx, publishing, rtc, rtmp
+from lib.load import bench
+from lib.timing import SLOW, scaled
+
+pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our own server")
+
+PLAYERS = 60 if SLOW == 1 else 20
+CYCLES = 300 if SLOW == 1 else 40
+
+
+def threads_of(server):
+    return [one.read_text().strip() for one in Path(f"/proc/{server.pid}/task").glob("*/comm")].count("sender")
+
+
+def metric(server, name):
+    text = http.get(server.rtmps_port, "/metrics").body.decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+
+@pytest.fixture
+def start(servers):
+    def started(directives):
+        top = f"exporter {{ enabled on; listen 127.0.0.1:RTMPS_PORT; }}\n{directives}\n"
+        return servers(**rtc.options(top=top))
+
+    return started
+
+
+def test_none_where_there_are_to_be_none(start):
+    server = start("sender_threads 0;")
+    assert threads_of(server) == 0
+    assert metric(server, "srs_sender") == 0
+
+
+def test_a_crowd_is_sent_to_by_threads_while_others_come_and_go(start):
+    """The load tool opens what it gets and counts gaps. Others end at once, by DELETE, DTLS or silence, and some are kicked."""
+    server = start("sender_threads 2;")
+    assert threads_of(server) == 2
+    client = rtmp.publisher(server, "live", "one", timeout=scaled(20))
+    with publishing.Steady(client, media.tags(media.plain())):
+        time.sleep(0.5)
+        failed = []
+
+        def churn():
+            found = bench(server, "rtc-churn", rtc.whep_url(server), "--cycles", CYCLES, "--concurrency", 10, seconds=120)
+            failed.append((found["connected"], found["failed"]))
+
+        others = threading.Thread(target=churn)
+        others.start()
+        found = bench(server, "whep", rtc.whep_url(server), "-n", PLAYERS, "--ramp", 100, "--seconds", 6)
+        others.join()
+        assert failed == [(CYCLES, 0)], f"who comes and goes should be served: {failed}"
+        assert (found["connected"], found["without_frame"]) == (PLAYERS, 0), f"the crowd, with packets: {found}"
+        assert found["packets_lost"] == 0, f"nothing is lost on loopback: {found}"
+    lent = metric(server, 'srs_sender_lent_total{kind="datagram"}')
+    assert lent > 100 * PLAYERS, f"the crowd's datagrams are lent: {lent}"
+    assert metric(server, "srs_sender_datagrams_total") > 0.99 * lent
+    assert metric(server, 'srs_sender_full_total{kind="datagram"}') == 0
+    assert metric(server, "srs_sender_retired_bytes") < 1_000_000
+    began = time.monotonic()
+    server.stop()
+    assert time.monotonic() - began < scaled(3), "the end should take no time"
