@@ -25,7 +25,7 @@ OVERVIEW = {
     "traffic": {"recv_bytes": int, "send_bytes": int},
     "connections": {"now": int, "limit": int},
     "streams": {"total": int, "published": int},
-    "publishers": dict, "players": dict, "longest_stall_ms": int, "ends": dict,
+    "publishers": dict, "players": dict, "longest_stall_ms": int, "senders": list, "ends": dict,
     "access": {"reads": bool, "changes": bool, "debug": bool},
 }  # fmt: skip
 

@@ -60,6 +60,8 @@ def test_a_crowd_is_sent_to_by_threads_while_others_come_and_go(start):
         assert failed == [(CYCLES, 0)], f"who comes and goes should be served: {failed}"
         assert (found["connected"], found["without_frame"]) == (PLAYERS, 0), f"the crowd, with packets: {found}"
         assert found["packets_lost"] == 0, f"nothing is lost on loopback: {found}"
+    listed = api.ask(server, "/api/v1/overview")["overview"]["senders"]
+    assert len(listed) == 2 and sum(one["datagrams"] for one in listed) > 1000, f"the API should list the threads: {listed}"
     lent = metric(server, 'srs_sender_lent_total{kind="datagram"}')
     assert lent > 100 * PLAYERS, f"the crowd's datagrams are lent: {lent}"
     assert metric(server, "srs_sender_datagrams_total") > 0.99 * lent

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/threads/senders.h"
 
 namespace server {
 
@@ -17,6 +19,15 @@ constexpr int64_t kSecondMs = 1000;
 bool holds(int& seconds, double percent, int threshold, int pulse) {
     seconds = percent >= threshold ? std::min(seconds + 1, pulse) : 0;
     return seconds >= pulse;
+}
+
+// Processor time of the loop, and of each sender thread.
+std::vector<int64_t> busy_us() {
+    std::vector<int64_t> all = {runtime::thread_cpu_us()};
+    if (runtime::senders())
+        for (const runtime::SenderThreadStats& thread : runtime::senders()->stats().threads)
+            all.push_back(thread.busy_us);
+    return all;
 }
 
 }  // namespace
@@ -42,10 +53,14 @@ void OverloadWatch::stop() {
 }
 
 void OverloadWatch::run() {
-    int64_t cpu_us = runtime::thread_cpu_us(), clock_us = base::monotonic_us();
+    std::vector<int64_t> cpu_us = busy_us();
+    int64_t clock_us = base::monotonic_us();
     while (runtime::sleep_ms(kSecondMs)) {
-        const int64_t cpu_now = runtime::thread_cpu_us(), clock_now = base::monotonic_us();
-        update(100.0 * static_cast<double>(cpu_now - cpu_us) /
+        const std::vector<int64_t> cpu_now = busy_us();
+        const int64_t clock_now = base::monotonic_us();
+        int64_t busiest_us = 0;
+        for (size_t i = 0; i < cpu_now.size(); ++i) busiest_us = std::max(busiest_us, cpu_now[i] - cpu_us[i]);
+        update(100.0 * static_cast<double>(busiest_us) /
                static_cast<double>(std::max<int64_t>(1, clock_now - clock_us)));
         cpu_us = cpu_now;
         clock_us = clock_now;
@@ -60,9 +75,10 @@ void OverloadWatch::update(double percent) {
     operations_.load.busy_percent = std::clamp(percent, 0.0, 100.0);
     operations_.load.level = level;
     if (level == before) return;
-    const std::string text = fmt::format("load: {}, was {}; the loop is busy {:.0f} % of the time{}",
-                                         net::load_level_name(level), net::load_level_name(before), percent,
-                                         level == net::LoadLevel::kDying ? "; new players are refused" : "");
+    const std::string text =
+        fmt::format("load: {}, was {}; {} is busy {:.0f} % of the time{}", net::load_level_name(level),
+                    net::load_level_name(before), runtime::senders() ? "the busiest thread" : "the loop", percent,
+                    level == net::LoadLevel::kDying ? "; new players are refused" : "");
     level > before ? base::log::warn("{}", text) : base::log::trace("{}", text);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The circuit breaker. Overload is pure: the loop's CPU usage per second in, the level out. OverloadWatch is the module
+// The circuit breaker. Overload is pure: the CPU usage per second of the loop, or of the busiest sender thread, in, the
+// level out. OverloadWatch is the module
 // that measures, and the guard that refuses new players at the level "dying": each further viewer would cost the
 // existing ones their stream. Publishers are admitted: without them there is nothing to play.
 
@@ -16,7 +17,7 @@ namespace server {
 
 class Overload {
   public:
-    // percent: CPU usage of the loop's thread in the last second.
+    // percent: CPU usage of the busiest of these threads in the last second.
     net::LoadLevel second(double percent, const config::CircuitBreaker& breaker);
 
   private:

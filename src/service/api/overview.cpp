@@ -34,7 +34,8 @@ std::vector<Endpoint> Overview::endpoints() {
              "overview{now_ms:int uptime_ms:int version:str process{cpu_percent:num memory_bytes:int} "
              "machine{cpu_percent:num processors:int memory_bytes:int memory_used_bytes:int load_1m:num} "
              "traffic{recv_bytes:int send_bytes:int} connections{now:int limit:int} streams{total:int published:int} "
-             "publishers:any players:any longest_stall_ms:int ends:any access{reads:bool changes:bool debug:bool}}",
+             "publishers:any players:any longest_stall_ms:int senders:any ends:any access{reads:bool changes:bool "
+             "debug:bool}}",
              &Overview::answer);
     return rows.take();
 }
@@ -59,6 +60,7 @@ base::Result<Json> Overview::make() {
                           {"send_bytes", context_.sessions.traffic().sent_bytes}};
     figures["connections"] = {{"now", admission.connections()}, {"limit", admission.options().max_connections}};
     add_clients(figures);
+    add_senders(figures);
     figures["longest_stall_ms"] = runtime::loop_stats().minute.longest_ms(base::monotonic_ms());
     Json& ends = figures["ends"] = Json::object();
     for (size_t i = 0; i < base::kCloseReasons; ++i) {
@@ -83,6 +85,24 @@ void Overview::add_machine(Json& figures) {
                           {"memory_bytes", usage.memory_bytes},
                           {"memory_used_bytes", usage.memory_used_bytes},
                           {"load_1m", usage.load_1m}};
+}
+
+// Of each sender thread.
+void Overview::add_senders(Json& figures) {
+    Json& list = figures["senders"] = Json::array();
+    if (!runtime::senders()) return;
+    const std::vector<runtime::SenderThreadStats> now = runtime::senders()->stats().threads;
+    const int64_t now_us = base::monotonic_us();
+    senders_.resize(now.size());
+    for (size_t i = 0; i < now.size(); ++i) {
+        const auto busy_us = static_cast<double>(now[i].busy_us - senders_[i].busy_us);
+        const double passed_us = static_cast<double>(std::max<int64_t>(1, now_us - senders_at_us_));
+        list.push_back({{"cpu_percent", senders_at_us_ == 0 ? 0.0 : busy_us / passed_us},
+                        {"calls", now[i].entries},
+                        {"datagrams", now[i].sent}});
+    }
+    senders_ = now;
+    senders_at_us_ = now_us;
 }
 
 void Overview::add_clients(Json& figures) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/loop/cached_value.h"
+#include "runtime/threads/senders.h"
 #include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
@@ -34,6 +35,7 @@ class Overview {
     base::Result<Json> make();
     void add_machine(Json& figures);
     void add_clients(Json& figures) const;
+    void add_senders(Json& figures);
 
     const Context& context_;
     const Statistics& statistics_;
@@ -44,6 +46,8 @@ class Overview {
     uint64_t made_ = 0;
     int64_t cpu_us_;  // of the process, when the figures were made last
     int64_t cpu_at_us_;
+    std::vector<runtime::SenderThreadStats> senders_;  // then
+    int64_t senders_at_us_ = 0;                        // 0: not yet
 };
 
 // The protocol of a client's type, as the overview names it: "rtmp" for rtmp-play and fmle-publish, "webrtc", "flv",
