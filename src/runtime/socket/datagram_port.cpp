@@ -27,10 +27,11 @@ base::Result<std::unique_ptr<DatagramPort>> DatagramPort::open(const SocketAddre
 
 DatagramPort::~DatagramPort() {
     if (receiver_) receiver_.cancel_and_join();
-    if (Senders* threads = senders()) threads->drain();
+    if (Senders* threads = lent_ ? senders() : nullptr) threads->drain();
 }
 
 DatagramTarget DatagramPort::target(const base::Endpoint& to, uint32_t flow, uint16_t source) {
+    lent_ = true;
     if (batch().has_pending()) batch_->flush();
     DatagramTarget target{.fd = socket_->fd(),
                           .v6 = socket_->is_v6(),

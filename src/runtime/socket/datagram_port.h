@@ -36,7 +36,8 @@ class DatagramPort {
     // what: for the log, "WebRTC". user: must outlive it. kSystem: the address is in use.
     static base::Result<std::unique_ptr<DatagramPort>> open(const SocketAddress& address, const UdpOptions& options,
                                                             std::string what, DatagramUser& user);
-    ~DatagramPort();  // yields until its coroutines have ended
+    // Yields until its coroutines have ended, and blocks until what sender threads have to send from it is sent.
+    ~DatagramPort();
     DatagramPort(const DatagramPort&) = delete;
 
     uint16_t port() const { return socket_->port(); }
@@ -80,6 +81,7 @@ class DatagramPort {
     const std::string what_;
     DatagramUser& user_;
     Task receiver_;
+    bool lent_ = false;  // a sender thread may send from it
 };
 
 }  // namespace runtime
