@@ -294,6 +294,19 @@ def test_what_players_get(servers, row, source):
 
 
 @pytest.mark.parametrize("source", ["rtmp", "flv", "camera"])
+def test_players_of_hls_that_come_before_the_first_segment(servers, source):
+    """The stream is fetched for another player already: they wait as those for whom it is fetched."""
+    first = origin(servers)
+    second = make(servers, source, address_of(first, source))
+    tags = media.from_keyframe(media.frequent_keyframes())
+    with publishing.Steady(rtmp.publisher(first, "live", "s"), tags), contextlib.ExitStack() as stack:
+        stack.enter_context(Player(second, "rtmp", "s"))
+        api.wait_stream(second, "s", lambda stream: stream["publish"]["active"])
+        players = {kind: stack.enter_context(Player(second, kind, "s")) for kind in ("hls", "hls-plain")}
+        wait_until(lambda: set(states(players).values()) == {"plays"}, 8, lambda: f"both should play: {states(players)}")
+
+
+@pytest.mark.parametrize("source", ["rtmp", "flv", "camera"])
 def test_players_stay_when_the_origin_dies_and_play_on_when_it_returns(servers, source):
     """Its publisher's keyframes come twice a second: the players go on within 1.5 s, on their connections, and those of
     HLS when the next segment is complete."""

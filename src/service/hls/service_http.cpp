@@ -112,8 +112,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         }
         return {};
     }
-    if (asked.output && (asked.output->view() || asked.output->publishing()))
-        return playlist(asked, vhost, request, response);
+    if (asked.output && asked.output->view()) return playlist(asked, vhost, request, response);
     if (!asked.output && allowed) TRY(redirect(vhost, path, request, response));
     if (response.started()) return {};
     TRY(await_fetched(vhost, path, request, response));
