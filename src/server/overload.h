@@ -1,8 +1,8 @@
 #pragma once
 // The circuit breaker. Overload is pure: the CPU usage per second of the loop, or of the busiest sender thread, in, the
-// level out. OverloadWatch is the module
-// that measures, and the guard that refuses new players at the level "dying": each further viewer would cost the
-// existing ones their stream. Publishers are admitted: without them there is nothing to play.
+// level out. OverloadWatch is the module that measures, and the guard that refuses new players at the level "dying":
+// each further viewer would cost the existing ones their stream. Publishers are admitted: without them there is nothing
+// to play.
 
 #include <cstdint>
 #include <string_view>
