@@ -8,6 +8,7 @@
 #include "live/fanout/viewer.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
+#include "runtime/threads/senders.h"
 
 namespace live {
 
@@ -66,6 +67,7 @@ SendGroup::Begin Audience::begin_round(int64_t now_ms) {
         return Begin::kGone;
     }
     if (round_ == 0) begin_cycle(now_ms);
+    lends_ = runtime::senders() && runtime::senders()->takes_round(round_end() - std::min(next_, round_end()));
     return interval_ms_ > 0 && stream().read_publisher() ? Begin::kReads : Begin::kReady;
 }
 
@@ -91,7 +93,8 @@ void Audience::end_round(int64_t now_ms) {
 void Audience::end_cycle(int64_t now_ms) {
     slowest_position_ = lowest_position_;
     trim_from(lowest_position_);
-    request_round(interval_ms_ > 0 ? cycle_after(cycle_began_ms_) : now_ms + kIdleMs);
+    const int64_t pause_ms = std::exchange(has_uncollected_, false) ? kUncollectedMs : kIdleMs;
+    request_round(interval_ms_ > 0 ? cycle_after(cycle_began_ms_) : now_ms + pause_ms);
 }
 
 void Audience::start_waiting() {
@@ -114,7 +117,7 @@ void Audience::jump_before(uint64_t offset) {
     for (size_t i = viewers_.size(); i-- > 0;) {
         if (i >= viewers_.size()) continue;
         Viewer& viewer = *viewers_[i];
-        if (viewer.cursor_.is_before(offset)) viewer.jump();
+        if (viewer.is_before(offset)) viewer.jump();
     }
     trim_from(lowest_needed());
 }
@@ -148,14 +151,31 @@ bool Audience::send_batch(int64_t now_us) {
 }
 
 void Audience::visit(Viewer& viewer, uint64_t lag_limit, int64_t now_ms) {
-    if (viewer.cursor_.is_before(lag_limit)) viewer.jump();
+    if (runtime::senders()) [[unlikely]] {
+        if (viewer.is_lent()) (void)viewer.collect(now_ms);
+        if (viewer.is_before(lag_limit)) viewer.jump();
+        if (!is_with_thread(viewer)) send_to(viewer, now_ms);
+    } else {
+        if (viewer.cursor_.is_before(lag_limit)) viewer.jump();
+        send_to(viewer, now_ms);
+    }
+    record_position(viewer.cursor_.needed_from());
+}
+
+bool Audience::is_with_thread(Viewer& viewer) {
+    has_uncollected_ |= viewer.is_lent();
+    if (!viewer.is_lent() && !(lends_ && viewer.lend(sampled_rounds_ > 0 ? sample_arrival_us_ : 0))) return false;
+    ++behind_;
+    return true;
+}
+
+void Audience::send_to(Viewer& viewer, int64_t now_ms) {
     if (viewer.blocked_) {
         ++behind_;
         viewer.check_stall(now_ms);
     } else {
         viewer.flush(now_ms);
     }
-    record_position(viewer.cursor_.needed_from());
 }
 
 void Audience::begin_sample(int64_t now_us) {

@@ -26,6 +26,8 @@ class Audience final : private SendGroup {
     size_t size() const { return viewers_.size(); }
     // A packet was appended at that time. urgent: viewers that get every frame need not wait for the next packet.
     void on_append(bool urgent, int64_t now_us);
+    // A viewer's thread has sent it the followed packet.
+    void record_lent_latency(int64_t us) { latency_.add(us, 1); }
     // Viewers that wait for a start and now have one take it; the next round sends the bytes.
     void start_waiting();
     // The stream is over for each viewer. The next cycle ends them: an end costs a send and a close.
@@ -45,7 +47,8 @@ class Audience final : private SendGroup {
     // Up to this many viewers are visited in one round: more would take too long.
     static constexpr size_t kViewersPerRound = 1000;
     static constexpr size_t kMaxRounds = 10;
-    static constexpr int64_t kIdleMs = 500;  // interval of checks of blocked viewers when no packets come
+    static constexpr int64_t kIdleMs = 500;        // interval of checks of blocked viewers when no packets come
+    static constexpr int64_t kUncollectedMs = 10;  // the same while a thread has not come to a viewer's write
 
     Begin begin_round(int64_t now_ms) override;
     bool send_batch(int64_t now_us) override;
@@ -61,6 +64,9 @@ class Audience final : private SendGroup {
     // The stream's next time for a cycle after that one.
     int64_t cycle_after(int64_t ms) const;
     void visit(Viewer& viewer, uint64_t lag_limit, int64_t now_ms);
+    void send_to(Viewer& viewer, int64_t now_ms);
+    // A sender thread has its write, of now or of an earlier cycle.
+    bool is_with_thread(Viewer& viewer);
     uint64_t lowest_needed() const;
     // Releases the bytes before the position, except those that new viewers need.
     void trim_from(uint64_t lowest_position);
@@ -83,7 +89,9 @@ class Audience final : private SendGroup {
     uint32_t sampled_rounds_ = 0;
     uint32_t rounds_ = 1;  // of this cycle
     uint32_t round_ = 0;   // the next one
-    uint32_t behind_ = 0;  // viewers of this batch that were not sent it: their sockets are full
+    uint32_t behind_ = 0;  // viewers of this batch that were not sent it: their sockets are full, or a thread sends it
+    bool lends_ = false;   // the writes of this round go to sender threads
+    bool has_uncollected_ = false;  // in this cycle a viewer's write was still a thread's
     uint64_t random_ = 1;
     int64_t sample_arrival_us_ = 0;
 };

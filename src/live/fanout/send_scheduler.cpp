@@ -8,6 +8,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/threads/senders.h"
 
 namespace live {
 
@@ -83,6 +84,15 @@ bool SendScheduler::send_batch(int64_t now_us) {
     return false;
 }
 
+namespace {
+
+// Threads begin before others run here.
+void publish_lent() {
+    if (runtime::Senders* senders = runtime::senders()) senders->publish();
+}
+
+}  // namespace
+
 // For one slice of time.
 void SendScheduler::send() {
     const int64_t began_us = runtime::now_us();
@@ -94,9 +104,11 @@ void SendScheduler::send() {
         if (more) sending_.push_back(auto(sending_.front()));
         sending_.pop_front();
         if (!is_over) continue;
+        publish_lent();
         (void)runtime::yield();
         return;
     }
+    publish_lent();
 }
 
 void SendScheduler::end_round(SendGroup& group, int64_t now_ms) {

@@ -18,10 +18,15 @@ struct Wire {
     bool end = false;
     bool closed = false;
     uint64_t unacknowledged = 0;  // bytes that are still in flight
+    bool resets = false;          // each write fails
+    bool edge = false;            // room was made since a write was lent
+    bool blocked = false;         // as a Watch that waits for an edge
     runtime::ParkedHandler* handler = nullptr;
 
     void make_room(size_t bytes) {
         room = bytes;
+        edge = true;
+        blocked = false;
         if (handler) handler->on_writable();
     }
 };
@@ -43,13 +48,14 @@ class FakeSocket : public runtime::ByteStream {
         return TryRead{n, wire_->end && n == 0};
     }
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override {
-        size_t n = std::min(bytes.size(), wire_->room);
+        size_t n = std::min(bytes.size(), wire_->blocked ? 0 : wire_->room);
         wire_->accepted.append(reinterpret_cast<const char*>(bytes.data()), n);
         if (wire_->room != SIZE_MAX) wire_->room -= n;
         if (wire_->accepted.size() > wire_->keep) wire_->accepted.erase(0, wire_->accepted.size() - wire_->keep);
         return n;
     }
     base::Result<size_t> try_writev(std::span<const iovec> parts) override {
+        if (wire_->resets) return base::fail(base::Code::kClosed, "writing: reset");
         size_t total = 0;
         for (const iovec& part : parts) {
             size_t n = *try_write({static_cast<const uint8_t*>(part.iov_base), part.iov_len});
@@ -57,6 +63,15 @@ class FakeSocket : public runtime::ByteStream {
             if (n < part.iov_len) break;
         }
         return total;
+    }
+    LentWrite lend_write() override {
+        wire_->edge = false;
+        return {wire_->blocked ? nullptr : &write_lent, this};
+    }
+    base::Result<size_t> end_lent_write(ssize_t result, size_t wanted) override {
+        if (result < 0) return base::fail(base::Code::kClosed, "writing: reset");
+        wire_->blocked = static_cast<size_t>(result) < wanted && !wire_->edge;
+        return static_cast<size_t>(result);
     }
     void park(runtime::ParkedHandler& handler) override { wire_->handler = &handler; }
     void unpark() override { wire_->handler = nullptr; }
@@ -72,6 +87,11 @@ class FakeSocket : public runtime::ByteStream {
     bool is_tls() const override { return false; }
 
   private:
+    static ssize_t write_lent(void* stream, std::span<iovec> parts) {
+        auto sent = static_cast<FakeSocket*>(stream)->try_writev(parts);
+        return sent ? static_cast<ssize_t>(*sent) : -1;
+    }
+
     std::shared_ptr<Wire> wire_;
 };
 

@@ -10,6 +10,7 @@
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/threads/senders.h"
 
 namespace live {
 
@@ -18,6 +19,7 @@ using base::CloseReason;
 Viewer::Viewer(ViewerHandler& handler, base::Ref<Stream> stream) : handler_(handler), stream_(std::move(stream)) {}
 
 Viewer::~Viewer() {
+    settle_anyway();
     leave_log();
     drop_kept();
     if (state_ == State::kDead) stream_->delivery().forget(index_);
@@ -56,6 +58,7 @@ void Viewer::enter_log(const LogKey& key) {
 }
 
 void Viewer::leave_log() {
+    CHECK(!job_);
     if (!log_) return;
     log_->audience().remove(*this);
     log_ = nullptr;
@@ -95,6 +98,7 @@ bool Viewer::begin_with_copy() {
 }
 
 void Viewer::start_if_possible(bool now) {
+    CHECK(!job_);
     const bool awaits = !now && !has_file_header_ && log_->awaits_tracks();
     if (begins_later_ && !awaits) return begin_at_newest();
     LiveLog::Start* start = log_->next_start(cursor_.position());
@@ -110,6 +114,7 @@ void Viewer::start_if_possible(bool now) {
 }
 
 size_t Viewer::gather(iovec (&parts)[kMaxParts], size_t& bytes) const {
+    CHECK(!job_);
     size_t count = 0;
     auto add = [&](std::span<const uint8_t> part) {
         parts[count++] = {const_cast<uint8_t*>(part.data()), part.size()};
@@ -150,6 +155,80 @@ void Viewer::advance(size_t bytes) {
         drop_kept();
     }
     cursor_.advance(bytes);
+}
+
+// For all viewers: their own memory has one pointer for it.
+class LentWrites final : public runtime::SendJobUser {
+  public:
+    void on_send_done(runtime::SendJob& job) override { static_cast<Viewer*>(job.owner)->on_lent_write_done(); }
+};
+
+namespace {
+LentWrites lent_writes;
+}  // namespace
+
+bool Viewer::lend(int64_t since_us) {
+    // What ends it or makes it begin follows a write at once.
+    if (blocked_ || !log_ || state_ != State::kViewing || !cursor_.plays() || cursor_.ends()) return false;
+    const runtime::ByteStream::LentWrite write = socket_->lend_write();
+    if (!write.write) return false;
+    static_assert(kMaxParts == runtime::SendJob::kMaxParts);
+    runtime::Senders& senders = *runtime::senders();
+    runtime::SendJob& job = senders.take_job();
+    iovec parts[kMaxParts];
+    size_t bytes = 0;
+    job.part_count = static_cast<uint32_t>(gather(parts, bytes));
+    std::copy_n(parts, job.part_count, job.parts.begin());
+    job.write = write.write;
+    job.stream = write.stream;
+    job.user = &lent_writes;
+    job.owner = this;
+    job.notice = job.part_count == kMaxParts;  // there may be more
+    job.wants_time = since_us > 0;
+    job.since_us = since_us;
+    // Neighbours have the same thread: a few viewers wake one.
+    const size_t thread = static_cast<size_t>(socket_->plain_fd()) / runtime::Senders::kMinSends % senders.threads();
+    if (job.part_count > 0 && senders.lend(static_cast<uint32_t>(thread), job)) {
+        job_ = &job;
+        return true;
+    }
+    senders.release(job);
+    return false;
+}
+
+bool Viewer::collect(int64_t now_ms) { return runtime::Senders::collect(*job_) && take_result(true, now_ms); }
+
+bool Viewer::settle_lent() { return take_result(runtime::senders()->settle(*job_), runtime::now_ms()); }
+
+bool Viewer::take_result(bool was_made, int64_t now_ms) {
+    runtime::SendJob& job = *std::exchange(job_, nullptr);
+    const size_t wanted = job.bytes();
+    const ssize_t result = job.result;
+    if (was_made && job.wants_time && result == static_cast<ssize_t>(wanted))
+        log_->audience().record_lent_latency(job.done_us - job.since_us);
+    runtime::senders()->release(job);
+    if (!was_made) return true;
+    const auto sent = socket_->end_lent_write(result, wanted);
+    if (!sent) {
+        die(sent.error().text(), sent.error().close_reason());
+        return false;
+    }
+    if (*sent > 0) cursor_.record_progress(now_ms);
+    advance(*sent);
+    return true;
+}
+
+void Viewer::settle_anyway() {
+    if (!job_) return;
+    runtime::SendJob& job = *std::exchange(job_, nullptr);
+    if (runtime::senders()->settle(job))
+        if (const auto sent = socket_->end_lent_write(job.result, job.bytes())) advance(*sent);
+    runtime::senders()->release(job);
+}
+
+void Viewer::on_lent_write_done() {
+    const int64_t now_ms = runtime::now_ms();
+    if (collect(now_ms)) flush(now_ms);
 }
 
 void Viewer::flush() { flush(runtime::now_ms()); }
@@ -199,6 +278,7 @@ void Viewer::close_when_sent(int64_t now_ms) {
 
 // Too far behind: continues at the newest start, or at the next one to come.
 void Viewer::jump() {
+    if (!settle()) return;
     if (pending_.size() >= kMaxPending)
         return die("too far behind, and too much is queued for sending", CloseReason::kTooSlow);
     LiveLog::Start* newest = log_->newest_start();
@@ -217,6 +297,7 @@ void Viewer::jump() {
 }
 
 bool Viewer::keep_rest_of_packet() {
+    CHECK(!job_);
     const uint64_t from = cursor_.position(), boundary = cursor_.packet_end(log_->packets());
     if (boundary > from) {
         const size_t rest = boundary - from;
@@ -244,7 +325,7 @@ bool Viewer::set_end_here() { return log_ && state_ != State::kFinishing && curs
 
 // Bytes published before the end are still sent, then conclude() follows.
 void Viewer::end_with_stream(bool await_peer) {
-    if (!set_end_here()) return;
+    if (!settle() || !set_end_here()) return;
     await_peer_ = await_peer;
     flush();
 }
@@ -264,7 +345,7 @@ void Viewer::conclude(std::string_view why, CloseReason reason) {
 }
 
 void Viewer::send_control(base::Slice bytes) {
-    if (!log_ || bytes.empty() || shut_) return;
+    if (!log_ || bytes.empty() || shut_ || !settle()) return;
     if (pending_.size() >= kMaxPending)
         return abort("too many control messages wait to be sent", CloseReason::kTooSlow);
     pending_.push_back(std::move(bytes));
@@ -273,7 +354,7 @@ void Viewer::send_control(base::Slice bytes) {
 
 void Viewer::set_paused(bool paused) {
     if (!log_ || state_ == State::kFinishing || paused == (state_ == State::kPaused)) return;
-    if (!keep_rest_of_packet()) return;
+    if (!settle() || !keep_rest_of_packet()) return;
     if (paused) {
         state_ = State::kPaused;
         cursor_.stop();
@@ -285,7 +366,7 @@ void Viewer::set_paused(bool paused) {
 
 void Viewer::switch_log(const LogKey& key) {
     if (!log_ || state_ == State::kFinishing || log_->key() == key) return;
-    if (!keep_rest_of_packet()) return;
+    if (!settle() || !keep_rest_of_packet()) return;
     leave_log();
     enter_log(key);
     flush();
@@ -293,7 +374,7 @@ void Viewer::switch_log(const LogKey& key) {
 
 void Viewer::finish(std::string_view why, CloseReason reason) {
     if (!log_ || state_ == State::kFinishing) return;
-    if (!keep_rest_of_packet()) return;
+    if (!settle() || !keep_rest_of_packet()) return;
     rare().end_reason = why;
     cursor_.stop();
     cursor_.forget_end();
@@ -303,7 +384,7 @@ void Viewer::finish(std::string_view why, CloseReason reason) {
 }
 
 void Viewer::abort(std::string_view why, CloseReason reason) {
-    if (log_) die(why, reason);
+    if (log_ && settle()) die(why, reason);
 }
 
 // The caller must write the result at once.
@@ -318,6 +399,7 @@ std::vector<base::Slice> Viewer::take_unsent() {
 
 std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& unsent) {
     CHECK(log_ != nullptr);
+    settle_anyway();
     unsent = take_unsent();
     leave_log();
     socket_->unpark();
@@ -327,6 +409,7 @@ std::unique_ptr<runtime::ByteStream> Viewer::leave(std::vector<base::Slice>& uns
 
 void Viewer::die(std::string_view why, CloseReason reason) {
     std::string text(why);  // why may be end_reason, or belong to the log
+    settle_anyway();
     if (close_reason_ == CloseReason::kUnknown) close_reason_ = reason;
     leave_log();
     state_ = State::kDead;
@@ -377,6 +460,7 @@ void Viewer::on_hangup() { peer_closed(); }
 
 // After shutting down our side this is the expected end.
 void Viewer::peer_closed() {
+    if (!settle()) return;
     if (shut_) return die(rare_->end_reason, close_reason_);
     die("closed by the peer", CloseReason::kPeerClosed);
 }

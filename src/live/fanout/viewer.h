@@ -19,6 +19,10 @@
 #include "live/fanout/wire_encoder.h"
 #include "runtime/socket/byte_stream.h"
 
+namespace runtime {
+class SendJob;
+}  // namespace runtime
+
 namespace live {
 
 class LiveLog;
@@ -98,6 +102,7 @@ class Viewer final : private runtime::ParkedHandler {
 
   private:
     friend class Audience;
+    friend class LentWrites;
     enum class State : uint8_t { kIdle, kViewing, kPaused, kFinishing, kDead };
 
     void on_readable() override;
@@ -108,6 +113,28 @@ class Viewer final : private runtime::ParkedHandler {
     // or a pending Slice ends; a socket shared by several viewers relies on that.
     static constexpr size_t kMaxParts = 16;
     size_t gather(iovec (&parts)[kMaxParts], size_t& bytes) const;
+    // ---- A write that is lent to a sender thread
+    // While one is, job_ is set, and position, pending bytes and log stay as they are: each entry point settles first.
+
+    // True: it is lent; otherwise flush() is to be called. since_us: when the bytes arrived, for SendLatency; 0: not
+    // sampled.
+    bool lend(int64_t since_us);
+    bool is_lent() const { return job_ != nullptr; }
+    // The result is taken if the thread is done. False: it is not, or the write had failed and the viewer is closed.
+    bool collect(int64_t now_ms);
+    // The write is taken back if no thread has begun it, and awaited otherwise. False: it had failed, and the viewer is
+    // closed.
+    bool settle() { return !job_ || settle_lent(); }
+    bool settle_lent();
+    bool take_result(bool was_made, int64_t now_ms);
+    // As settle(), where a failure does not matter: the socket is given up, or reports it again.
+    void settle_anyway();
+    void on_lent_write_done();
+    // Whether it is so even after what a thread has sent.
+    bool is_before(uint64_t offset) {
+        return cursor_.is_before(offset) && (!job_ || (settle_lent() && cursor_.is_before(offset)));
+    }
+
     // Sends what is available, without yielding.
     void flush(int64_t now_ms);
     void flush();
@@ -161,6 +188,7 @@ class Viewer final : private runtime::ParkedHandler {
     bool is_forward_ : 1 = false;
     uint32_t index_ = 0;  // index in its audience, then in Delivery's list of ends
     Cursor cursor_;
+    runtime::SendJob* job_ = nullptr;   // of the sender threads' pool
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary
     std::unique_ptr<Rare> rare_;
     uint64_t sent_bytes_ = 0, received_bytes_ = 0;

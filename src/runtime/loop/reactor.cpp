@@ -291,6 +291,7 @@ void Watch::was_read(size_t bytes) {
 void Watch::on_events(uint32_t events) {
     if (events & (EPOLLIN | kEndEvents)) readable_ = true;
     if (events & (EPOLLOUT | kGoneEvents)) writable_ = true;
+    if (events & EPOLLOUT) edge_ = true;
     if (events & EPOLLOUT && arms_output_) change_events(kInputEdges);
     if (events & kEndEvents) ended_ = true;
     if (events & kGoneEvents) gone_ = true;

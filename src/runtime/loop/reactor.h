@@ -58,6 +58,11 @@ class Watch {
         wants_write_ = true;
         if (arms_output_) change_events(kEdges);
     }
+    // Another thread writes, until write_ended(): an edge that comes before the loop knows of a short write counts.
+    void write_lent() { edge_ = false; }
+    void write_ended(bool is_short) {
+        if (is_short && !edge_) write_would_block();
+    }
     // Input is polled at this interval, and no event reports it; 0: events report it, which is the initial mode. The
     // end of the stream is reported at once either way. After much input in one poll the next one comes soon.
     void pace(int64_t interval_ms);
@@ -110,6 +115,7 @@ class Watch {
     bool arms_output_ : 1 = false;  // kInputEdges
     bool parked_ : 1 = false;       // handler_ is valid, not reader_
     bool cancels_ : 1 = false;      // reader_ does not read: it is cancelled at the stream's end
+    bool edge_ : 1 = false;         // room for output was reported since write_lent()
 };
 static_assert(sizeof(Watch) == 32);
 

@@ -6,6 +6,7 @@
 // A viewer has no coroutine: its stream is parked.
 // The destructor closes. Errors: kClosed (peer closed or reset), kTimeout, kCancelled, kSystem.
 
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <cstdint>
@@ -48,6 +49,19 @@ class ByteStream {
     virtual base::Result<TryRead> try_read(std::span<uint8_t> buffer) = 0;
     virtual base::Result<size_t> try_write(std::span<const uint8_t> bytes) = 0;
     virtual base::Result<size_t> try_writev(std::span<const iovec> parts) = 0;
+
+    // A write that another thread makes (runtime/threads/senders.h). From lend_write() to end_lent_write() the loop
+    // neither writes nor closes; it may read. A write that was not made needs no end.
+    struct LentWrite {
+        // Returns the bytes that were taken, or a negative errno. Null: this stream cannot be lent now.
+        ssize_t (*write)(void* stream, std::span<iovec> parts) = nullptr;
+        void* stream = nullptr;
+    };
+    virtual LentWrite lend_write() { return {}; }
+    // result: write()'s. wanted: the bytes given to it. As try_writev().
+    virtual base::Result<size_t> end_lent_write(ssize_t /*result*/, size_t /*wanted*/) {
+        return base::fail(base::Code::kOther, "not a stream that is lent");
+    }
 
     // For streams with a plain_fd(). Sends the head, and then bytes of a file, which must be in memory, from where they
     // are. Never yields, but blocks for what is not in memory. Returns how many bytes were sent, those of the head

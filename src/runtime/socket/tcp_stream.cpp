@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdint>
 
 #include "runtime/loop/coroutine_state.h"
 
@@ -43,6 +44,20 @@ std::unexpected<base::Error> io_error(const char* what, int error) {
     auto failed = base::fail_errno(what, error);
     if (!peer_broke(error)) return failed;
     return std::unexpected(base::Error(base::Code::kClosed, failed.error().text(), error));
+}
+
+// On a sender thread: knows nothing but the descriptor.
+ssize_t send_lent(void* stream, std::span<iovec> parts) {
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    while (true) {
+        const ssize_t n =
+            sendmsg(static_cast<int>(reinterpret_cast<intptr_t>(stream)), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) return n;
+        if (errno == EAGAIN) return 0;
+        if (errno != EINTR) return -errno;
+    }
 }
 
 size_t total(std::span<const iovec> parts) {
@@ -135,6 +150,18 @@ base::Result<size_t> TcpStream::send_parts(std::span<const iovec> parts, int fla
     }
     watch_.write_would_block();
     return 0;
+}
+
+ByteStream::LentWrite TcpStream::lend_write() {
+    if (!watch_.writable()) return {};
+    watch_.write_lent();
+    return {&send_lent, reinterpret_cast<void*>(static_cast<intptr_t>(watch_.fd()))};
+}
+
+base::Result<size_t> TcpStream::end_lent_write(ssize_t result, size_t wanted) {
+    if (result < 0) return io_error("writing", static_cast<int>(-result));
+    watch_.write_ended(static_cast<size_t>(result) < wanted);
+    return static_cast<size_t>(result);
 }
 
 base::Result<size_t> TcpStream::try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) {

@@ -22,6 +22,8 @@ class TcpStream final : public ByteStream {
     base::Result<TryRead> try_read(std::span<uint8_t> buffer) override;
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
     base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    LentWrite lend_write() override;
+    base::Result<size_t> end_lent_write(ssize_t result, size_t wanted) override;
     base::Result<size_t> try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) override;
     base::Result<void> await_writable(Deadline deadline, size_t moved) override;
     void park(ParkedHandler& handler) override { watch_.park(handler); }

@@ -43,24 +43,27 @@ class SendJob {
     Write write = nullptr;
     void* stream = nullptr;
     SendJobUser* user = nullptr;
+    void* owner = nullptr;  // for the user
     std::array<iovec, kMaxParts> parts{};
     uint32_t part_count = 0;
     bool notice = false;      // on_send_done() in any case
     bool wants_time = false;  // done_us is set
+    int64_t since_us = 0;     // for the user: what done_us is compared with
     // When it is done.
     ssize_t result = 0;
     int64_t done_us = 0;  // base::monotonic_us()
+
+    size_t bytes() const {
+        size_t sum = 0;
+        for (uint32_t i = 0; i < part_count; ++i) sum += parts[i].iov_len;
+        return sum;
+    }
 
   private:
     friend class Senders;
     friend class detail::SenderThread;
     friend class detail::SendNotices;
     enum class State : uint32_t { kIdle, kQueued, kRunning, kAwaited, kDone, kRevoked };
-    size_t bytes() const {
-        size_t sum = 0;
-        for (uint32_t i = 0; i < part_count; ++i) sum += parts[i].iov_len;
-        return sum;
-    }
 
     std::atomic<State> state_ = State::kIdle;
     bool noticed_ = false;  // the thread has put it into the list of notices

@@ -16,6 +16,14 @@ namespace {
 
 constexpr size_t kRetireEvery = 64;  // slices
 constexpr int64_t kSpinUs = 20;      // in settle(), before the loop sleeps
+constexpr int64_t kMeasureUs = 1'000'000;
+constexpr int64_t kBusyPercent = 25;
+
+int64_t thread_cpu_us() {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * 1'000'000 + used.tv_nsec / 1000;
+}
 
 }  // namespace
 
@@ -54,6 +62,21 @@ Senders::~Senders() {
         if (mode_ == Mode::kManual) (void)thread->run_manually(SIZE_MAX);
     }
     notices_.close();
+}
+
+bool Senders::takes_round(size_t writes) {
+    if (writes < min_sends_) return false;
+    return min_sends_ <= 1 || writes >= 4 * min_sends_ || loop_is_busy();
+}
+
+bool Senders::loop_is_busy() {
+    const int64_t now_us = base::monotonic_us(), passed_us = now_us - measured_us_;
+    if (passed_us < kMeasureUs) return loop_is_busy_;
+    const int64_t cpu_us = thread_cpu_us();
+    loop_is_busy_ = measured_us_ > 0 && (cpu_us - loop_cpu_us_) * 100 > passed_us * kBusyPercent;
+    measured_us_ = now_us;
+    loop_cpu_us_ = cpu_us;
+    return loop_is_busy_;
 }
 
 void* Senders::reserve(uint32_t thread, size_t record_bytes) {

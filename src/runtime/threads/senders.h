@@ -62,6 +62,9 @@ class Senders {
     // Whether the next call for that thread's session is to be lent. While the thread works it always is: what the loop
     // sent itself would overtake what was lent before.
     bool takes(uint32_t thread) const { return expects_many_ || !threads_[thread]->is_idle(); }
+    // Whether a round of so many writes of streams is to be lent: from kMinSends on if the loop was busy in the last
+    // second, from four times as many on in any case. With set_min_sends(1): always.
+    bool takes_round(size_t writes);
     // The thread has so much to do that more had better wait.
     bool is_crowded(uint32_t thread) const { return threads_[thread]->ring().used() > detail::SenderRing::kBytes / 2; }
 
@@ -116,6 +119,7 @@ class Senders {
     void wait_for(SendJob& job);
     bool can_reuse(const SendJob& job) const;
     void free_retired();
+    bool loop_is_busy();
     void publish_soon() {
         if (!given_.is_set()) given_.set();
     }
@@ -132,6 +136,9 @@ class Senders {
     uint64_t assigned_ = 0;
     size_t min_sends_ = kMinSends;
     bool expects_many_ = false;
+    // Of the loop's thread, in microseconds: when it was measured, its processor time then.
+    int64_t measured_us_ = 0, loop_cpu_us_ = 0;
+    bool loop_is_busy_ = false;
     Event given_{"work for sender threads"};
     Task publisher_;
 };
