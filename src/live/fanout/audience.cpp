@@ -139,15 +139,18 @@ void Audience::release_sent() {
 bool Audience::send_batch(int64_t now_us) {
     const uint64_t lag_limit = log_.packets().lag_limit(stream().options().queue_length_ms);
     behind_ = 0;
-    size_t visited = 0;
-    for (; visited < kBatch && next_ < round_end(); ++visited) {
+    size_t visited = 0, count = viewers_.size(), end = round_end();
+    for (; visited < kBatch && next_ < end; ++visited) {
         Viewer* viewer = viewers_[next_];
         visit(*viewer, lag_limit, now_us / 1000);
         // A viewer that left was replaced by another.
         if (next_ < viewers_.size() && viewers_[next_] == viewer) ++next_;
+        if (viewers_.size() == count) continue;
+        count = viewers_.size();
+        end = round_end();
     }
     if (sampled_rounds_ > 0) record_latency(visited, runtime::now_us());
-    return next_ < round_end();
+    return next_ < end;
 }
 
 void Audience::visit(Viewer& viewer, uint64_t lag_limit, int64_t now_ms) {
