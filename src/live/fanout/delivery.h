@@ -46,7 +46,11 @@ class Delivery : public base::RefCounted<Delivery> {
     void give_block(BlockBytes bytes);
 
   private:
+#ifdef SRS_SANITIZER
+    static constexpr size_t kMaxSpareBlocks = 0;  // so that it finds who uses released bytes
+#else
     static constexpr size_t kMaxSpareBlocks = 16;
+#endif
     static constexpr uint32_t kNotified = UINT32_MAX;
     struct End {
         Viewer* viewer;
