@@ -1,14 +1,17 @@
-"""Sender threads (sender_threads): WebRTC players in a crowd are sent to by them, and come and go."""
+"""Sender threads (sender_threads): players in a crowd are sent to by them, and come and go."""
 
+import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from lib import api, http, media, mediamtx, publishing, rtc, rtmp
 from lib.load import bench
-from lib.timing import SLOW, scaled
+from lib.server import BENCH, default_vhost
+from lib.timing import SLOW, scaled, wait_until
 
 pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our own server")
 
@@ -23,6 +26,25 @@ def threads_of(server):
 def metric(server, name):
     text = http.get(server.rtmps_port, "/metrics").body.decode()
     return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+
+@pytest.fixture
+def start_tcp(servers):
+    """With the load tool's stream, live/one, of which it knows each frame."""
+    processes = []
+
+    def started(directives, play=""):
+        top = f"exporter {{ enabled on; listen 127.0.0.1:RTMPS_PORT; }}\n{directives}\n"
+        server = servers(top=top, vhosts=default_vhost(play=play))
+        words = [BENCH, "publish", server.rtmp_url("live/one"), "--kbps", 237, "--loop", "--seconds", 600, "-q"]
+        processes.append(subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL))
+        wait_until(lambda: http.get_status(server.http_port, "/live/one.flv") == 200, 10, "the stream is there", step=0.2)
+        return server
+
+    yield started
+    for process in processes:
+        process.terminate()
+        process.wait()
 
 
 @pytest.fixture
@@ -67,6 +89,24 @@ def test_a_crowd_is_sent_to_by_threads_while_others_come_and_go(start):
     assert metric(server, "srs_sender_datagrams_total") > 0.99 * lent
     assert metric(server, 'srs_sender_full_total{kind="datagram"}') == 0
     assert metric(server, "srs_sender_retired_bytes") < 1_000_000
+    began = time.monotonic()
+    server.stop()
+    assert time.monotonic() - began < scaled(3), "the end should take no time"
+
+
+@pytest.mark.parametrize("mw_latency", [350, 0])
+def test_viewers_are_sent_each_frame_by_threads(start_tcp, mw_latency):
+    """Half of them by RTMP, half by HTTP-FLV; the load tool checks each frame."""
+    server = start_tcp("sender_threads 2;", f"mw_latency {mw_latency};")
+    assert threads_of(server) == 2
+    urls = [server.rtmp_url("live/one"), server.http_url("live/one.flv")]
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda url: bench(server, "play", url, "-n", PLAYERS, "--verify", "--seconds", 4), urls))
+    for url, one in zip(urls, found, strict=True):
+        assert (one["connected"], one["lost"], one["stream_errors"]) == (PLAYERS, 0, 0), f"{url}: {one}"
+        assert one["frames_verified"] > 50 * PLAYERS and one["viewers_with_a_break"] == 0, f"{url}, each frame: {one}"
+    lent = metric(server, 'srs_sender_lent_total{kind="write"}')
+    assert lent > 10 * PLAYERS, f"a crowd's writes are lent: {lent}"
     began = time.monotonic()
     server.stop()
     assert time.monotonic() - began < scaled(3), "the end should take no time"
