@@ -95,7 +95,7 @@ def parse_options():
     parser.add_argument("--settle", type=int, default=3, help="seconds between the last connection and measuring")
     parser.add_argument("--ramp", type=int, default=1500, help="players connecting per second")
     parser.add_argument("--variant", action="append", default=[], metavar="NAME=DIRECTIVES",
-                        help="ours with these at the top of its configuration, as a publishers' server of its own")  # fmt: skip
+                        help="ours with these at the top of its configuration, measured wherever ours is")  # fmt: skip
     parser.add_argument("--before", type=pathlib.Path, metavar="PROGRAM",
                         help="another build of this server (objs/srs of another commit), measured wherever ours is")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="small and short, no targets")

@@ -58,13 +58,23 @@ class Cases:
         repeats, peer = repeats or self.o.repeats, server.split(",")[0]
         if peer in self.o.servers:
             self.list.append(Case(group, server, count, seconds, run, repeats))
-        if peer == "ours" and self.o.before:
+        if peer != "ours":
+            return
+        if self.o.before:
             self.list.append(Case(group, server.replace("ours", "before", 1), count, seconds, self.by_before(run), repeats))
+        for name, text in self.o.variant:
+            self.list.append(Case(group, server.replace("ours", name, 1), count, seconds, self.by_variant(run, text), repeats))
 
     def by_before(self, run):
         """The same run, with the other build of this server wherever ours is started."""
         def body():
             with self.servers.replaced(self.o.before):
+                return run()
+        return body
+
+    def by_variant(self, run, directives):
+        def body():
+            with self.servers.configured(directives):
                 return run()
         return body
 
@@ -128,8 +138,6 @@ class Cases:
                  f"floor, turns of {TURN_MS} ms": run(lambda: self.servers.floor_publish("-turns", TURN_MS), True),
                  "floor, io_uring 10 ms": run(lambda: self.servers.floor_publish("-uring", 10), True),
                  "ours": run(self.ours(MERGED))}  # fmt: skip
-        for name, text in self.o.variant:
-            peers[f"ours, {name}"] = run(self.ours(MERGED, top=text))
         if self.there["nginx"]:
             peers["nginx-rtmp"] = run(self.servers.nginx)
         if self.there["mediamtx"]:

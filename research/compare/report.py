@@ -1,5 +1,6 @@
 """The tables in Markdown, and their place in a page."""
 
+import math
 import os
 import pathlib
 import subprocess
@@ -79,20 +80,24 @@ def shown(ratio):
 
 
 def players_table(groups, group):
-    """Where packets are counted, with those that were lost."""
+    """Where packets are counted, with those that were lost; where threads did much of the work, with the loop's part."""
     runs = [(server, count, run) for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]
     counts_packets = any(run.get("packets") for _, _, run in runs)
+    has_threads = any(run.get("server_main_thread_percent", math.inf) < 0.8 * run["server_cpu_percent"] for _, _, run in runs)
     rows = []
     for server, count, run in runs:
         lost = (run["packets_lost"] if run["packets"] else "",) if counts_packets else ()
+        loop = (run.get("server_main_thread_percent", ""),) if has_threads else ()
         rows.append((server, count, run["server_cpu_ms_per_mbit"],
                      shown(to_floor(groups, group, server, count, "server_cpu_ms_per_mbit")), run["server_cpu_percent"],
-                     run["server_kb_per_player"], run["mbit_per_s"], run["dropped"], *lost,
+                     *loop, run["server_kb_per_player"], run["mbit_per_s"], run["dropped"], *lost,
                      f"{run['slowest_viewer_percent']} %", run["longest_gap_ms"]))  # fmt: skip
     head = ["server", "players", "CPU ms/Mbit", "to the floor", "CPU %", "kB/player", "Mbit/s", "dropped", "slowest",
             "longest gap ms"]  # fmt: skip
     if counts_packets:
         head.insert(8, "packets lost")
+    if has_threads:
+        head.insert(5, "of it the loop's")
     return table(head, rows)
 
 

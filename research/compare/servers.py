@@ -129,6 +129,7 @@ class Servers:
 
     def __init__(self, objs, directory, first=FIRST_PORT):
         self.objs, self.directory, self.program = objs, directory, objs / "srs"
+        self.more_top = ""
         (self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port,
          self.rtsp_port) = free_ports(6, first)  # fmt: skip
         self.rtp_port = free_udp_pair(first)
@@ -214,7 +215,7 @@ class Servers:
     def ours(self, play="", vhost="", top="", environment=None, http=""):
         conf = self.directory / "srs.conf"
         conf.write_text(OURS.format(dir=self.directory, rtmp=self.rtmp_port, http=self.http_port, play=play,
-                                    vhost=vhost, top=self.with_ports(top), more_http=http))  # fmt: skip
+                                    vhost=vhost, top=self.with_ports(top + self.more_top), more_http=http))  # fmt: skip
         return self.process([self.program, "-c", conf], self.http_port, environment)
 
     @contextlib.contextmanager
@@ -225,6 +226,15 @@ class Servers:
             yield
         finally:
             self.program = ours
+
+    @contextlib.contextmanager
+    def configured(self, directives):
+        """Within it `ours` has these at the top level too."""
+        self.more_top = f"\n{directives}\n"
+        try:
+            yield
+        finally:
+            self.more_top = ""
 
     def with_ports(self, text):
         for name in ("api", "rtc", "rtsp", "rtp"):

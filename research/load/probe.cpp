@@ -25,6 +25,13 @@ int64_t Probe::cpu_us() const {
     return time.tv_sec * 1'000'000LL + time.tv_nsec / 1000;
 }
 
+int64_t Probe::main_thread_cpu_us() const {
+    if (!active()) return 0;
+    int64_t ns = -1000;
+    std::ifstream(fmt::format("/proc/{0}/task/{0}/schedstat", pid_)) >> ns;
+    return ns / 1000;
+}
+
 int64_t Probe::pss_kb() const { return rollup_kb("Pss"); }
 int64_t Probe::anonymous_kb() const { return rollup_kb("Pss_Anon"); }
 

@@ -17,9 +17,10 @@ class Probe {
     // pid 0: nothing is measured, everything answers 0.
     explicit Probe(pid_t pid) : pid_(pid) {}
     bool active() const { return pid_ != 0; }
-    base::Result<void> check() const;  // whether the process is there
-    int64_t cpu_us() const;            // user and system since its start; -1 when it is gone
-    int64_t pss_kb() const;            // -1 when it is gone or may not be read
+    base::Result<void> check() const;    // whether the process is there
+    int64_t cpu_us() const;              // user and system since its start; -1 when it is gone
+    int64_t main_thread_cpu_us() const;  // the same of its first thread alone
+    int64_t pss_kb() const;              // -1 when it is gone or may not be read
     // Of it what is not of files. A program's and its libraries' pages count less when another process, such as the
     // load tool, maps the same files.
     int64_t anonymous_kb() const;

@@ -21,6 +21,8 @@ TEST(Probe, SeesItself) {
     volatile uint64_t sum = 0;
     for (int i = 0; i < 5'000'000; ++i) sum = sum + static_cast<uint64_t>(i);
     EXPECT_GT(self.cpu_us(), before);
+    EXPECT_GT(self.main_thread_cpu_us(), 0);
+    EXPECT_LE(self.main_thread_cpu_us(), self.cpu_us());
     EXPECT_GT(self.anonymous_kb(), 0);
     EXPECT_GT(self.pss_kb(), self.anonymous_kb()) << "the program's own file is mapped";
     EXPECT_GT(self.descriptors(), 2);
@@ -28,6 +30,7 @@ TEST(Probe, SeesItself) {
 
 TEST(Probe, SaysThatAProcessIsGone) {
     EXPECT_FALSE(Probe(4194303).check());
+    EXPECT_EQ(Probe(4194303).main_thread_cpu_us(), -1);
     EXPECT_TRUE(Probe(0).check());
     EXPECT_EQ(Probe(0).cpu_us(), 0);
 }

@@ -77,6 +77,7 @@ void Run::open_each(uint32_t count, std::function<void(uint32_t, runtime::Deadli
 
 void Run::begin_window() {
     cpu_start_us_ = probe_.cpu_us();
+    main_thread_start_us_ = probe_.main_thread_cpu_us();
     own_cpu_start_us_ = Probe(getpid()).cpu_us();
     window_start_us_ = base::monotonic_us();
     window_bytes_start_ = ledger_.bytes;
@@ -86,6 +87,7 @@ void Run::end_window() {
     window_end_us_ = base::monotonic_us();
     window_bytes_end_ = ledger_.bytes;
     cpu_end_us_ = probe_.cpu_us();
+    main_thread_end_us_ = probe_.main_thread_cpu_us();
     own_cpu_end_us_ = Probe(getpid()).cpu_us();
     pss_after_kb_ = probe_.pss_kb();
     anonymous_kb_ = probe_.anonymous_kb();
@@ -102,6 +104,8 @@ void Run::add_window(Report& report, const std::string& per) {
     if (!probe_.active()) return;
     double cpu_ms = static_cast<double>(cpu_end_us_ - cpu_start_us_) / 1000;
     report.add("server_cpu_percent", rounded(cpu_ms / window_seconds() / 10, 2));
+    const double main_ms = static_cast<double>(main_thread_end_us_ - main_thread_start_us_) / 1000;
+    report.add("server_main_thread_percent", rounded(main_ms / window_seconds() / 10, 2));
     if (window_bytes()) report.add("server_cpu_ms_per_mbit", rounded(cpu_ms / window_mbit(), 4));
     report.add("server_pss_before_kb", pss_before_kb_);
     report.add("server_pss_after_kb", pss_after_kb_);

@@ -63,6 +63,7 @@ class Run {
     int64_t pss_before_kb_ = 0, pss_after_kb_ = 0, anonymous_kb_ = 0;
     int64_t descriptors_before_ = 0;
     int64_t cpu_start_us_ = 0, cpu_end_us_ = 0;
+    int64_t main_thread_start_us_ = 0, main_thread_end_us_ = 0;
     int64_t own_cpu_start_us_ = 0, own_cpu_end_us_ = 0;
     int64_t window_start_us_ = 0, window_end_us_ = 0;
     uint64_t window_bytes_start_ = 0, window_bytes_end_ = 0;
