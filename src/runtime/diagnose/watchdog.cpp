@@ -32,7 +32,8 @@ constexpr size_t kMaxStallsKept = 16;
 constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is reported after this time
 constexpr int64_t kFollowUs = 2000;         // check interval during a stall
 
-// Filled by the signal handler on the loop's thread; read by the watchdog's thread once `ready` is set.
+// Filled by the signal handler on the loop's thread; read by the watchdog's thread once `ready` is set, and until it
+// clears it.
 struct Capture {
     std::atomic<bool> ready{false};
     std::array<uintptr_t, 48> calls;
@@ -52,7 +53,7 @@ size_t copy_text(const std::string& from, std::array<char, N>& to) {
 }
 
 void take_capture(const siginfo_t&, const void* context) {
-    if (capture.ready.load(std::memory_order_relaxed)) return;
+    if (capture.ready.load(std::memory_order_acquire)) return;
     capture.count = sample_stack(context, capture.calls);
     capture.name_size = capture.id_size = 0;
     if (const Coroutine* running = pulse.running.load(std::memory_order_relaxed)) {
@@ -235,7 +236,7 @@ void Watchdog::check(int64_t now_us) {
 void Watchdog::begin(int64_t now_us) {
     pulse.yielded_us.store(0, std::memory_order_relaxed);
     pulse.stalled_iteration.store(seen_.iteration, std::memory_order_seq_cst);
-    capture.ready.store(false, std::memory_order_relaxed);
+    capture.ready.store(false, std::memory_order_release);
     following_ = true;
     endless_reported_ = false;
     stall_ = {};
