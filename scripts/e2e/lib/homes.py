@@ -27,6 +27,7 @@ UNDER_SANITIZERS = {
     "test_rtc_offers",
     "test_rtc_transport",
     "test_rtsp_attacks",
+    "test_senders_stress",
     "test_standby",
     "test_stream_memory",
     "test_tls_ends",

@@ -21,6 +21,10 @@ if not OBJS.is_absolute():
 BINARY = OBJS / "srs"
 BENCH = OBJS / "bench"
 
+# The build of ./configure --extra-flags=-fsanitize=thread.
+TSAN = "-fsanitize=thread" in (OBJS / "config.mk").read_text() if (OBJS / "config.mk").exists() else False
+TSAN_OPTIONS = f"suppressions={Path(__file__).resolve().parents[1] / 'tsan.supp'}"
+
 VALGRIND_EXIT = 99
 VALGRIND_COMMAND = [
     "valgrind",
@@ -104,7 +108,8 @@ class Server:
         return (VALGRIND_COMMAND if VALGRIND else []) + [str(BINARY), *(arguments or ("-c", str(self.conf_path)))]
 
     def environment(self, **more):
-        return {**{k: v for k, v in os.environ.items() if not k.startswith("SRS_")}, **more}
+        sanitizer = {"TSAN_OPTIONS": TSAN_OPTIONS} if TSAN else {}
+        return {**{k: v for k, v in os.environ.items() if not k.startswith("SRS_")}, **sanitizer, **more}
 
     def spawn(self, *arguments, **environment):
         """Starts the process without waiting for anything."""
