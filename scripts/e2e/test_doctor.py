@@ -1,5 +1,6 @@
 """objs/srs doctor: a row for each thing it looks at, what to change, and the exit code."""
 
+import os
 import re
 import socket
 import subprocess
@@ -10,7 +11,7 @@ from lib import ports
 from lib.server import run_once
 
 ROWS = ["open files", "receive buffers", "send buffers", "listen backlog", "local ports", "memory mappings", "port",
-        "disk", "clock source", "clock", "CPU governor", "CPU pinning", "interrupts"]  # fmt: skip
+        "disk", "clock source", "clock", "CPU governor", "CPU pinning", "sender threads", "interrupts"]  # fmt: skip
 ROW = re.compile(r"^(good|better|BAD|unknown)\s+(\S.{15}) (.*)$")
 
 
@@ -80,6 +81,21 @@ def test_too_few_open_files(doctor):
     code, report = doctor(connections=1_000_000)
     verdict, _, text, fix = report.of("open files")
     assert code == 1 and verdict == "BAD" and "1000100 wanted" in text and "1000100" in fix, report.text
+
+
+def test_sender_threads(doctor):
+    """More of them than processors beside the loop's; by default there are not."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        code, report = doctor("sender_threads 2;")
+        found = report.of("sender threads")
+        assert code == 0 and found[0] == "better" and found[2].startswith("2 beside the loop, on 1 usable"), report.text
+        assert found[3] == "sender_threads 0; or auto", report.text
+        _, report = doctor()
+        assert report.of("sender threads")[0] == "good", report.text
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def make_certificate(directory, name, days):

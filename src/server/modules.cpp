@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 
 #include "base/log.h"
@@ -165,11 +164,7 @@ struct SenderThreads : WithoutClients {
     std::string configured;
     size_t min_batch;
     base::Result<void> start() {
-        size_t threads = 0;
-        if (configured == "auto")
-            threads = runtime::default_sender_threads(runtime::usable_processors());
-        else
-            std::from_chars(configured.data(), configured.data() + configured.size(), threads);
+        const size_t threads = runtime::sender_threads(configured, runtime::usable_processors());
         if (threads == 0) return {};
         runtime::install_senders(TRY(runtime::Senders::start(threads), "sender_threads"));
         runtime::senders()->set_min_sends(min_batch);

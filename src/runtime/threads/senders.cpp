@@ -1,6 +1,7 @@
 #include "runtime/threads/senders.h"
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -284,8 +285,11 @@ void stop_senders() {
     stopped->drain();
 }
 
-size_t default_sender_threads(size_t processors) {
-    return processors <= 2 ? 0 : std::min(processors, Senders::kMaxThreads) - 1;
+size_t sender_threads(std::string_view configured, size_t processors) {
+    if (configured == "auto") return processors <= 2 ? 0 : std::min(processors, Senders::kMaxThreads) - 1;
+    size_t threads = 0;
+    std::from_chars(configured.data(), configured.data() + configured.size(), threads);
+    return std::min(threads, Senders::kMaxThreads);
 }
 
 }  // namespace runtime

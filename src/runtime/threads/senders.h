@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -164,8 +165,9 @@ class ExpectedSends {
 void install_senders(std::unique_ptr<Senders> senders);
 // Nothing is given to them any more. Yields.
 void stop_senders();
-// How many threads there are by default: one for each processor but the loop's, and none on one or two processors,
-// where the kernel and the other threads need the second one.
-size_t default_sender_threads(size_t processors);
+// How many threads the directive sender_threads means on so many processors. "auto": one for each processor but the
+// loop's, and none on one or two processors, where the kernel and the other threads need the second one. Otherwise a
+// number, at most kMaxThreads.
+size_t sender_threads(std::string_view configured, size_t processors);
 
 }  // namespace runtime

@@ -32,12 +32,14 @@ TEST(Processors, OfAQuota) {
     EXPECT_GE(usable_processors(), 1u);
 }
 
-TEST(Processors, SenderThreadsByDefault) {
-    EXPECT_EQ(default_sender_threads(1), 0u);
-    EXPECT_EQ(default_sender_threads(2), 0u);
-    EXPECT_EQ(default_sender_threads(3), 2u);
-    EXPECT_EQ(default_sender_threads(8), 7u);
-    EXPECT_EQ(default_sender_threads(128), 15u);
+TEST(Processors, SenderThreads) {
+    EXPECT_EQ(sender_threads("auto", 1), 0u);
+    EXPECT_EQ(sender_threads("auto", 2), 0u);
+    EXPECT_EQ(sender_threads("auto", 3), 2u);
+    EXPECT_EQ(sender_threads("auto", 8), 7u);
+    EXPECT_EQ(sender_threads("auto", 128), 15u);
+    EXPECT_EQ(sender_threads("0", 8), 0u);
+    EXPECT_EQ(sender_threads("16", 1), 16u);
 }
 
 // ---- Jobs

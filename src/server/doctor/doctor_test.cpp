@@ -29,7 +29,7 @@ Facts healthy() {
     f.clock_sources = {"tsc", "hpet"};
     f.clock_synchronised = true;
     f.governors = {"performance"};
-    f.cpus_online = f.cpus_allowed = 2;
+    f.cpus_online = f.cpus_allowed = f.cpus_usable = 2;
     f.network_softirqs = {500'000, 400'000};
     return f;
 }
@@ -128,6 +128,13 @@ INSTANTIATE_TEST_SUITE_P(
              "cpupower"},
         Case{"NoGovernor", [](Facts& f) { f.governors = {}; }, "CPU governor", kGood, "does not change", ""},
         Case{"Pinned", [](Facts& f) { f.cpus_allowed = 1; }, "CPU pinning", kBetter, "1 of 2", "taskset"},
+        Case{"SenderThreads", [](Facts& f) { f.sender_threads = 1; }, "sender threads", kGood, "1 beside the loop", ""},
+        Case{"TooManySenderThreads", [](Facts& f) { f.sender_threads = 2; }, "sender threads", kBetter,
+             "2 beside the loop, on 2 usable processors", "sender_threads 1; or auto"},
+        Case{"SenderThreadsUnderAQuota",
+             [](Facts& f) { f.cpus_online = f.cpus_allowed = 64, f.cpus_usable = 1, f.sender_threads = 4; },
+             "sender threads", kBetter, "4 beside the loop, on 1 usable processors (affinity, cpu.max",
+             "sender_threads 0; or auto"},
         Case{"Interrupts", [](Facts& f) { f.network_softirqs = {900'000, 100'000}; }, "interrupts", kBetter,
              "processor 0 has done 90 %", "taskset -pc 1 PID; or echo 3 >"},
         Case{"FewInterrupts", [](Facts& f) { f.network_softirqs = {900, 1}; }, "interrupts", kGood, "99 %", ""}),
@@ -139,9 +146,9 @@ TEST(Doctor, HealthyIsGood) {
         EXPECT_EQ(finding.grade, kGood) << finding.check << ": " << finding.text;
         EXPECT_EQ(finding.fix, "") << finding.check;
     }
-    EXPECT_EQ(findings.size(), 15u);
+    EXPECT_EQ(findings.size(), 16u);
     EXPECT_FALSE(has_bad(findings));
-    EXPECT_TRUE(report(findings).ends_with("15 good, 0 could be better, 0 bad, 0 not known\n"));
+    EXPECT_TRUE(report(findings).ends_with("16 good, 0 could be better, 0 bad, 0 not known\n"));
 }
 
 TEST(Doctor, Report) {
@@ -178,6 +185,7 @@ TEST(Doctor, ReadsThisMachine) {
     ASSERT_EQ(listen(fd, 1), 0);
     ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size), 0);
     snapshot.rtmp.listen = {{"127.0.0.1", ntohs(at.sin_port)}};
+    snapshot.global.sender_threads = "3";
     snapshot.rtmps = {true, {{"127.0.0.1", 0}}, "/no/key", "/no/cert"};
     const Facts facts = read_facts(snapshot);
     ::close(fd);
@@ -190,9 +198,12 @@ TEST(Doctor, ReadsThisMachine) {
     EXPECT_GT(facts.open_files, 0u);
     EXPECT_GE(facts.cpus_online, 1);
     EXPECT_GE(facts.cpus_allowed, 1);
+    EXPECT_GE(facts.cpus_usable, 1);
+    EXPECT_LE(facts.cpus_usable, facts.cpus_allowed);
+    EXPECT_EQ(facts.sender_threads, 3);
     ASSERT_FALSE(facts.disks.empty());
     EXPECT_GT(facts.disks.back().total_bytes, 0u);
-    EXPECT_EQ(evaluate(facts).size(), 12u + facts.ports.size() + facts.certificates.size() + facts.disks.size() - 1);
+    EXPECT_EQ(evaluate(facts).size(), 13u + facts.ports.size() + facts.certificates.size() + facts.disks.size() - 1);
 }
 
 }  // namespace

@@ -194,6 +194,15 @@ Findings pinning(const Facts& f) {
                    "taskset -pc 0-1 PID, or AllowedCPUs= in its systemd unit")};
 }
 
+// One processor is the loop's. A thread that is kept from running while it sends keeps the loop waiting.
+Findings sender_threads(const Facts& f) {
+    const int others = std::max(0, f.cpus_usable - 1);
+    std::string text = fmt::format("{} beside the loop, on {} usable processors", f.sender_threads, f.cpus_usable);
+    if (f.sender_threads <= others) return {good(std::move(text))};
+    return {better(text + " (affinity, cpu.max of the cgroup): they take turns with the loop",
+                   fmt::format("sender_threads {}; or auto", others))};
+}
+
 Findings interrupts(const Facts& f) {
     constexpr uint64_t kEnoughToTell = 100'000;
     const uint64_t total = std::accumulate(f.network_softirqs.begin(), f.network_softirqs.end(), uint64_t{0});
@@ -228,6 +237,7 @@ constexpr Check kChecks[] = {
     {"clock", clock_sync},
     {"CPU governor", governor},
     {"CPU pinning", pinning},
+    {"sender threads", sender_threads},
     {"interrupts", interrupts},
 };
 

@@ -60,6 +60,8 @@ struct Facts {
     std::vector<std::string> governors;  // each kind once; empty: this machine's processors have no governor
     int cpus_online = 0;
     int cpus_allowed = 0;                    // to this process
+    int cpus_usable = 0;                     // by this process: also as its cgroup's quota says
+    int sender_threads = 0;                  // that the server starts
     std::vector<uint64_t> network_softirqs;  // per processor: NET_RX softirqs since the machine started
 };
 

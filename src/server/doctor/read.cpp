@@ -24,6 +24,8 @@
 #include "config/listeners.h"
 #include "runtime/socket/tcp.h"
 #include "runtime/threads/process.h"
+#include "runtime/threads/processors.h"
+#include "runtime/threads/senders.h"
 #include "server/process/directories.h"
 #include "server/services.h"
 
@@ -197,11 +199,14 @@ void read_config(const config::Snapshot& s, Facts& facts) {
     read_outputs(s, facts);
 }
 
-void read_processors(Facts& facts) {
+void read_processors(const config::Snapshot& s, Facts& facts) {
     facts.cpus_online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
     facts.cpus_allowed = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : facts.cpus_online;
+    const size_t usable = runtime::usable_processors();
+    facts.cpus_usable = static_cast<int>(usable);
+    facts.sender_threads = static_cast<int>(runtime::sender_threads(s.global.sender_threads, usable));
     for (int cpu = 0; cpu < facts.cpus_online; ++cpu) {
         for (std::string& governor :
              words_of(read_text(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu)))) {
@@ -237,7 +242,7 @@ Facts read_facts(const config::Snapshot& snapshot) {
     const auto range = read_numbers("/proc/sys/net/ipv4/ip_local_port_range");
     if (range.size() == 2) facts.local_ports = std::pair(range[0], range[1]);
     read_config(snapshot, facts);
-    read_processors(facts);
+    read_processors(snapshot, facts);
     read_clock(facts);
     return facts;
 }
