@@ -45,6 +45,7 @@ NOT_RUN = {
     "research/compare/get_mediamtx.sh": "it downloads sources",
     "research/compare.py": "it measures for minutes",
     "research/soak.py": "it takes half an hour",
+    "research/hls_check.py": "it follows a stream for a minute; test_hls_check.py runs it",
     "objs/disk": "it measures a disk for minutes",
 }
 # Blocks that are neither commands nor configurations: their first line, and what they are.

@@ -1,0 +1,138 @@
+"""The rules that research/hls_check.py looks for: a table, from which doc/hls-check.md has its own.
+
+Paragraphs are those of draft-pantos-hls-rfc8216bis-22; A: Apple's HLS authoring specification; B.1: the draft's appendix
+of low-latency servers; players: no rule of a text, what players do without it. An error is a MUST, a warning a SHOULD, or
+a rule of the authoring specification."""
+
+from typing import NamedTuple
+
+ERROR, WARNING = "error", "warning"
+
+
+class Rule(NamedTuple):
+    id: str
+    paragraph: str
+    severity: str
+    text: str
+
+
+_TABLE = """
+## Text
+text-first-line | 4.4.1.1 | error | the first line is `#EXTM3U`
+text-encoding | 4.1 | error | UTF-8, no byte order mark, no control characters
+text-space | 4.1 | error | no spaces around a line, an attribute or a value
+text-uri | 4.1 | error | a line without `#` is a URI of RFC 3986
+tag-unknown | 6.3.1 | warning | a tag that begins with `#EXT` is one of the draft
+tag-value | 4.4 | error | a tag has a value of its type, or none
+tag-once | 4.4 | error | a tag of the whole playlist appears once
+tag-place | 4.4.3 | error | no tag of a media playlist in a multivariant one, nor the reverse; sequence numbers before segments
+attribute-list | 4.2 | error | an attribute list is `NAME=value`, separated by commas, each name once
+attribute-type | 4.2 | error | an attribute's value has its type
+attribute-hex | 4.2 | warning | hexadecimal digits are upper case
+attribute-unknown | 6.3.1 | warning | an attribute is one of the draft, or begins with `X-`
+attribute-required | 4.4 | error | required attributes are there
+attribute-forbidden | 4.4 | error | no attribute is there that another one rules out
+version-needed | 8 | error | `EXT-X-VERSION` is at least what the tags need
+version-high | 6.2.1 | warning | `EXT-X-VERSION` is no higher than that
+
+## Media playlist
+target-missing | 4.4.3.1 | error | `EXT-X-TARGETDURATION` is there
+segment-incomplete | 4.4.4.1 | error | each segment has one `EXTINF` and one URI
+segment-too-long | 4.4.3.1 | error | `EXTINF`, rounded, is at most the target duration
+segments-removed-sequence | 6.2.2 | error | a playlist that has discontinuities and loses segments has `EXT-X-DISCONTINUITY-SEQUENCE`
+type-live | 6.2.2 | error | a playlist that loses segments has no `EXT-X-PLAYLIST-TYPE`
+key-map-iv | 4.4.4.5 | error | `EXT-X-MAP` under `AES-128` has a key with an explicit IV
+tags-behind-part | 4.4.4 | error | tags of a segment stand before its first part
+hold-back | 4.4.3.8 | error | `HOLD-BACK` is at least three target durations
+skip-until | 4.4.3.8 | error | `CAN-SKIP-UNTIL` is at least six target durations
+part-inf | 4.4.3.7 | error | a playlist with parts has `EXT-X-PART-INF`
+part-hold-back | 4.4.3.8 | error | a playlist with parts has `PART-HOLD-BACK`, at least two part targets
+part-hold-back-three | A14.3 | warning | `PART-HOLD-BACK` is at least three part targets
+part-too-long | 4.4.4.9 | error | a part is at most the part target long
+part-too-short | 4.4.4.9 | error | a part is at least 85 % of it, unless independent, a gap, before a gap, or a segment's last
+part-sum | 4.4.4.9 | error | the parts of a segment are together as long as it
+part-old | 6.2.2 | warning | parts over three target durations from the end are not listed
+part-list-short | players | warning | parts are listed for `PART-HOLD-BACK` and one segment
+blocking-reload | B.1 | warning | a playlist with parts has `CAN-BLOCK-RELOAD=YES`
+hint-missing | B.1 | warning | a playlist with parts hints the next one
+hint-twice | 4.4.5.3 | warning | no two hints of one type
+hint-ended | 4.4.5.3 | warning | nothing is hinted after `EXT-X-ENDLIST`
+date-missing | A8.4 | warning | a live playlist has `EXT-X-PROGRAM-DATE-TIME`
+date-discontinuity | 6.2.1 | warning | if there are dates, each discontinuity has one
+date-ambiguous | 6.2.1 | error | a date is at most a second before the end of the segment before
+date-drift | 6.2.1 | warning | dates are in step with durations, within 0.1 s
+
+## Multivariant playlist
+variant-uri | 4.4.6.2 | error | a URI follows each `EXT-X-STREAM-INF`
+variant-average | 4.4.6.2 | warning | `AVERAGE-BANDWIDTH` is at most `BANDWIDTH`
+variant-codecs | 4.4.6.2 | warning | each variant has `CODECS`
+variant-average-missing | A9.14 | warning | each variant has `AVERAGE-BANDWIDTH`
+variant-resolution | A9.15 | warning | each variant with video has `RESOLUTION` and `FRAME-RATE`
+variant-captions | 4.4.6.2 | error | `CLOSED-CAPTIONS=NONE` is in all variants or in none
+group-missing | 4.4.6.2 | error | the groups that a variant names are there
+group-name | 4.4.6.1.1 | error | names in a group differ
+group-default | 4.4.6.1.1 | error | one rendition of a group is the default
+group-select | 4.4.6.1.1 | error | renditions of a group with `AUTOSELECT=YES` differ in language or characteristics
+group-members | 4.4.6.1.1 | error | groups of one type have the same renditions
+default-select | 4.4.6.1 | error | `DEFAULT=YES` goes with `AUTOSELECT=YES`
+rendition-language | A8.10 | warning | audio and subtitles have `LANGUAGE`
+rendition-channels | 4.4.6.1 | warning | audio has `CHANNELS`
+independent-multivariant | A9.11 | warning | `EXT-X-INDEPENDENT-SEGMENTS` is in the multivariant playlist
+
+## Over time
+change-target | 6.2.1 | error | the target duration does not change
+change-part-target | 6.2.1 | error | the part target does not change
+change-control | 6.2.1 | error | `EXT-X-SERVER-CONTROL` does not change
+change-head | 6.2.1 | error | version, type, start and independence do not change
+change-segment | 6.2.1 | error | a listed segment keeps URI, duration, date, key and map
+change-open | 6.2.1 | error | tags of the open segment are there with its first part
+change-part | 6.2.1 | error | a listed part keeps URI and duration
+change-ended | 6.2.1 | error | nothing is added after `EXT-X-ENDLIST`
+sequence-step | 6.2.2 | error | `EXT-X-MEDIA-SEQUENCE` rises by what left, and never falls
+discontinuity-step | 6.2.2 | error | `EXT-X-DISCONTINUITY-SEQUENCE` rises by what left, and never falls
+remove-end | 6.2.2 | error | segments leave from the front only
+remove-part | 6.2.2 | error | parts leave in their order
+list-short | 6.2.2 | error | a playlist that loses segments lists three target durations
+list-six | A8.11 | warning | a playlist that loses segments lists six
+segment-late | 6.2.1 | error | a segment comes within 1.5 target durations of the one before
+part-late | 6.2.1 | error | a part comes within a part target of the one before
+hint-uri | 4.4.5.3 | error | the hinted URI is the next part's
+gone-early | 6.2.2 | error | what left the playlist can be fetched as long as the draft says
+
+## Requests
+playlist-status | 6.2.1 | error | a playlist is answered with 200
+reload-early | 6.2.5.2 | error | a blocking reload is answered when what was asked for is there
+
+## Renditions
+rendition-target | 6.2.4 | error | all media playlists have one target duration
+rendition-control | 6.2.4 | error | all have the same `EXT-X-SERVER-CONTROL`
+rendition-dates | 6.2.4 | error | all have dates, or none has
+rendition-date | 6.2.4 | error | the same media has the same date, within 0.1 s
+rendition-discontinuity | 6.2.4 | error | the same media has the same discontinuity number
+report-missing | B.1 | warning | a low-latency playlist reports every other one
+report-old | 4.4.5.4 | error | a report is as new as the reported playlist
+"""
+
+
+def _parse(table):
+    group = None
+    for line in table.strip().splitlines():
+        if line.startswith("## "):
+            group = line[3:]
+        elif line:
+            yield group, Rule(*(cell.strip() for cell in line.split(" | ")))
+
+
+GROUPS = {}
+for _group, _rule in _parse(_TABLE):
+    GROUPS.setdefault(_group, []).append(_rule)
+RULES = {rule.id: rule for group in GROUPS.values() for rule in group}
+
+
+def markdown():
+    lines = []
+    for group, rules in GROUPS.items():
+        lines += [f"### {group}", "", "| rule | paragraph | | what holds |", "|---|---|---|---|"]
+        lines += [f"| {rule.id} | {rule.paragraph} | {rule.severity} | {rule.text} |" for rule in rules]
+        lines.append("")
+    return "\n".join(lines)
