@@ -39,23 +39,28 @@ class RtpRingThreadsTest : public runtime::testing::RuntimeTest {
     void TearDown() override { runtime::stop_senders(); }
     runtime::Senders& threads() { return *runtime::senders(); }
     // A record whose writing reads the payload. It is not sent.
-    void lend(const base::Slice& payload) {
-        struct Record {
-            const uint8_t* bytes;
-            size_t size;
-            std::string* into;
-        };
-        void* room = threads().reserve(0, sizeof(Record));
-        ASSERT_TRUE(room);
-        new (room) Record{payload.data(), payload.size(), &read};
-        const auto write = [](const void* at, uint8_t*) -> size_t {
+    struct Record {
+        const uint8_t* bytes;
+        size_t size;
+        std::string* into;
+    };
+    class Route final : public runtime::DatagramRoute {
+      public:
+        Route() : DatagramRoute({}) {}
+        size_t write(const void* at, uint8_t*) const override {
             const auto& record = *static_cast<const Record*>(at);
             record.into->append(reinterpret_cast<const char*>(record.bytes), record.size);
             return 0;
-        };
-        threads().commit(0, sizeof(Record), write, 2000, {});
+        }
+    };
+    void lend(const base::Slice& payload) {
+        void* room = threads().reserve(0, sizeof(Record));
+        ASSERT_TRUE(room);
+        new (room) Record{payload.data(), payload.size(), &read};
+        threads().commit(0, sizeof(Record), route, 2000, 0);
     }
     std::string read;
+    Route route;
 };
 
 TEST_F(RtpRingThreadsTest, WhatAThreadIsToReadOutlivesTheRingAndOtherHolders) {

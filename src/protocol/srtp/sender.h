@@ -10,7 +10,7 @@
 #ifdef SRS_SANITIZER
 #include "protocol/srtp/index_check.h"
 #endif
-#include "protocol/srtp/deferred_rtp.h"
+#include "protocol/srtp/rtp_cipher.h"
 #include "protocol/srtp/session_keys.h"
 
 namespace srtp {
@@ -22,8 +22,8 @@ class Sender {
   public:
     Sender(Profile profile, const MasterKey& key);
 
-    Profile profile() const { return profile_; }
-    size_t rtp_overhead() const { return profile_info(profile_).tag_size; }
+    Profile profile() const { return rtp_.profile(); }
+    size_t rtp_overhead() const { return rtp_.overhead(); }
 
     // header: fixed part, CSRCs and extension, as sent. The payload is `first` followed by `second` (RTX: the original
     // sequence number, then the payload). index: number of sequence wraps << 16 | sequence, which is the unwrapped
@@ -38,22 +38,20 @@ class Sender {
         return protect_rtp(header, payload, {}, index, out);
     }
 
-    // The same, but for the work: DeferredRtp::protect() does it, on any thread, and writes the same bytes. header and
-    // first: at most DeferredRtp::kMaxCopied bytes. Returns the size that the packet will have.
-    size_t defer_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
-                     uint64_t index, DeferredRtp& out);
+    // For another thread, which protects packets with a copy of it (deferred_rtp.h); check_rtp() is called for each of
+    // them here.
+    const RtpCipher& rtp_cipher() const { return rtp_; }
+    void check_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
+                   uint64_t index);
 
     // A compound packet of at least 8 bytes. out: room for its size plus kMaxOverhead; must not overlap the packet.
     // Returns the size; 0 when 2^31 packets have been sent, after which the session needs new keys.
     size_t protect_rtcp(std::span<const uint8_t> compound, uint8_t* out);
 
   private:
-    void check_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
-                   uint64_t index);
-
-    Profile profile_;
+    RtpCipher rtp_;
+    SessionKeys rtcp_;
     uint32_t rtcp_index_ = 0;
-    SessionKeys rtp_, rtcp_;
 #ifdef SRS_SANITIZER
     IndexCheck index_check_;
 #endif

@@ -1,11 +1,13 @@
 #include "protocol/srtp/session_keys.h"
 
-#include <vector>
+#include <openssl/crypto.h>
 
 #include "base/result.h"
 #include "protocol/srtp/counter_mode.h"
 
 namespace srtp {
+
+SessionKeys::~SessionKeys() { OPENSSL_cleanse(this, sizeof *this); }
 
 void derive(const MasterKey& master, uint8_t label, std::span<uint8_t> out) {
     uint8_t iv[kCtrIvSize] = {};

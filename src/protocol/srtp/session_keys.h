@@ -11,8 +11,13 @@
 
 namespace srtp {
 
-// The keys of one direction for either RTP or RTCP.
+// The keys of one direction for either RTP or RTCP. They are wiped when the object ends.
 struct SessionKeys {
+    SessionKeys() = default;
+    SessionKeys(const SessionKeys&) = default;
+    SessionKeys& operator=(const SessionKeys&) = default;
+    ~SessionKeys();
+
     std::array<uint8_t, kMasterKeySize> key{};
     std::array<uint8_t, kMaxSaltSize> salt{};  // zero after the profile's salt_size
     HmacSha1 authentication;                   // for AES-CM only

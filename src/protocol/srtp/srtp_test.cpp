@@ -1,11 +1,14 @@
 // Sender to receiver, and packets that must not be accepted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "protocol/srtp/crypto_kernel.h"
+#include "protocol/srtp/deferred_rtp.h"
 #include "protocol/srtp/index_check.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
@@ -91,18 +94,24 @@ TEST_P(Srtp, APacketIsProtectedLaterByAnotherThread) {
     const Bytes payload(1000, 0x33);
     Bytes at_once(1100), later(1100);
     at_once.resize(sender_.protect_rtp(header, first, payload, 70'003, at_once.data()));
-    std::array<uint8_t, sizeof(DeferredRtp)> record;
-    DeferredRtp packet;
-    EXPECT_EQ(sender_.defer_rtp(header, first, payload, 70'003, packet), at_once.size());
-    ASSERT_EQ(packet.used() + DeferredRtp::kMaxCopied, sizeof record + header.size() + first.size());
+    alignas(DeferredRtp) std::array<uint8_t, sizeof(DeferredRtp)> record;
+    const DeferredRtp packet(header, first, payload, 70'003);
+    ASSERT_EQ(packet.used(), 20 + header.size() + first.size());
     std::memcpy(record.data(), &packet, packet.used());
     (void)protect(9, 1);  // by this thread, with other contexts
     std::thread([&] {
-        DeferredRtp copy;
-        std::memcpy(static_cast<void*>(&copy), record.data(), packet.used());
-        later.resize(copy.protect(later.data()));
+        const auto& copy = *reinterpret_cast<const DeferredRtp*>(record.data());
+        later.resize(copy.protect(sender_.rtp_cipher(), later.data()));
     }).join();
     EXPECT_EQ(later, at_once);
+}
+
+TEST_P(Srtp, KeysAreWipedWhenTheyEnd) {
+    alignas(SessionKeys) std::array<uint8_t, sizeof(SessionKeys)> memory;
+    auto* keys = new (memory.data()) SessionKeys(derive_keys(GetParam(), example_key(), Traffic::kRtp));
+    EXPECT_TRUE(std::ranges::any_of(memory, [](uint8_t byte) { return byte != 0; }));
+    std::destroy_at(keys);
+    EXPECT_TRUE(std::ranges::all_of(memory, [](uint8_t byte) { return byte == 0; }));
 }
 
 TEST_P(Srtp, AnyChangedByteIsNoticed) {

@@ -30,15 +30,10 @@ DatagramPort::~DatagramPort() {
     if (Senders* threads = lent_ ? senders() : nullptr) threads->drain();
 }
 
-DatagramTarget DatagramPort::target(const base::Endpoint& to, uint32_t flow, uint16_t source) {
+DatagramTarget DatagramPort::target(const base::Endpoint& to, uint16_t source) {
     lent_ = true;
-    if (batch().has_pending()) batch_->flush();
-    DatagramTarget target{.fd = socket_->fd(),
-                          .v6 = socket_->is_v6(),
-                          .gso = batch_->uses_gso(),
-                          .source = source,
-                          .flow = flow,
-                          .to = to};
+    DatagramTarget target{
+        .fd = socket_->fd(), .v6 = socket_->is_v6(), .gso = batch().uses_gso(), .source = source, .to = to};
     if (const base::IpAddress* address = source == 0 ? nullptr : socket_->source(source))
         target.source_address = *address;
     else

@@ -48,13 +48,12 @@ class DatagramPort {
     void commit(size_t bytes, const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0) {
         batch_->commit(bytes, to, flow, source);
     }
-    // For what a sender thread sends from this port, after all that was committed. As for commit(). Valid while the
-    // port lives.
-    DatagramTarget target(const base::Endpoint& to, uint32_t flow = 0, uint16_t source = 0);
+    // For what a sender thread sends from this port, after a flush(). As for commit(). Valid while the port lives.
+    DatagramTarget target(const base::Endpoint& to, uint16_t source = 0);
     // Copies the datagram. False: there is no room, and it is counted as lost.
     bool send(std::span<const uint8_t> bytes, const base::Endpoint& to);
     void flush() {
-        if (batch_) batch_->flush();
+        if (batch_ && batch_->has_pending()) batch_->flush();
     }
     // The socket takes nothing at the moment.
     bool is_full() const { return batch_ && batch_->full(); }

@@ -73,17 +73,31 @@ class SendJob {
     SendJob* next_notice_ = nullptr;
 };
 
-// The destination of a record. The socket stays open until drain().
+// The destination of a datagram. The socket stays open until drain().
 struct DatagramTarget {
     int fd = -1;
     bool v6 = false;   // the socket's family
     bool gso = false;  // the kernel knows UDP_SEGMENT
     uint16_t source = 0;
-    uint32_t flow = 0;
     base::Endpoint to{};
     base::IpAddress source_address{};  // of `source`, where that is not 0
 };
-// On a thread: writes a datagram from the record, at most max_bytes of it, and returns its size; 0: none is sent.
-using WriteDatagram = size_t (*)(const void* record, uint8_t* out);
+
+// What many records have in common: where their datagrams go, and how they are written. It does not change: for another
+// destination there is another route. Held by RoutePtr (senders.h), as threads may use it longer than its owner.
+class DatagramRoute {
+  public:
+    explicit DatagramRoute(const DatagramTarget& target) : target_(target) {}
+    virtual ~DatagramRoute() = default;
+    DatagramRoute(const DatagramRoute&) = delete;
+
+    const DatagramTarget& target() const { return target_; }
+    // On a thread: writes the datagram of a record, and returns its size, at most the max_bytes that were committed
+    // with it; 0: none is sent.
+    virtual size_t write(const void* record, uint8_t* out) const = 0;
+
+  private:
+    const DatagramTarget target_;
+};
 
 }  // namespace runtime

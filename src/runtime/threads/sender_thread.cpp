@@ -73,7 +73,12 @@ size_t SenderThread::run(size_t entries) {
         if (entry.empty()) break;
         EntryKind kind;
         std::memcpy(&kind, entry.data(), sizeof kind);
-        kind == EntryKind::kRecord ? run_record(entry) : run_job(entry);
+        if (kind == EntryKind::kRecord)
+            run_record(entry);
+        else if (kind == EntryKind::kDatagram)
+            run_datagram(entry);
+        else
+            run_job(entry);
         ring_.advance(entry);
         ring_.release();
     }
@@ -99,19 +104,36 @@ void SenderThread::run_job(std::span<uint8_t> entry) {
 
 void SenderThread::run_record(std::span<uint8_t> entry) {
     const auto& head = *reinterpret_cast<const RecordHead*>(entry.data());
-    use_socket(head.target);
-    uint8_t* room = arena_->used() < kFlushBytes ? arena_->reserve(head.max_bytes) : nullptr;
-    if (!room) {
-        flush();
-        room = arena_->reserve(head.max_bytes);
-    }
-    const size_t bytes = room ? head.write(entry.data() + sizeof head, room) : 0;
-    if (bytes == 0) return count_sent(0, room ? 0 : 1);
-    if (const uint16_t number = head.target.source; number != 0) {
+    const DatagramTarget& target = head.route->target();
+    uint8_t* room = reserve(target, head.max_bytes);
+    commit(room ? head.route->write(entry.data() + sizeof head, room) : 0, target, head.flow);
+}
+
+void SenderThread::run_datagram(std::span<uint8_t> entry) {
+    const auto& head = *reinterpret_cast<const DatagramHead*>(entry.data());
+    uint8_t* room = reserve(head.target, head.bytes);
+    if (room) std::memcpy(room, entry.data() + sizeof head, head.bytes);
+    commit(room ? head.bytes : 0, head.target, 0);
+}
+
+// Null: there is no room, and the datagram is lost.
+uint8_t* SenderThread::reserve(const DatagramTarget& target, size_t max_bytes) {
+    use_socket(target);
+    if (arena_->used() < kFlushBytes)
+        if (uint8_t* room = arena_->reserve(max_bytes)) return room;
+    flush();
+    uint8_t* room = arena_->reserve(max_bytes);
+    if (!room) count_sent(0, 1);
+    return room;
+}
+
+void SenderThread::commit(size_t bytes, const DatagramTarget& target, uint32_t flow) {
+    if (bytes == 0) return;
+    if (const uint16_t number = target.source; number != 0) {
         if (sources_.size() < number) sources_.resize(number);
-        sources_[number - 1] = head.target.source_address;
+        sources_[number - 1] = target.source_address;
     }
-    arena_->commit(bytes, head.target.to, head.target.flow, head.target.source);
+    arena_->commit(bytes, target.to, flow, target.source);
 }
 
 void SenderThread::use_socket(const DatagramTarget& target) {

@@ -29,16 +29,22 @@ struct SenderThreadStats {
 
 namespace detail {
 
-enum class EntryKind : uint32_t { kRecord, kJob };
+enum class EntryKind : uint16_t { kRecord, kDatagram, kJob };
 
-// In a ring, before a record's bytes.
+// In a ring, before a record's bytes. There are many: with those of an RTP packet it fills a cache line.
 struct RecordHead {
     EntryKind kind;
-    uint32_t max_bytes;
-    WriteDatagram write;
+    uint16_t max_bytes;
+    uint32_t flow;
+    const DatagramRoute* route;
+};
+static_assert(sizeof(RecordHead) == 16);
+// Before the bytes of a datagram that is complete.
+struct DatagramHead {
+    EntryKind kind;
+    uint16_t bytes;
     DatagramTarget target;
 };
-static_assert(sizeof(RecordHead) % 8 == 0);
 struct JobEntry {
     EntryKind kind;
     SendJob* job;
@@ -99,6 +105,9 @@ class SenderThread final : private UdpOutput {
     void run_job(std::span<uint8_t> entry);
     void sleep();
     void run_record(std::span<uint8_t> entry);
+    void run_datagram(std::span<uint8_t> entry);
+    uint8_t* reserve(const DatagramTarget& target, size_t max_bytes);
+    void commit(size_t bytes, const DatagramTarget& target, uint32_t flow);
     void use_socket(const DatagramTarget& target);
     void flush();
     bool begin(SendJob& job);

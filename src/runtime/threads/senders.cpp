@@ -15,7 +15,7 @@ namespace runtime {
 
 namespace {
 
-constexpr size_t kRetireEvery = 64;  // slices
+constexpr size_t kRetireEvery = 64;  // slices, or routes
 constexpr int64_t kSpinUs = 20;      // in settle(), before the loop sleeps
 constexpr int64_t kMeasureUs = 1'000'000;
 constexpr int64_t kBusyPercent = 25;
@@ -80,62 +80,73 @@ bool Senders::loop_is_busy() {
     return loop_is_busy_;
 }
 
-void* Senders::reserve(uint32_t thread, size_t record_bytes) {
-    uint8_t* entry = threads_[thread]->ring().reserve(sizeof(detail::RecordHead) + record_bytes);
-    if (entry) return entry + sizeof(detail::RecordHead);
+uint8_t* Senders::reserve_entry(uint32_t thread, size_t bytes) {
+    uint8_t* entry = threads_[thread]->ring().reserve(bytes);
+    if (entry) [[likely]]
+        return entry;
     ++counters_.records_lost;
     threads_[thread]->publish();
     return nullptr;
 }
 
-void Senders::commit(uint32_t thread, size_t record_bytes, WriteDatagram write, size_t max_bytes,
-                     const DatagramTarget& target) {
-    detail::SenderRing& ring = threads_[thread]->ring();
-    new (ring.reserved())
-        detail::RecordHead{detail::EntryKind::kRecord, static_cast<uint32_t>(max_bytes), write, target};
-    ring.commit(sizeof(detail::RecordHead) + record_bytes);
+void Senders::commit_entry(uint32_t thread, size_t bytes) {
+    threads_[thread]->ring().commit(bytes);
     ++counters_.records;
     threads_[thread]->count_unpublished();
     publish_soon();
 }
 
-namespace {
+void* Senders::reserve(uint32_t thread, size_t record_bytes) {
+    uint8_t* entry = reserve_entry(thread, sizeof(detail::RecordHead) + record_bytes);
+    return entry ? entry + sizeof(detail::RecordHead) : nullptr;
+}
 
-struct PlainDatagram {
-    uint32_t bytes;
-    uint32_t unused = 0;
-
-    uint8_t* begin() { return reinterpret_cast<uint8_t*>(this + 1); }
-    const uint8_t* begin() const { return reinterpret_cast<const uint8_t*>(this + 1); }
-    static size_t write(const void* record, uint8_t* out) {
-        const auto& datagram = *static_cast<const PlainDatagram*>(record);
-        std::memcpy(out, datagram.begin(), datagram.bytes);
-        return datagram.bytes;
-    }
-};
-
-}  // namespace
+void Senders::commit(uint32_t thread, size_t record_bytes, const DatagramRoute& route, size_t max_bytes,
+                     uint32_t flow) {
+    new (threads_[thread]->ring().reserved())
+        detail::RecordHead{detail::EntryKind::kRecord, static_cast<uint16_t>(max_bytes), flow, &route};
+    commit_entry(thread, sizeof(detail::RecordHead) + record_bytes);
+}
 
 uint8_t* Senders::reserve_datagram(uint32_t thread, size_t max_bytes) {
-    void* room = reserve(thread, sizeof(PlainDatagram) + max_bytes);
-    return room ? (new (room) PlainDatagram)->begin() : nullptr;
+    CHECK(max_bytes <= UINT16_MAX);
+    uint8_t* entry = reserve_entry(thread, sizeof(detail::DatagramHead) + max_bytes);
+    return entry ? entry + sizeof(detail::DatagramHead) : nullptr;
 }
 
 void Senders::commit_datagram(uint32_t thread, size_t bytes, const DatagramTarget& target) {
-    uint8_t* record = threads_[thread]->ring().reserved() + sizeof(detail::RecordHead);
-    std::launder(reinterpret_cast<PlainDatagram*>(record))->bytes = static_cast<uint32_t>(bytes);
-    commit(thread, sizeof(PlainDatagram) + bytes, &PlainDatagram::write, bytes, target);
+    new (threads_[thread]->ring().reserved())
+        detail::DatagramHead{detail::EntryKind::kDatagram, static_cast<uint16_t>(bytes), target};
+    commit_entry(thread, sizeof(detail::DatagramHead) + bytes);
+}
+
+bool Senders::has_passed_all() const {
+    return std::ranges::all_of(threads_,
+                               [](const auto& thread) { return thread->ring().has_passed(thread->ring().position()); });
+}
+
+// What was committed so far may need what is added to it.
+Senders::Retired& Senders::newest_retired() {
+    if (retired_.empty() || retired_.back().slices.size() + retired_.back().routes.size() >= kRetireEvery)
+        retired_.emplace_back();
+    Retired& newest = retired_.back();
+    for (size_t i = 0; i < threads_.size(); ++i) newest.positions[i] = threads_[i]->ring().position();
+    return newest;
 }
 
 void Senders::retire(base::Slice bytes) {
-    const bool passed = std::ranges::all_of(
-        threads_, [](const auto& thread) { return thread->ring().has_passed(thread->ring().position()); });
-    if (passed) return;
+    if (has_passed_all()) return;
     retired_bytes_ += bytes.size();
-    if (retired_.empty() || retired_.back().slices.size() >= kRetireEvery) retired_.emplace_back();
-    Retired& last = retired_.back();
-    last.slices.push_back(std::move(bytes));
-    for (size_t i = 0; i < threads_.size(); ++i) last.positions[i] = threads_[i]->ring().position();
+    newest_retired().slices.push_back(std::move(bytes));
+}
+
+void Senders::retire(std::unique_ptr<DatagramRoute> route) {
+    if (!has_passed_all()) newest_retired().routes.push_back(std::move(route));
+}
+
+void RetireRoute::operator()(DatagramRoute* route) const {
+    std::unique_ptr<DatagramRoute> owned(route);
+    if (Senders* threads = senders()) threads->retire(std::move(owned));
 }
 
 void Senders::free_retired() {

@@ -1,8 +1,8 @@
 #pragma once
 // Senders: threads to which the loop lends the expensive calls of sending. They own nothing: state, positions and
 // decisions stay on the loop. Work has two forms:
-//  - a record is a datagram by value: how it is written, its destination, and what the writing needs. Nothing comes
-//    back. Memory that a record points to is kept by retire().
+//  - a record is what a datagram is written from, by value; its route knows how, and where it goes. Nothing comes back.
+//    Memory that a record points to is kept by retire(), as is the route.
 //  - a job is one write of a byte stream, by reference. The stream's owner collects the result when it next visits the
 //    stream; settle() ends a job early: it is revoked, or awaited where a thread has begun it.
 // Work of one thread is done in the order in which it was given. Nothing here yields. It knows neither RTP nor TLS.
@@ -73,14 +73,15 @@ class Senders {
 
     // Room for a record's bytes, aligned to 8, until commit(). Null: the thread is full, and the datagram is counted.
     void* reserve(uint32_t thread, size_t record_bytes);
-    // record_bytes: at most those reserved. max_bytes: the room that the datagram needs.
-    void commit(uint32_t thread, size_t record_bytes, WriteDatagram write, size_t max_bytes,
-                const DatagramTarget& target);
+    // record_bytes: at most those reserved. max_bytes: the room that the datagram needs, below 64 kB. flow: datagrams
+    // of one address and flow keep their order, others may be joined (UdpArena).
+    void commit(uint32_t thread, size_t record_bytes, const DatagramRoute& route, size_t max_bytes, uint32_t flow);
     // The same for a datagram that needs no writing.
     uint8_t* reserve_datagram(uint32_t thread, size_t max_bytes);
     void commit_datagram(uint32_t thread, size_t bytes, const DatagramTarget& target);
     // Kept until the threads have passed all records committed so far.
     void retire(base::Slice bytes);
+    void retire(std::unique_ptr<DatagramRoute> route);
 
     // ---- Jobs
 
@@ -114,11 +115,16 @@ class Senders {
     struct Retired {
         std::array<uint64_t, kMaxThreads> positions{};
         std::vector<base::Slice> slices;
+        std::vector<std::unique_ptr<DatagramRoute>> routes;
     };
 
     explicit Senders(Mode mode);
     void wait_for(SendJob& job);
     bool can_reuse(const SendJob& job) const;
+    uint8_t* reserve_entry(uint32_t thread, size_t bytes);
+    void commit_entry(uint32_t thread, size_t bytes);
+    bool has_passed_all() const;
+    Retired& newest_retired();
     void free_retired();
     bool loop_is_busy();
     void publish_soon() {
@@ -150,6 +156,13 @@ inline Senders* the_senders = nullptr;
 
 // The process's. Null: the loop makes all calls itself.
 inline Senders* senders() { return detail::the_senders; }
+// A route's owner: what its records need lives on, until no thread needs it.
+struct RetireRoute {
+    void operator()(DatagramRoute* route) const;
+};
+template <class Route>
+using RoutePtr = std::unique_ptr<Route, RetireRoute>;
+
 // While it lives, so many sends follow one another.
 class ExpectedSends {
   public:

@@ -123,12 +123,12 @@ void RtcSession::keep_route(const base::Endpoint& from, Wire& wire, bool nominat
     } else if (route->wire != &wire || (nominated && route->destination != destination)) {
         route->destination = destination;
         route->source = wire.source_for(from, destination);
-        if (selected_ == from) source_ = route->source;
+        if (selected_ == from) set_destination(wire_, selected_, route->source);
     }
     if (route->wire != &wire) {
         // The same address over the other protocol: the newer one is used.
         host_.remove_route(from, *route->wire, *this);
-        if (wire_ == route->wire && selected_ == from) wire_ = &wire;
+        if (wire_ == route->wire && selected_ == from) set_destination(&wire, selected_, source_);
         if (dtls_wire_ == route->wire && dtls_address_ == from) dtls_wire_ = &wire;
         route->wire = &wire;
     }
@@ -143,10 +143,15 @@ void RtcSession::select(const base::Endpoint& from) {
     auto route = std::ranges::find(routes_, *address, &Route::address);
     if (route == routes_.end()) return;
     if (connected_) base::log::info("WebRTC: switches to {}, was {}", address->text(), selected_.text());
-    selected_ = *address;
-    source_ = route->source;
-    wire_ = route->wire;
+    set_destination(route->wire, *address, route->source);
     count_connection();
+}
+
+void RtcSession::set_destination(Wire* wire, const base::Endpoint& address, uint16_t source) {
+    wire_ = wire;
+    selected_ = address;
+    source_ = source;
+    route_.reset();
 }
 
 void RtcSession::on_wire_closed(const Wire& wire) {
@@ -157,7 +162,7 @@ void RtcSession::on_wire_closed(const Wire& wire) {
     });
     if (dtls_wire_ == &wire) dtls_wire_ = nullptr;
     if (wire_ != &wire) return;
-    wire_ = nullptr;
+    set_destination(nullptr, selected_, source_);
     if (routes_.empty()) end("its TCP connection was closed", CloseReason::kPeerClosed);
 }
 
@@ -182,7 +187,8 @@ bool RtcSession::send_in_order(Wire& wire, std::span<const uint8_t> datagram) {
     uint8_t* room = threads->reserve_datagram(thread_, datagram.size());
     if (!room) return false;
     std::ranges::copy(datagram, room);
-    threads->commit_datagram(thread_, datagram.size(), port->target(dtls_address_, 0, dtls_source_));
+    port->flush();
+    threads->commit_datagram(thread_, datagram.size(), port->target(dtls_address_, dtls_source_));
     return true;
 }
 
@@ -211,11 +217,7 @@ void RtcSession::become_connected(int64_t now_ms) {
     connected_ = true;
     alive_ms_ = now_ms;
     // Media may arrive before the nomination.
-    if (!wire_ && dtls_wire_) {
-        wire_ = dtls_wire_;
-        selected_ = dtls_address_;
-        source_ = dtls_source_;
-    }
+    if (!wire_ && dtls_wire_) set_destination(dtls_wire_, dtls_address_, dtls_source_);
     host_.session_connected(*this);
     offer_.release();
     count_connection();
@@ -319,9 +321,8 @@ uint32_t ssrc_of(std::span<const uint8_t> header) {
 void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first,
                           std::span<const uint8_t> second, uint64_t index) {
     if (!can_send()) return;
-    if (runtime::Senders* threads = runtime::senders(); threads && keys_)
-        if (runtime::DatagramPort* port = port_to_lend(*threads))
-            return lend_rtp(*threads, *port, header, first, second, index);
+    if (runtime::Senders* threads = runtime::senders(); threads && lends(*threads))
+        return lend_rtp(*threads, header, first, second, index);
     const size_t plain = header.size() + first.size() + second.size();
     uint8_t* room = wire_->reserve(plain + srtp::kMaxOverhead);
     if (!room) return;
@@ -338,17 +339,23 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
     count_sent(size);
 }
 
-void RtcSession::lend_rtp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> header,
-                          std::span<const uint8_t> first, std::span<const uint8_t> second, uint64_t index) {
+// False: the loop sends, as over TCP and without encryption.
+bool RtcSession::make_route() {
+    runtime::DatagramPort* port = wire_ && keys_ ? wire_->shared_port() : nullptr;
+    if (port) route_.reset(new SrtpRoute(*port, port->target(selected_, source_), keys_->sender.rtp_cipher()));
+    return port != nullptr;
+}
+
+void RtcSession::lend_rtp(runtime::Senders& threads, std::span<const uint8_t> header, std::span<const uint8_t> first,
+                          std::span<const uint8_t> second, uint64_t index) {
     void* room = threads.reserve(thread_, sizeof(srtp::DeferredRtp));
     if (!room) return;
-    auto& packet = *new (room) srtp::DeferredRtp;
-    const size_t size = keys_->sender.defer_rtp(header, first, second, index, packet);
+    keys_->sender.check_rtp(header, first, second, index);
+    const auto& packet = *new (room) srtp::DeferredRtp(header, first, second, index);
     if (is_lost()) return;
-    constexpr auto write = [](const void* record, uint8_t* out) {
-        return static_cast<const srtp::DeferredRtp*>(record)->protect(out);
-    };
-    threads.commit(thread_, packet.used(), write, size, port.target(selected_, ssrc_of(header), source_));
+    const size_t size = header.size() + first.size() + second.size() + route_->overhead();
+    route_->port().flush();  // what the loop committed goes before
+    threads.commit(thread_, packet.used(), *route_, size, ssrc_of(header));
     count_sent(size);
 }
 
@@ -362,8 +369,8 @@ size_t RtcSession::write_rtcp(std::span<const uint8_t> compound, uint8_t* out) {
 // A sender thread sends what follows media that it has not sent yet: a BYE does not overtake the last packets.
 void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
     if (!can_send()) return;
-    if (runtime::Senders* threads = runtime::senders())
-        if (runtime::DatagramPort* port = port_to_lend(*threads)) return lend_rtcp(*threads, *port, compound);
+    if (runtime::Senders* threads = runtime::senders(); threads && lends(*threads))
+        return lend_rtcp(*threads, compound);
     uint8_t* room = wire_->reserve(compound.size() + srtp::kMaxOverhead);
     const size_t size = room ? write_rtcp(compound, room) : 0;
     if (size == 0) return;
@@ -371,11 +378,12 @@ void RtcSession::send_rtcp(std::span<const uint8_t> compound) {
     count_sent(size);
 }
 
-void RtcSession::lend_rtcp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> compound) {
+void RtcSession::lend_rtcp(runtime::Senders& threads, std::span<const uint8_t> compound) {
     uint8_t* room = threads.reserve_datagram(thread_, compound.size() + srtp::kMaxOverhead);
     const size_t size = room ? write_rtcp(compound, room) : 0;
     if (size == 0) return;
-    threads.commit_datagram(thread_, size, port.target(selected_, 0, source_));
+    route_->port().flush();
+    threads.commit_datagram(thread_, size, route_->target());
     count_sent(size);
 }
 
@@ -419,7 +427,7 @@ int64_t RtcSession::on_timer(int64_t now_ms) {
     if (wire_ && now_ms > consent_until) {
         base::log::info("WebRTC: consent expired, nothing is sent to {} until a valid packet arrives from it",
                         selected_.text());
-        wire_ = nullptr;
+        set_destination(nullptr, selected_, source_);
     }
     if (now_ms >= tick_ms_ && media_) {
         media_->on_tick(now_ms);

@@ -23,6 +23,7 @@
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
 #include "runtime/threads/senders.h"
+#include "service/rtc/connection/srtp_route.h"
 #include "service/rtc/connection/wire.h"
 #include "service/rtc/media.h"
 
@@ -182,13 +183,12 @@ class RtcSession final : public net::Session, public MediaSession {
     void count_sent(size_t bytes);
     void report_counters();
     bool can_send() const { return connected_ && wire_ && (!ended_ || closing_); }
-    // The port from which the session's sender thread is to send the next datagram; null: the loop sends it.
-    runtime::DatagramPort* port_to_lend(const runtime::Senders& threads) {
-        return wire_ && threads.takes(thread_) ? wire_->shared_port() : nullptr;
-    }
-    void lend_rtp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> header,
-                  std::span<const uint8_t> first, std::span<const uint8_t> second, uint64_t index);
-    void lend_rtcp(runtime::Senders& threads, runtime::DatagramPort& port, std::span<const uint8_t> compound);
+    // Whether the session's sender thread is to send the next datagram, by route_.
+    bool lends(const runtime::Senders& threads) { return threads.takes(thread_) && (route_ || make_route()); }
+    bool make_route();
+    void lend_rtp(runtime::Senders& threads, std::span<const uint8_t> header, std::span<const uint8_t> first,
+                  std::span<const uint8_t> second, uint64_t index);
+    void lend_rtcp(runtime::Senders& threads, std::span<const uint8_t> compound);
     bool is_lost();
     bool send_in_order(Wire& wire, std::span<const uint8_t> datagram);
     size_t write_rtcp(std::span<const uint8_t> compound, uint8_t* out);
@@ -197,12 +197,15 @@ class RtcSession final : public net::Session, public MediaSession {
     template <auto kUnprotect>
     std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_ms);
 
+    void set_destination(Wire* wire, const base::Endpoint& address, uint16_t source);
+
     // First what each packet needs: within kSendBytes from the beginning of MediaSession.
     std::unique_ptr<Media> media_;
-    // Where media is sent; null: no destination yet.
+    // Where media is sent, by set_destination() only; null: no destination yet.
     Wire* wire_ = nullptr;
     base::Endpoint selected_;
-    uint16_t source_ = 0;  // our address, as the wire's number
+    uint16_t source_ = 0;                 // our address, as the wire's number
+    runtime::RoutePtr<SrtpRoute> route_;  // there; from the first packet on that a sender thread sends
     bool encrypt_;
     bool connected_ = false;
     bool ended_ = false;
