@@ -89,6 +89,8 @@ bool Player::on_packets(int64_t now_us) {
     const uint64_t end = ring.end();
     for (int left = kPacketsPerPass; cursor_.position() < end && left > 0; cursor_.advance())
         left -= forward(ring.at(cursor_.position()));
+    if (reports_due_) [[unlikely]]
+        send_due_reports();
     if (cursor_.position() < end) return true;
     cursor_.catch_up();
     return false;
@@ -97,10 +99,13 @@ bool Player::on_packets(int64_t now_us) {
 bool Player::forward(const live::RtpPacket& packet) {
     SendTrack* track = track_of(packet.track);
     if (!track || !cursor_.is_wanted(track->kind())) return false;
-    // Video begins only at keyframes.
-    if (!track->begun() && track->kind() == media::Kind::kAudio) track->begin_at(packet.sequence);
-    const uint64_t number = track->to_viewer_sequence(packet.sequence);
-    if (number == 0) return false;
+    uint64_t number = track->to_viewer_sequence(packet.sequence);
+    if (number == 0) [[unlikely]] {
+        // Video begins only at keyframes.
+        if (track->begun() || track->kind() != media::Kind::kAudio) return false;
+        track->begin_at(packet.sequence);
+        number = track->to_viewer_sequence(packet.sequence);
+    }
     const auto header = track->header(packet, number);
     session_.send_rtp(header, {}, packet.payload, number);
     ++counters_.packets;

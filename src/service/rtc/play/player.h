@@ -95,6 +95,7 @@ class Player final : private live::RtpSink, public Media {
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
     void send_reports();
+    void send_due_reports();
     void send_bye();
     void log_counters() const;
 
@@ -105,6 +106,7 @@ class Player final : private live::RtpSink, public Media {
     RtpCursor cursor_;
     int8_t video_ = -1;  // index in tracks_ if the lane has video too
     bool joined_ = false;
+    bool reports_due_ = false;  // they follow the next packets, or go out with the next tick
     PlayerCounters counters_;
     runtime::LogLimit& codec_log_;
     config::SnapshotPtr snapshot_;

@@ -85,13 +85,20 @@ net::RtcQuality Player::quality() const {
     return out;
 }
 
+// Reports leave with packets, in one message to the kernel.
 void Player::on_tick(int64_t now_ms) {
+    if (reports_due_) send_due_reports();
     uint32_t version = 0;
     for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
     // At once if the clock is known better than before: until then audio and video are not synchronized.
     if (now_ms < next_report_ms_ && version == clock_version_) return;
     clock_version_ = version;
     next_report_ms_ = now_ms + (++reports_ < kFirstReports ? kFirstReportsEveryMs : kReportEveryMs);
+    reports_due_ = true;
+}
+
+void Player::send_due_reports() {
+    reports_due_ = false;
     send_reports();
 }
 
