@@ -31,9 +31,11 @@ void add_process(std::vector<Row>& rows) {
         "Threads that encrypt and send for the event loop; 0: the loop does it itself. auto: one less than "
         "the processors that the process may use (affinity mask, the cgroup's cpu.max), at most 15, and "
         "none on one or two processors."));
-    rows.push_back(row(scope, "sender_min_batch", &G::sender_min_batch, 8, count(0, 1000), kRestart,
-                       "The event loop itself sends to fewer receivers in succession than this, because a thread would "
-                       "have to be woken for them; 0: it lends all it can."));
+    rows.push_back(
+        row(scope, "sender_min_batch", &G::sender_min_batch, 8, count(0, 1000), kRestart,
+            "Receivers in succession from which on sender threads send, if the event loop is busy for a quarter of "
+            "its time: less is not worth waking a thread. Four times as many in any case, fewer from half "
+            "of its time on; 0: always."));
     rows.push_back(row(scope, "empty_ip_ok", &G::empty_ip_ok, true, none(), kLive,
                        "No effect: a connection without a known peer address has already ended."));
     rows.push_back(row(scope, "is_full", &G::is_full, false, none(), kLive,

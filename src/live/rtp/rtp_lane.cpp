@@ -302,7 +302,7 @@ void RtpLane::prefetch() const {
 }
 
 bool RtpLane::send_batch(int64_t now_us) {
-    const runtime::ExpectedSends expected(sinks_.size());
+    const runtime::RecordRound round(sinks_.size());
     for (size_t called = 0; called < kBatch && next_ < sinks_.size(); ++called) {
         if (next_ + kAhead < sinks_.size()) sinks_[next_ + kAhead]->prefetch_needs();
         if (next_ + kAhead + 1 < sinks_.size()) base::prefetch(sinks_[next_ + kAhead + 1], base::kCacheLineBytes);

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kRetireEvery = 64;  // slices, or routes
 constexpr int64_t kSpinUs = 20;      // in settle(), before the loop sleeps
 constexpr int64_t kMeasureUs = 1'000'000;
-constexpr int64_t kBusyPercent = 25;
+constexpr int64_t kBusyPercent = 25, kVeryBusyPercent = 50;
 
 int64_t thread_cpu_us() {
     timespec used{};
@@ -65,19 +65,21 @@ Senders::~Senders() {
     notices_.close();
 }
 
-bool Senders::takes_round(size_t writes) {
-    if (writes < min_sends_) return false;
-    return min_sends_ <= 1 || writes >= 4 * min_sends_ || loop_is_busy();
+bool Senders::is_worth_lending(size_t sends, size_t min_sends, int64_t loop_busy_percent) {
+    if (sends == 0) return false;
+    if (min_sends <= 1 || sends >= 4 * min_sends) return true;
+    return loop_busy_percent >= (sends >= min_sends ? kBusyPercent : kVeryBusyPercent);
 }
 
-bool Senders::loop_is_busy() {
+// In the last second.
+int64_t Senders::loop_busy_percent() {
     const int64_t now_us = base::monotonic_us(), passed_us = now_us - measured_us_;
-    if (passed_us < kMeasureUs) return loop_is_busy_;
+    if (passed_us < kMeasureUs) return loop_busy_percent_;
     const int64_t cpu_us = thread_cpu_us();
-    loop_is_busy_ = measured_us_ > 0 && (cpu_us - loop_cpu_us_) * 100 > passed_us * kBusyPercent;
+    loop_busy_percent_ = measured_us_ > 0 ? (cpu_us - loop_cpu_us_) * 100 / passed_us : 0;
     measured_us_ = now_us;
     loop_cpu_us_ = cpu_us;
-    return loop_is_busy_;
+    return loop_busy_percent_;
 }
 
 uint8_t* Senders::reserve_entry(uint32_t thread, size_t bytes) {

@@ -54,18 +54,19 @@ class Senders {
     // ---- Whether to lend
 
     // Fewer sends in succession take less time than waking a thread, and are not lent; kMinSends at first.
-    void set_min_sends(size_t count) {
-        min_sends_ = count;
-        expect_sends(0);
+    void set_min_sends(size_t count) { min_sends_ = count; }
+    // Whether so many sends that follow one another are to be lent, with a loop that was busy so much of the last
+    // second: four times min_sends in any case, min_sends from a quarter on, and fewer from half of it on: what other
+    // rounds lend keeps the threads awake then. min_sends 0 and 1: always.
+    static bool is_worth_lending(size_t sends, size_t min_sends, int64_t loop_busy_percent);
+    bool takes_round(size_t sends) {
+        return is_worth_lending(sends, min_sends_, sends < 4 * min_sends_ ? loop_busy_percent() : 0);
     }
-    // So many sends follow one another, until the next call.
-    void expect_sends(size_t count) { expects_many_ = count >= min_sends_; }
-    // Whether the next call for that thread's session is to be lent. While the thread works it always is: what the loop
-    // sent itself would overtake what was lent before.
-    bool takes(uint32_t thread) const { return expects_many_ || !threads_[thread]->is_idle(); }
-    // Whether a round of so many writes of streams is to be lent: from kMinSends on if the loop was busy in the last
-    // second, from four times as many on in any case. With set_min_sends(1): always.
-    bool takes_round(size_t writes);
+    // Until the next call: the round of which records are part is to be lent.
+    void lend_round(bool on) { lends_round_ = on; }
+    // Whether the next record of that thread's session is to be lent. While the thread works it always is: what the
+    // loop sent itself would overtake what was lent before.
+    bool takes(uint32_t thread) const { return lends_round_ || !threads_[thread]->is_idle(); }
     // The thread has so much to do that more had better wait.
     bool is_crowded(uint32_t thread) const { return threads_[thread]->ring().used() > detail::SenderRing::kBytes / 2; }
 
@@ -126,7 +127,7 @@ class Senders {
     bool has_passed_all() const;
     Retired& newest_retired();
     void free_retired();
-    bool loop_is_busy();
+    int64_t loop_busy_percent();
     void publish_soon() {
         if (!given_.is_set()) given_.set();
     }
@@ -142,10 +143,10 @@ class Senders {
     SenderStats counters_;
     uint64_t assigned_ = 0;
     size_t min_sends_ = kMinSends;
-    bool expects_many_ = false;
+    bool lends_round_ = false;
     // Of the loop's thread, in microseconds: when it was measured, its processor time then.
     int64_t measured_us_ = 0, loop_cpu_us_ = 0;
-    bool loop_is_busy_ = false;
+    int64_t loop_busy_percent_ = 0;
     Event given_{"work for sender threads"};
     Task publisher_;
 };
@@ -163,16 +164,16 @@ struct RetireRoute {
 template <class Route>
 using RoutePtr = std::unique_ptr<Route, RetireRoute>;
 
-// While it lives, so many sends follow one another.
-class ExpectedSends {
+// While it lives, so many sends follow one another, by records.
+class RecordRound {
   public:
-    explicit ExpectedSends(size_t count) {
-        if (senders()) senders()->expect_sends(count);
+    explicit RecordRound(size_t sends) {
+        if (senders()) senders()->lend_round(senders()->takes_round(sends));
     }
-    ~ExpectedSends() {
-        if (senders()) senders()->expect_sends(0);
+    ~RecordRound() {
+        if (senders()) senders()->lend_round(false);
     }
-    ExpectedSends(const ExpectedSends&) = delete;
+    RecordRound(const RecordRound&) = delete;
 };
 // There are none before. Must be stopped before the loop ends.
 void install_senders(std::unique_ptr<Senders> senders);

@@ -208,17 +208,40 @@ TEST_F(SendersTest, AFewInSuccessionHaveTheSameThread) {
 TEST_F(SendersTest, TakesManySendsAndWhatFollowsUnfinishedOnes) {
     start(Mode::kManual, 2);
     EXPECT_FALSE(senders->takes(0));
-    senders->expect_sends(7);
-    EXPECT_FALSE(senders->takes(0));
-    senders->expect_sends(8);
+    senders->lend_round(true);
     EXPECT_TRUE(senders->takes(0));
     SendJob& job = lend("abc");
-    senders->expect_sends(0);
+    senders->lend_round(false);
     EXPECT_TRUE(senders->takes(0));
     EXPECT_FALSE(senders->takes(1));
     (void)senders->run(0);
     EXPECT_FALSE(senders->takes(0));
     EXPECT_TRUE(Senders::collect(job));
+}
+
+TEST(SendersRule, ABusyLoopLendsSmallerRounds) {
+    const auto lent = [](size_t min_sends, int64_t busy_percent) {
+        std::string sizes;
+        for (const size_t sends : {0, 1, 7, 8, 31, 32, 1000})
+            if (Senders::is_worth_lending(sends, min_sends, busy_percent)) sizes += fmt::format("{} ", sends);
+        return sizes;
+    };
+    EXPECT_EQ(lent(8, 0), "32 1000 ");
+    EXPECT_EQ(lent(8, 24), "32 1000 ");
+    EXPECT_EQ(lent(8, 25), "8 31 32 1000 ");
+    EXPECT_EQ(lent(8, 49), "8 31 32 1000 ");
+    EXPECT_EQ(lent(8, 50), "1 7 8 31 32 1000 ");
+    EXPECT_EQ(lent(1, 0), "1 7 8 31 32 1000 ");
+    EXPECT_EQ(lent(0, 0), "1 7 8 31 32 1000 ");
+    EXPECT_EQ(lent(1000, 100), "1 7 8 31 32 1000 ");
+}
+
+TEST_F(SendersTest, AnIdleLoopLendsLargeRounds) {
+    start(Mode::kManual);
+    EXPECT_TRUE(senders->takes_round(32));
+    EXPECT_FALSE(senders->takes_round(31));
+    senders->set_min_sends(0);
+    EXPECT_TRUE(senders->takes_round(1));
 }
 
 TEST_F(SendersTest, IsPublishedInTheSameIteration) {

@@ -76,7 +76,7 @@ TEST_F(LentSessionTest, AThreadSendsWhatIsOneOfManySends) {
     send(1, "alone");
     EXPECT_EQ(wire_.sent.size(), 1u) << "by the loop";
     {
-        const runtime::ExpectedSends expected(8);
+        const runtime::RecordRound round(32);
         send(2, "two");
         send(3, "three");
     }
@@ -90,7 +90,7 @@ TEST_F(LentSessionTest, AThreadSendsWhatIsOneOfManySends) {
 
 TEST_F(LentSessionTest, FarewellsFollowTheLastMedia) {
     {
-        const runtime::ExpectedSends expected(8);
+        const runtime::RecordRound round(32);
         send(1, "last");
     }
     session_->end("the stream ended", CloseReason::kStreamEnded);
@@ -104,7 +104,7 @@ TEST_F(LentSessionTest, FarewellsFollowTheLastMedia) {
 TEST_F(LentSessionTest, WhatTheLoopCommittedIsSentBefore) {
     ASSERT_TRUE(port_->send(Bytes{20, 254, 253, 1}, address_));
     {
-        const runtime::ExpectedSends expected(8);
+        const runtime::RecordRound round(32);
         send(1, "one");
     }
     (void)threads().run(0);
@@ -112,7 +112,7 @@ TEST_F(LentSessionTest, WhatTheLoopCommittedIsSentBefore) {
 }
 
 TEST_F(LentSessionTest, ReportsThatItsThreadHasMuchToDo) {
-    const runtime::ExpectedSends expected(8);
+    const runtime::RecordRound round(32);
     EXPECT_EQ(session_->room(), MediaSession::Room::kNow);
     uint16_t sent = 0;
     while (session_->room() == MediaSession::Room::kNow) send(++sent, "x");
