@@ -23,6 +23,7 @@ def main():
     parser.add_argument("url", nargs="?")
     parser.add_argument("--seconds", type=float, default=60, help="how long to follow it")
     parser.add_argument("--slack", type=float, default=0.1, help="seconds added to each limit of time")
+    parser.add_argument("--playlists-only", action="store_true", help="fetch no segments and parts")
     parser.add_argument("--insecure", action="store_true", help="accept any certificate")
     parser.add_argument("--json", type=pathlib.Path, help="write the findings to this file")
     parser.add_argument("--rules", action="store_true", help="print the rules and end")

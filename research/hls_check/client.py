@@ -9,6 +9,8 @@ import zlib
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
+# A page that has a player.
+ORIGIN = "http://hls-check.example"
 _MOST_REDIRECTS = 5
 # Far over any playlist or segment.
 _MOST_BYTES = 512 << 20

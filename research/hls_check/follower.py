@@ -3,8 +3,8 @@
 import threading
 import time
 
-from . import media_rules, playlist, syntax
-from .client import Client, with_directives
+from . import http_rules, media_rules, playlist, syntax
+from .client import ORIGIN, Client, with_directives
 from .history import History
 
 # A server may need a moment after a publisher came, and one failed request is no end.
@@ -31,7 +31,7 @@ class Follower(threading.Thread):
         answered_at, failures = None, 0
         while time.monotonic() < self.end and failures < _MOST_FAILURES:
             blocking = self._blocks()
-            response = self.client.get(self._next_url(), Accept_Encoding="gzip")
+            response = self.client.get(self._next_url(), Accept_Encoding="gzip", Origin=ORIGIN)
             self.requests += 1
             if response.status != 200:
                 failures += 1
@@ -67,6 +67,7 @@ class Follower(threading.Thread):
         media_rules.check(now, self.add)
         if blocking and not now.ended and now.next_part() <= before.next_part():
             self.add("reload-early", f"part {before.next_part()}", f"still without it after {response.done_at - response.sent_at:.3f} s")
+        http_rules.playlist(response, now.target, not now.ended, blocking, self.add)
         self.history.update(now, response.done_at, None if blocking else answered_at)
         self.latest, self.latest_at = now, response.done_at
         for observer in self.observers:

@@ -102,6 +102,45 @@ gone-early | 6.2.2 | error | what left the playlist can be fetched as long as th
 ## Requests
 playlist-status | 6.2.1 | error | a playlist is answered with 200
 reload-early | 6.2.5.2 | error | a blocking reload is answered when what was asked for is there
+playlist-known | 4 | error | a playlist has a path that ends in `.m3u8`, or its media type
+playlist-type | 4 | warning | its media type is `application/vnd.apple.mpegurl` or `audio/mpegurl`
+playlist-gzip | 6.2.1 | warning | a playlist is sent with gzip to who accepts it
+playlist-cache | players | warning | caches keep a live playlist for at most a target duration
+media-status | 6.2.1 | error | what is listed can be fetched
+media-redirect | A8.18 | warning | requests of media are not redirected
+media-type | players | warning | media have the type of their format
+media-cache | players | warning | caches may keep segments and parts
+media-length | players | warning | segments and parts have `Content-Length`
+media-range | players | warning | a range of a segment is answered with 206 and these bytes
+media-head | players | warning | `HEAD` of a segment tells its length
+media-tag | players | warning | a segment has an `ETag`, and is not sent again to who has it
+cors | players | warning | pages of other sites may read the response
+
+## Media
+media-format | 3.1 | error | a segment is MPEG-TS, fragmented MP4, packed audio or WebVTT, and can be read
+media-map | 3.1.2 | error | fragmented MP4 has `EXT-X-MAP`
+media-encrypted | 6.2.3 | error | what has a key can be decrypted with it
+key-size | 5 | error | a key has 16 bytes
+media-duration | 4.4.4.1 | error | `EXTINF`, and `DURATION` of a part, is that of the media, within 0.1 s
+media-durations | A8.1 | warning | so are sums of `EXTINF`, within a frame
+media-jump | 6.2.1 | error | media begin where those before ended, or with a discontinuity
+media-tracks | 6.2.1 | error | codecs change with a discontinuity only
+media-independent | 4.4.2.1 | error | independent segments and parts begin with a keyframe
+parts-joined | 4.4.4.9 | error | the parts of a segment are its bytes
+ts-packets | 3.1.1 | error | whole packets of 188 bytes
+ts-tables | 3.1.1 | error | PAT and PMT are there
+ts-tables-first | 3.1.1 | warning | they come before all media
+ts-split | players | warning | no PES packet is split over segments or parts
+ts-continuity | players | warning | continuity counters run on over segments
+mp4-decode-time | players | warning | `tfdt` is the end of the fragment before, within 1 ms
+mp4-boxes | players | warning | `styp` is at the beginning of a segment only
+
+## Multivariant playlist and media
+bandwidth-peak | A1.29 | warning | the peak of segments is below 125 % of `BANDWIDTH`
+bandwidth-average | A1.28 | warning | the average is below 110 % of `AVERAGE-BANDWIDTH`
+codecs-media | 6.2.4 | error | `CODECS` has each format of the media
+resolution-media | 4.4.6.2 | warning | `RESOLUTION` is that of the video
+frame-rate-media | 4.4.6.2 | warning | `FRAME-RATE` is that of the video, within 10 %
 
 ## Renditions
 rendition-target | 6.2.4 | error | all media playlists have one target duration

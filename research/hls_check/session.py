@@ -3,8 +3,9 @@
 import time
 from urllib.parse import urljoin, urlsplit
 
-from . import multivariant, renditions, syntax
+from . import measured, multivariant, renditions, syntax
 from .client import Client
+from .fetcher import Fetcher
 from .findings import Findings
 from .follower import Follower
 
@@ -19,6 +20,7 @@ class Session:
         self.findings = Findings()
         self.multivariant = None
         self.followers = []
+        self.fetchers = []
 
     def run(self):
         response = Client(insecure=self.options.insecure).get(self.options.url, Accept_Encoding="gzip")
@@ -49,19 +51,31 @@ class Session:
             follower.start()
         for follower in self.followers:
             follower.join()
+        for fetcher in self.fetchers:
+            fetcher.stop()
         playlists = {follower.name_: follower.latest for follower in self.followers if follower.latest}
         if not playlists:
             raise NoPlaylist(f"{', '.join(urls)}: no media playlist")
         renditions.check(playlists, add)
+        renditions.check_dates({fetcher.follower.name_: fetcher.media.dates for fetcher in self.fetchers}, add)
+        if self.multivariant and self.fetchers:
+            media = {fetcher.follower.url: fetcher.media for fetcher in self.fetchers}
+            by_uri = {uri: media[urljoin(response.at, uri)] for uri in self.multivariant.uris()}
+            measured.check(self.multivariant, by_uri, add)
 
     def summary(self):
-        return f"{len(self.followers)} media playlists, {sum(follower.requests for follower in self.followers)} versions"
+        versions, fetched = (sum(one.requests for one in many) for many in (self.followers, self.fetchers))
+        return f"{len(self.followers)} media playlists, {versions} versions, {fetched} segments, parts, maps and keys"
 
     def _follower(self, url, end):
         # One playlist may be at many queries, and the multivariant one may be at the same path.
         same = [other for other in self.followers if _path(other.url) == _path(url)]
         follower = Follower(url, f"{_path(url)} ({len(same) + 1})" if same else _path(url), self.findings, end, self.options)
         follower.observers.append(lambda playlist, response: self._reports(follower, playlist, response))
+        if not self.options.playlists_only:
+            self.fetchers.append(Fetcher(follower, self.options))
+            follower.observers.append(self.fetchers[-1].saw)
+            self.fetchers[-1].start()
         return follower
 
     def _reports(self, follower, playlist, response):

@@ -1,17 +1,17 @@
 """research/hls_check.py: each of its rules is broken once, in a playlist that is otherwise right, and found. What is right is
 found right."""
 
-import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 
+from lib.hls_checked import PLAYLIST, Found, names, response
 from lib.server import ROOT
 
-sys.path.insert(0, str(ROOT / "research"))
-from hls_check import client, follower, history, media_rules, multivariant, playlist, renditions, rules, syntax  # noqa: E402
-from hls_check.findings import Findings  # noqa: E402
+import test_hls_check_media
+from hls_check import follower, history, media_rules, multivariant, playlist, renditions, rules, syntax
+from hls_check.findings import Findings
 
 LIVE = """#EXTM3U
 #EXT-X-VERSION:6
@@ -77,19 +77,6 @@ OTHER_GROUP = '#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="b",NAME="English",LANGUAGE="en"
 CAPTIONS = '#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID="c",NAME="c",INSTREAM-ID="CC1"\n'
 PART45 = '#EXT-X-PART:DURATION=0.500,URI="p45.m4s"'
 LOW = 'FRAME-RATE=25.000,AUDIO="a"\nlow'
-
-
-class Found:
-    """The ids of the rules that were found broken."""
-
-    def __init__(self):
-        self.findings = Findings()
-
-    def __call__(self, rule, expected, came):
-        self.findings.add(rule, "x", expected, came)
-
-    def ids(self):
-        return self.findings.ids()
 
 
 def of_media(text):
@@ -193,7 +180,7 @@ def replaced(text, right, wrong):
     return text.replace(right, wrong, 1) if right else text
 
 
-@pytest.mark.parametrize("rule, text, right, wrong", TEXTS, ids=[f"{index}-{case[0]}" for index, case in enumerate(TEXTS)])
+@pytest.mark.parametrize("rule, text, right, wrong", TEXTS, ids=names(TEXTS))
 def test_a_broken_text(rule, text, right, wrong):
     check = of_master if text is MASTER else of_media
     found = check(replaced(text, right, wrong))
@@ -277,7 +264,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule, before, after, seconds", CHANGES, ids=[f"{index}-{case[0]}" for index, case in enumerate(CHANGES)])
+@pytest.mark.parametrize("rule, before, after, seconds", CHANGES, ids=names(CHANGES))
 def test_a_change(rule, before, after, seconds):
     found, _ = over_time((100, before), (100 + seconds, after))
     assert found == set() if rule is None else rule in found, f"{rule} should be found, {sorted(found)} was"
@@ -336,7 +323,7 @@ RENDITIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule, one, other", RENDITIONS, ids=[f"{index}-{case[0]}" for index, case in enumerate(RENDITIONS)])
+@pytest.mark.parametrize("rule, one, other", RENDITIONS, ids=names(RENDITIONS))
 def test_renditions(rule, one, other):
     assert of_renditions(one, other) == ({rule} if rule else set())
 
@@ -367,15 +354,6 @@ def test_reports():
 
 # --- requests
 
-ENDED = LIVE + "#EXT-X-ENDLIST\n"
-
-
-def response(body="", status=200, at=0.0, url="http://x/live.m3u8", took=0.0, **headers):
-    """headers: content_type="..." and such."""
-    body = body.encode() if isinstance(body, str) else body
-    fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    return client.Response(url, status, "", fields, body, at, at + took, at + took, 0, url)
-
 
 class Served:
     """A client that is given these responses, one after the other."""
@@ -400,9 +378,9 @@ def follow(*responses):
 
 LL_ENDED = NEXT.replace("#EXT-X-PRELOAD-HINT", "#X") + "#EXT-X-ENDLIST\n"
 REQUESTS = [
-    (None, response(LL, at=0), response(NEXT, at=0.5), response(LL_ENDED, at=0.9)),
-    ("playlist-status", response(LL, at=0), response(status=500), response(LL_ENDED, at=0.4)),
-    ("reload-early", response(LL, at=0), response(LL, at=0.1), response(LL_ENDED, at=0.4)),
+    (None, response(LL, at=0, **PLAYLIST), response(NEXT, at=0.5, **PLAYLIST), response(LL_ENDED, at=0.9, **PLAYLIST)),
+    ("playlist-status", response(LL, at=0, **PLAYLIST), response(status=500), response(LL_ENDED, at=0.4, **PLAYLIST)),
+    ("reload-early", response(LL, at=0, **PLAYLIST), response(LL, at=0.1, **PLAYLIST), response(LL_ENDED, at=0.4, **PLAYLIST)),
 ]  # fmt: skip
 
 
@@ -419,6 +397,7 @@ def test_following(rule, answers):
 def test_each_rule_can_be_broken():
     """A rule that no test breaks is none."""
     broken = {case[0] for case in (*TEXTS, *CHANGES, *RENDITIONS, *REQUESTS)}
+    broken |= {case[0] for case in test_hls_check_media.ALL}
     broken |= {"gone-early", "rendition-date", "report-old", "report-missing"}
     assert broken - {None} == set(rules.RULES), sorted((broken - {None}) ^ set(rules.RULES))
 
