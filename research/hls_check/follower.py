@@ -33,6 +33,10 @@ class Follower(threading.Thread):
             blocking = self._blocks()
             response = self.client.get(self._next_url(), Accept_Encoding="gzip", Origin=ORIGIN)
             self.requests += 1
+            if blocking and response.done_at - response.sent_at > 3 * (self.latest.target or 0) + 1:
+                self.add("reload-unavailable", f"503 after {3 * self.latest.target} s", f"{response.status} after {response.done_at - response.sent_at:.1f} s")
+            elif blocking and response.status == 503:
+                continue
             if response.status != 200:
                 failures += 1
                 self.add("playlist-status", 200, f"{response.status} {response.reason} for {response.url}")

@@ -64,6 +64,7 @@ class Media:
         self._seen.add((segment.number, index))
         data = self._get(segment, part.uri, part.byterange, "part")
         if data is None:
+            self._last.pop("part", None)
             return
         self._parts[segment.number, index] = data
         read = self._read(segment, data, f"part {index} of segment {segment.number}")
@@ -79,6 +80,7 @@ class Media:
             return
         data = self._get(segment, segment.uri, segment.byterange, "segment")
         if data is None:
+            self._last.pop("segment", None)
             return
         self.rates.append((len(data), segment.duration))
         parts = self._of(segment.number)

@@ -116,6 +116,26 @@ media-head | players | warning | `HEAD` of a segment tells its length
 media-tag | players | warning | a segment has an `ETag`, and is not sent again to who has it
 cors | players | warning | pages of other sites may read the response
 
+## Delivery directives and hints
+directive-part-alone | 6.2.5.2 | error | `_HLS_part` without `_HLS_msn` is answered with 400
+directive-far | 6.2.5.2 | warning | a number far ahead is answered with 400 at once
+directive-nonsense | players | warning | what is no number is answered with 400 at once
+directive-past | 6.2.5.2 | error | a number that is listed, or left, is answered with the whole playlist at once
+directive-unknown | 6.2.5 | warning | an unknown directive is ignored
+directive-segment | 6.2.5.2 | error | `_HLS_msn` alone is answered when there is that segment, or its first part
+directive-overflow | 6.2.5.2 | error | a part behind the last one of a segment is the first one of the next
+directive-ahead | players | warning | the last part of the open segment can be asked for, as hls.js does
+reload-unavailable | 6.2.5.2 | warning | a blocked reload is answered with 503 after three target durations
+skip-missing | 6.2.5.1 | error | `_HLS_skip=YES` is answered with a delta update if there is something to skip
+skip-count | 6.2.5.1 | error | what is over `CAN-SKIP-UNTIL` from the end is skipped, nothing else
+skip-kept | 6.2.5.1 | error | all else is as in the whole playlist
+skip-key | players | warning | key and map of what is kept are there
+hint-status | 6.2.6 | error | a hinted part is sent
+hint-bytes | 4.4.5.3 | error | what is sent is the whole part
+hint-trickle | 6.2.6 | error | no byte of it is sent before all can be sent
+hint-late | 6.2.1 | warning | it is sent when the part is listed
+hint-other | 6.2.6 | warning | what is not hinted is answered with 404 at once
+
 ## Media
 media-format | 3.1 | error | a segment is MPEG-TS, fragmented MP4, packed audio or WebVTT, and can be read
 media-map | 3.1.2 | error | fragmented MP4 has `EXT-X-MAP`

@@ -1,13 +1,16 @@
 """One run: what the URL is, who follows its media playlists, and what is beside each other at the end."""
 
+import threading
 import time
 from urllib.parse import urljoin, urlsplit
 
 from . import measured, multivariant, renditions, syntax
 from .client import Client
+from .directives import Directives
 from .fetcher import Fetcher
 from .findings import Findings
 from .follower import Follower
+from .hints import Hints
 
 
 class NoPlaylist(Exception):
@@ -19,64 +22,83 @@ class Session:
         self.options = options
         self.findings = Findings()
         self.multivariant = None
-        self.followers = []
-        self.fetchers = []
+        self.followers, self.fetchers, self.hints, self.directives = [], [], [], []
+        self._threads = []  # of the directives
 
     def run(self):
-        response = Client(insecure=self.options.insecure).get(self.options.url, Accept_Encoding="gzip")
-        if response.status != 200:
-            raise NoPlaylist(f"{self.options.url}: {response.status} {response.reason}")
-        name = _path(self.options.url)
-
-        def add(rule, expected, came):
-            self.findings.add(rule, name, expected, came)
-
-        tags = syntax.tags(response.body, lambda *_: None)
-        places = syntax.places(tags)
-        if not places:
-            raise NoPlaylist(f"{self.options.url} is no playlist: {response.body[:80]!r}")
+        urls = self._urls()
         end = time.monotonic() + self.options.seconds
-        urls = [self.options.url]
-        if syntax.MULTIVARIANT in places:
-            name += " (multivariant)"
-            tags = syntax.tags(response.body, add)
-            if syntax.MEDIA in places:
-                add("tag-place", "tags of a multivariant playlist", "tags of a media playlist, too")
-            self.multivariant = multivariant.build(tags, add)
-            multivariant.check(self.multivariant, add)
-            urls = list(dict.fromkeys(urljoin(response.at, uri) for uri in self.multivariant.uris()))
         for url in urls:
             self.followers.append(self._follower(url, end))
         for follower in self.followers:
             follower.start()
         for follower in self.followers:
             follower.join()
-        for fetcher in self.fetchers:
-            fetcher.stop()
-        playlists = {follower.name_: follower.latest for follower in self.followers if follower.latest}
-        if not playlists:
-            raise NoPlaylist(f"{', '.join(urls)}: no media playlist")
-        renditions.check(playlists, add)
-        renditions.check_dates({fetcher.follower.name_: fetcher.media.dates for fetcher in self.fetchers}, add)
-        if self.multivariant and self.fetchers:
-            media = {fetcher.follower.url: fetcher.media for fetcher in self.fetchers}
-            by_uri = {uri: media[urljoin(response.at, uri)] for uri in self.multivariant.uris()}
-            measured.check(self.multivariant, by_uri, add)
+        for thread in self._threads:
+            thread.join(timeout=30)
+        for other in self.fetchers + self.hints:
+            other.stop()
+        self._compare()
 
     def summary(self):
-        versions, fetched = (sum(one.requests for one in many) for many in (self.followers, self.fetchers))
-        return f"{len(self.followers)} media playlists, {versions} versions, {fetched} segments, parts, maps and keys"
+        versions, fetched, asked = (sum(one.requests for one in many) for many in (self.followers, self.fetchers, self.directives))
+        return (f"{len(self.followers)} media playlists, {versions} versions, {fetched} segments, parts, maps and keys, "
+                f"{sum(len(one.answers) for one in self.hints)} hints, {asked} requests with directives")  # fmt: skip
+
+    def _add(self, rule, expected, came):
+        """A finding of what is no media playlist's own."""
+        self.findings.add(rule, _path(self.options.url) + " (multivariant)", expected, came)
+
+    def _urls(self):
+        """Of the media playlists."""
+        response = Client(insecure=self.options.insecure).get(self.options.url, Accept_Encoding="gzip")
+        if response.status != 200:
+            raise NoPlaylist(f"{self.options.url}: {response.status} {response.reason}")
+        places = syntax.places(syntax.tags(response.body, lambda *_: None))
+        if not places:
+            raise NoPlaylist(f"{self.options.url} is no playlist: {response.body[:80]!r}")
+        if syntax.MULTIVARIANT not in places:
+            return [self.options.url]
+        if syntax.MEDIA in places:
+            self._add("tag-place", "tags of a multivariant playlist", "tags of a media playlist, too")
+        self.multivariant = multivariant.build(syntax.tags(response.body, self._add), self._add)
+        multivariant.check(self.multivariant, self._add)
+        self._uris = {uri: urljoin(response.at, uri) for uri in self.multivariant.uris()}
+        return list(dict.fromkeys(self._uris.values()))
+
+    def _compare(self):
+        playlists = {follower.name_: follower.latest for follower in self.followers if follower.latest}
+        if not playlists:
+            raise NoPlaylist(f"{', '.join(follower.url for follower in self.followers)}: no media playlist")
+        renditions.check(playlists, self._add)
+        renditions.check_dates({fetcher.follower.name_: fetcher.media.dates for fetcher in self.fetchers}, self._add)
+        if self.multivariant and self.fetchers:
+            media = {fetcher.follower.url: fetcher.media for fetcher in self.fetchers}
+            measured.check(self.multivariant, {uri: media[url] for uri, url in self._uris.items()}, self._add)
 
     def _follower(self, url, end):
         # One playlist may be at many queries, and the multivariant one may be at the same path.
         same = [other for other in self.followers if _path(other.url) == _path(url)]
         follower = Follower(url, f"{_path(url)} ({len(same) + 1})" if same else _path(url), self.findings, end, self.options)
         follower.observers.append(lambda playlist, response: self._reports(follower, playlist, response))
+        follower.observers.append(lambda playlist, _: self._directives(follower, playlist))
         if not self.options.playlists_only:
-            self.fetchers.append(Fetcher(follower, self.options))
-            follower.observers.append(self.fetchers[-1].saw)
-            self.fetchers[-1].start()
+            fetcher = Fetcher(follower, self.options)
+            hints = Hints(follower, fetcher, self.options)
+            self.fetchers.append(fetcher)
+            self.hints.append(hints)
+            follower.observers += [hints.saw, fetcher.saw]
+            fetcher.start()
+            hints.start()
         return follower
+
+    def _directives(self, follower, playlist):
+        """Once, when it is known that the server has them."""
+        if playlist.ended or not playlist.control or follower.url in [one.url for one in self.directives]:
+            return
+        self.directives.append(Directives(follower.url, follower.add, self.options))
+        self._threads.append(threading.Thread(target=self.directives[-1].run, daemon=True))
+        self._threads[-1].start()
 
     def _reports(self, follower, playlist, response):
         """Against what was known of the others when this version was asked for: a little too old is no error."""

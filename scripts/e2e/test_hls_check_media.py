@@ -249,10 +249,15 @@ ASKED = [
 ]  # fmt: skip
 
 
-def of_asked(broken):
+LISTED = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\nb/1.ts\n"
+
+
+def of_asked(broken, listed=LISTED, seen_at=0):
+    """seen_at: when the playlist with the segment came; it is asked for at 0."""
     found = Found()
-    one = fetcher.Fetcher(SimpleNamespace(add=found, url="http://x/a/list.m3u8", name_="x"), SimpleNamespace(insecure=False))
-    one.client = Server(**broken)
+    follower = SimpleNamespace(add=found, url="http://x/a/list.m3u8", name_="x", latest=playlist.read(listed))
+    one = fetcher.Fetcher(follower, SimpleNamespace(insecure=False))
+    one.client, one._seen_at = Server(**broken), seen_at
     data = one._fetch("b/1.ts", None, "segment")
     return found.ids(), data
 
@@ -261,6 +266,12 @@ def of_asked(broken):
 def test_requests_of_a_segment(rule, broken):
     assert of_asked({}) == (set(), DATA)
     assert of_asked(broken)[0] == {rule}
+
+
+def test_a_segment_that_left_while_it_was_waited_for():
+    gone = {"get": {"status": 404}}
+    assert of_asked(gone, LISTED.replace("1.ts", "2.ts"))[0] == {"gone-early"}
+    assert of_asked(gone, LISTED.replace("1.ts", "2.ts"), seen_at=-6.5)[0] == set(), "it need not be there any more"
 
 
 ALL = (*BYTES, *LINES, *MEASURED, *HTTP, *ASKED)
