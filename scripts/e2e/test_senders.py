@@ -1,5 +1,6 @@
 """Sender threads (sender_threads): players in a crowd are sent to by them, and come and go."""
 
+import re
 import subprocess
 import threading
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from lib import api, http, media, mediamtx, publishing, rtc, rtmp
 from lib.load import bench
-from lib.server import BENCH, default_vhost
+from lib.server import BENCH, OBJS, default_vhost
 from lib.timing import SLOW, scaled, wait_until
 
 pytestmark = pytest.mark.skipif(bool(mediamtx.PROGRAM), reason="this is about our own server")
@@ -110,3 +111,15 @@ def test_viewers_are_sent_each_frame_by_threads(start_tcp, mw_latency):
     began = time.monotonic()
     server.stop()
     assert time.monotonic() - began < scaled(3), "the end should take no time"
+
+
+def test_the_measuring_program_measures():
+    """objs/senders, whose figures are those of a quiet machine: here only that threads send all they are given."""
+    words = [OBJS / "senders", "127.0.0.1", "0.1", "1", "3", "20"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=scaled(60), check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 4, done.stdout
+    for threads, line in enumerate(lines[:3]):
+        assert re.fullmatch(rf"threads {threads}: best \d+\.\d+ Gbit/s with .*; lost 0", line), line
+        assert float(re.search(r"(\S+) us a datagram", line)[1]) > 0, line
+    assert re.fullmatch(r"hand-over to a sleeping thread: p50 \d+ us, p99 \d+ us, of 30", lines[3]), lines[3]
