@@ -37,6 +37,7 @@ class Media:
         self._opened = set()  # segments that were seen with all of their parts
         self._last = {}  # "segment", "part" -> (number, index, Read)
         self._sums = None
+        self._unchecked = None  # the last segment and what was read
 
     def update(self, playlist):
         if self._seen is None:
@@ -91,7 +92,7 @@ class Media:
         read = self._read(segment, data, segment.uri)
         if not read:
             return
-        self._duration(read, segment.duration, segment.uri)
+        self._segment_duration(segment, read)
         if playlist.independent and read.key is False:
             self.add("media-independent", f"a keyframe at the beginning of {segment.uri}", "none")
         self._continues("segment", (segment.number, 0), read, segment)
@@ -107,11 +108,20 @@ class Media:
         if self._sums is None or segment.discontinuity or segment.number != self._sums[0] + 1:
             self._sums = (segment.number, read.begin, 0.0)
         number, begin, total = segment.number, *self._sums[1:]
-        frame = max(0.05, 1 / read.rate if read.rate else 0)
-        if abs(read.begin - begin - total) > frame:
+        if abs(read.begin - begin - total) > DURATION_TOLERANCE:
             self.add("media-durations", f"{total:.3f} s before {segment.uri}", f"{read.begin - begin:.3f} s of media")
             total = read.begin - begin
         self._sums = (number, begin, total + segment.duration)
+
+    def _segment_duration(self, segment, read):
+        """Of the segment before this one: to its last frame's end, or to the next one's beginning if frames are missing."""
+        before, self._unchecked = self._unchecked, (segment, read)
+        if not before:
+            return
+        old, last = before
+        follows = segment.number == old.number + 1 and not segment.discontinuity
+        if not follows or abs(read.begin - last.begin - old.duration) > DURATION_TOLERANCE:
+            self._duration(last, old.duration, old.uri)
 
     def _duration(self, read, said, uri):
         if abs(read.end - read.begin - said) > DURATION_TOLERANCE:

@@ -142,7 +142,7 @@ media-map | 3.1.2 | error | fragmented MP4 has `EXT-X-MAP`
 media-encrypted | 6.2.3 | error | what has a key can be decrypted with it
 key-size | 5 | error | a key has 16 bytes
 media-duration | 4.4.4.1 | error | `EXTINF`, and `DURATION` of a part, is that of the media, within 0.1 s
-media-durations | A8.1 | warning | so are sums of `EXTINF`, within a frame
+media-durations | A8.1 | warning | so are sums of `EXTINF`
 media-jump | 6.2.1 | error | media begin where those before ended, or with a discontinuity
 media-tracks | 6.2.1 | error | codecs change with a discontinuity only
 media-independent | 4.4.2.1 | error | independent segments and parts begin with a keyframe

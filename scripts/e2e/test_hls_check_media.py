@@ -115,7 +115,7 @@ LINES = [
     ("media-map", "mp4", '#EXT-X-MAP:URI="init.mp4"\n', ""),
     ("media-duration", "ts", "#EXTINF:1.000000,\nlist2", "#EXTINF:1.200000,\nlist2"),
     ("media-duration", "parts", 'DURATION=1.000,INDEPENDENT=YES,URI="p3"', 'DURATION=1.200,INDEPENDENT=YES,URI="p3"'),
-    ("media-durations", "ts", "#EXTINF:1.000000,\nlist2", "#EXTINF:1.080000,\nlist2"),
+    ("media-durations", "ts", "#EXTINF:1.000000,\nlist1.ts\n#EXTINF:1.000000", "#EXTINF:1.080000,\nlist1.ts\n#EXTINF:1.080000"),
     ("media-jump", "ts", "list2.ts", "list3.ts"),
     ("media-tracks", "ts", "list2.ts", "audio.ts"),
     ("media-independent", "ts", "list2.ts", "late.ts"),

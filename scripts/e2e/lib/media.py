@@ -166,15 +166,15 @@ def encoded_by_9(video, audio):
     )
 
 
-def two_audio_tracks():
+def two_audio_tracks(seconds=8):
     """FLV by enhanced RTMP: H.264 with B-frames, AAC of 440 Hz at 44.1 kHz, AAC of 880 Hz at 48 kHz as a second track."""
-    video_input = ["-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25:duration=8"]
-    first = ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=8"]
-    second = ["-f", "lavfi", "-i", "sine=frequency=880:sample_rate=48000:duration=8"]
+    video_input = ["-f", "lavfi", "-i", f"testsrc2=size=320x180:rate=25:duration={seconds}"]
+    first = ["-f", "lavfi", "-i", f"sine=frequency=440:sample_rate=44100:duration={seconds}"]
+    second = ["-f", "lavfi", "-i", f"sine=frequency=880:sample_rate=48000:duration={seconds}"]
     maps = ["-map", "0", "-map", "1", "-map", "2"]
     video = ["-c:v", "libx264", "-preset", "veryfast", "-bf", "2", "-g", "25", "-keyint_min", "25", "-sc_threshold", "0"]
     return _made(
-        "two-audio.flv",
+        "two-audio.flv" if seconds == 8 else f"two-audio-{seconds}.flv",
         ffmpeg.command9(*video_input, *first, *second, *maps, *video, "-c:a", "aac", "-b:a", "64k", "-f", "flv", "OUT"),
     )
 
