@@ -32,9 +32,13 @@ def many():
     made.close()
 
 
-def start(servers, more=""):
+# Colours do not depend on the size, and what fits not on colours.
+LOOKS = {"light": {}, "phone": {"size": page.PHONE, "dark": True}}
+
+
+def start(servers, more="", top=""):
     """A server with API and pages on one port, as in conf/srs.conf."""
-    server = servers.make(top=api.CONF % f"debug on; {more}")
+    server = servers.make(top=api.CONF % f"debug on; {more}" + top)
     listen = f"listen 127.0.0.1:{server.api_port}"
     server.conf = server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}")
     recordings = f"dvr {{ dvr_path {server.dir}/rec/[app]/[stream].[timestamp].mp4; }}"
@@ -106,6 +110,7 @@ def test_figures_move_with_a_publisher_and_players(servers, tool, chromium):
         before = text(tab, "[data-tile=in] .small")
         wait_until(lambda: text(tab, "[data-tile=in] .small") != before, 10, f"the bytes received stay at {before}")
         assert tab.page.evaluate(DRAWN) == [True] * 5, "every chart should be drawn"
+        assert tab.page.locator(".senders").count() == 0, "there are no sender threads"
         tab.page.wait_for_timeout(6000)
         tab.screenshot("console-overview")
         tab.check_accessible()
@@ -113,6 +118,26 @@ def test_figures_move_with_a_publisher_and_players(servers, tool, chromium):
             player.kill()
         wait_text(tab, "[data-tile=players] .tile-value", "^0$")
         wait_text(tab, "li[data-reason]", "peer-closed")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_sender_threads(servers, tool, chromium, look):
+    """A row for each, where there are any."""
+    server = start(servers, top="sender_threads 2; sender_min_batch 0;")
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    players = [play(tool, server) for _ in range(12)]
+    with page.opened(chromium, console(server), **LOOKS[look]) as tab:
+        for i in range(2):
+            wait_text(tab, f"[data-sender='{i}'] [data-value=busy]", r"^\d+(\.\d)? %$")
+        wait_text(tab, "[data-sender] [data-value=calls]", r"^[1-9]\d* calls/s$")
+        wait_text(tab, "[data-sender] [data-value=awaited]", r"^[\d,]+ awaited by the loop$")
+        tab.check_accessible()
+        tab.check_width()
+        tab.page.locator(".senders").scroll_into_view_if_needed()
+        tab.screenshot(f"console-senders-{look}")
+    for player in players:
+        player.kill()
 
 
 HIDE = """(hidden) => {
@@ -297,9 +322,6 @@ def test_flame_graph_by_keyboard(many, chromium):
         tab.screenshot("console-flame")
         tab.check_accessible()
 
-
-# Colours do not depend on the size, and what fits not on colours.
-LOOKS = {"light": {}, "phone": {"size": page.PHONE, "dark": True}}
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -25,6 +25,7 @@ struct SenderThreadStats {
     uint64_t lost = 0;      // datagrams that the kernel did not take
     uint64_t entries = 0;   // records and jobs
     int64_t waited_us = 0;  // for room in a socket
+    uint64_t awaited = 0;   // jobs for whose end the loop waited
 };
 
 namespace detail {

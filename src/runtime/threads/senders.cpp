@@ -235,6 +235,7 @@ void Senders::wait_for(SendJob& job) {
         while (!is_done()) detail::futex_wait(job.state_, SendJob::State::kAwaited);
     const int64_t waited_us = base::monotonic_us() - began_us;
     ++counters_.awaited;
+    ++awaited_[job.thread_];
     counters_.awaited_us += waited_us;
     counters_.longest_wait_us = std::max(counters_.longest_wait_us, waited_us);
 }
@@ -262,7 +263,10 @@ void Senders::drain() {
 SenderStats Senders::stats() const {
     SenderStats all = counters_;
     all.retired = retired_bytes_;
-    for (const auto& thread : threads_) all.threads.push_back(thread->stats());
+    for (size_t i = 0; i < threads_.size(); ++i) {
+        all.threads.push_back(threads_[i]->stats());
+        all.threads.back().awaited = awaited_[i];
+    }
     return all;
 }
 

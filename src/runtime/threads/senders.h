@@ -141,6 +141,7 @@ class Senders {
     std::deque<Retired> retired_;
     uint64_t retired_bytes_ = 0;
     SenderStats counters_;
+    std::array<uint64_t, kMaxThreads> awaited_{};  // by thread
     uint64_t assigned_ = 0;
     size_t min_sends_ = kMinSends;
     bool lends_round_ = false;

@@ -99,7 +99,8 @@ void Overview::add_senders(Json& figures) {
         const double passed_us = static_cast<double>(std::max<int64_t>(1, now_us - senders_at_us_));
         list.push_back({{"cpu_percent", senders_at_us_ == 0 ? 0.0 : busy_us / passed_us},
                         {"calls", now[i].entries},
-                        {"datagrams", now[i].sent}});
+                        {"datagrams", now[i].sent},
+                        {"awaited", now[i].awaited}});
     }
     senders_ = now;
     senders_at_us_ = now_us;

@@ -8,6 +8,20 @@ function kbps(now, before, name) {
     return ms > 0 && bytes >= 0 ? (bytes * 8) / ms : null;
 }
 
+// Of a counter that each sender thread has, its growth per second.
+function perSecond(now, before, i, name) {
+    const ms = now.now_ms - before.now_ms;
+    return ms > 0 && before.senders?.[i] ? ((now.senders[i][name] - before.senders[i][name]) * 1000) / ms : null;
+}
+
+const sendersOf = (now, before) =>
+    (now.senders ?? []).map((one, i) => ({
+        busy: one.cpu_percent,
+        calls: before ? perSecond(now, before, i, "calls") : null,
+        datagrams: before ? perSecond(now, before, i, "datagrams") : null,
+        awaited: one.awaited,
+    }));
+
 // before: null at the beginning. Figures that are not known are null.
 export function sampleOf(now, before) {
     const follows = before && now.uptime_ms >= before.uptime_ms && now.now_ms - before.now_ms < GAP_MS;
@@ -20,6 +34,7 @@ export function sampleOf(now, before) {
         memory: now.process.memory_bytes,
         stall: now.longest_stall_ms,
         players: now.players ?? {},
+        senders: sendersOf(now, follows ? before : null),
     };
 }
 

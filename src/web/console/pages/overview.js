@@ -8,6 +8,7 @@ import { link } from "../route.js";
 import { Chart } from "../parts/chart.js";
 import { EndsBars } from "../parts/ends_bars.js";
 import { Meter } from "../parts/meter.js";
+import { Senders } from "../parts/senders.js";
 import { count, percent, protocolName, short } from "../text.js";
 
 function Tile({ name, label, value, note, children, to }) {
@@ -116,7 +117,7 @@ function Charts({ now }) {
 export function Overview() {
     const now = overview.value;
     if (!now) return html`<p class="quiet">${t("Loading")}</p>`;
-    return html`<${Tiles} now=${now} /><${Charts} now=${now} />
+    return html`<${Tiles} now=${now} /><${Charts} now=${now} /><${Senders} threads=${samples.value.at(-1).senders} />
         <section class="card" aria-label=${t("Why sessions ended")}>
             <header class="card-head">
                 <h2>${t("Why sessions ended")}</h2>
