@@ -53,7 +53,7 @@ OTHER = {
     "doc/adding-a-protocol.md": {"struct Vhost": "C++", "void add_rows(": "C++", "config::Section section()": "C++"},
     "doc/console.md": {"location /media/ {": "nginx, and test_pages.py runs it"},
     "doc/diagnostics.md": {
-        "rtmp [": "output", "the loop stalled": "log", "UDP: datagrams were lost": "log", "__defaultVhost__/live/cam": "log",
+        "rtmp [": "output", "the loop stalled": "log", "sender thread 1 stalled": "log", "UDP: datagrams were lost": "log", "__defaultVhost__/live/cam": "log",
         "http ended": "log",
     },
     "doc/forward.md": {'{"server_id"': "JSON", '{"code"': "JSON"},

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <condition_variable>
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "runtime/diagnose/sampler.h"
 #include "runtime/diagnose/symbols.h"
+#include "runtime/diagnose/watched_thread.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/reactor.h"
@@ -31,6 +33,10 @@ namespace {
 constexpr size_t kMaxStallsKept = 16;
 constexpr int64_t kEndlessUs = 10'000'000;  // a stall that may never end is reported after this time
 constexpr int64_t kFollowUs = 2000;         // check interval during a stall
+
+// Written by the loop and read by the watchdog's thread, under the mutex; the loop reads it without.
+std::mutex threads_mutex;
+std::vector<WatchedThread*> threads;
 
 // Filled by the signal handler on the loop's thread; read by the watchdog's thread once `ready` is set, and until it
 // clears it.
@@ -67,7 +73,24 @@ void take_capture(const siginfo_t&, const void* context) {
 }
 
 LoopStats stats;
+void keep(std::vector<Stall>& list, Stall stall) {
+    if (list.size() == kMaxStallsKept) list.erase(list.begin());
+    list.push_back(std::move(stall));
+}
 UnscheduledReport unscheduled;
+
+// schedstat: nanoseconds on a processor, and runnable but waiting for one.
+ThreadTimes read_times(int schedstat) {
+    std::array<char, 100> text;
+    const ssize_t size = schedstat < 0 ? -1 : pread(schedstat, text.data(), text.size(), 0);
+    int64_t cpu_ns = 0, queued_ns = 0;
+    if (size <= 0) return {};
+    const char* end = text.data() + size;
+    const auto cpu = std::from_chars(text.data(), end, cpu_ns);
+    if (cpu.ec != std::errc() || cpu.ptr == end || std::from_chars(cpu.ptr + 1, end, queued_ns).ec != std::errc())
+        return {};
+    return {cpu_ns / 1000, queued_ns / 1000};
+}
 
 // Frames that do not help an operator: the standard library's call wrappers, and the coroutine's first frames.
 bool is_plumbing(std::string_view name) {
@@ -95,7 +118,20 @@ class Watchdog final : public ParkedHandler {
         int64_t cpu_us = 0;
         int64_t queued_us = -1;
     };
+    // A piece of work of another thread, when it was first seen.
+    struct Piece {
+        const WatchedThread* thread = nullptr;
+        uint64_t finished = 0;
+        int64_t at_us = 0;
+        ThreadTimes times;
+        bool is_stalled = false;
+        bool is_reported = false;  // before it was over
+    };
     void run();
+    // True: one of them stalls.
+    bool check_threads(int64_t now_us);
+    void check_piece(Piece& piece, int64_t now_us);
+    Stall describe_piece(const Piece& piece, int64_t now_us) const;
     void check(int64_t now_us);
     void begin(int64_t now_us);
     void follow(int64_t now_us);
@@ -121,6 +157,7 @@ class Watchdog final : public ParkedHandler {
     bool endless_reported_ = false;
     int64_t began_us_ = 0;
     Stall stall_;
+    std::vector<Piece> pieces_;
 
     std::thread thread_;
     pid_t loop_tid_ = 0;
@@ -183,6 +220,13 @@ void Watchdog::on_readable() {
         reported.swap(reported_);
     }
     for (Stall& stall : reported) {
+        if (!stall.thread.empty()) {
+            const auto stalled = std::ranges::find(threads, stall.thread, &WatchedThread::name);
+            if (stalled != threads.end()) (*stalled)->count_stall(stall.ms);
+            if (stall.cause != StallCause::kNotScheduled) base::log::warn("{}", stall.describe());
+            keep(stats.last_of_threads, std::move(stall));
+            continue;
+        }
         ++stats.stalls;
         stats.stalled_ms += stall.ms;
         stats.longest_stall_ms = std::max(stats.longest_stall_ms, stall.ms);
@@ -193,8 +237,7 @@ void Watchdog::on_readable() {
             const ContextScope scope(stall.context_id);
             base::log::warn("{}", stall.describe());
         }
-        if (stats.last.size() == kMaxStallsKept) stats.last.erase(stats.last.begin());
-        stats.last.push_back(std::move(stall));
+        keep(stats.last, std::move(stall));
     }
 }
 
@@ -212,7 +255,8 @@ void Watchdog::run() {
         lock.unlock();
         const int64_t now_us = base::monotonic_us();
         following_ ? follow(now_us) : check(now_us);
-        wait_us = following_ ? kFollowUs : next_check_us_ - now_us;
+        const bool follows = check_threads(now_us) || following_;
+        wait_us = follows ? kFollowUs : next_check_us_ - now_us;
         lock.lock();
     }
 }
@@ -231,6 +275,47 @@ void Watchdog::check(int64_t now_us) {
         began_us_ = began_us;
         begin(now_us);
     }
+}
+
+// A thread has no clock for each piece of its work: that would cost it more than the rest of its bookkeeping. A piece
+// that is seen twice, stall_warn apart, has lasted at least that long.
+bool Watchdog::check_threads(int64_t now_us) {
+    const std::lock_guard lock(threads_mutex);
+    std::erase_if(pieces_,
+                  [](const Piece& piece) { return std::ranges::find(threads, piece.thread) == threads.end(); });
+    for (const WatchedThread* thread : threads)
+        if (std::ranges::find(pieces_, thread, &Piece::thread) == pieces_.end()) pieces_.emplace_back().thread = thread;
+    for (Piece& piece : pieces_) check_piece(piece, now_us);
+    return std::ranges::any_of(pieces_, &Piece::is_stalled);
+}
+
+void Watchdog::check_piece(Piece& piece, int64_t now_us) {
+    const uint64_t finished = piece.thread->finished();
+    const bool works = piece.thread->works();
+    if (!works || finished != piece.finished || piece.at_us == 0) {
+        if (piece.is_stalled) queue_report(describe_piece(piece, now_us));
+        piece = {piece.thread, finished, works ? now_us : 0,
+                 works ? thread_times(piece.thread->identity()) : ThreadTimes{}};
+        return;
+    }
+    if (warn_us_ > 0 && now_us - piece.at_us >= warn_us_) piece.is_stalled = true;
+    if (now_us - piece.at_us < kEndlessUs || piece.is_reported) return;
+    piece.is_reported = true;
+    // Not through the loop, which may be waiting for this thread.
+    base::log::last_words("so far " + describe_piece(piece, now_us).describe());
+}
+
+Stall Watchdog::describe_piece(const Piece& piece, int64_t now_us) const {
+    const ThreadTimes now = thread_times(piece.thread->identity());
+    const int64_t watched_us = now_us - piece.at_us, cpu_us = now.cpu_us - piece.times.cpu_us;
+    const int64_t queued_us = now.queued_us < 0 ? -1 : now.queued_us - piece.times.queued_us;
+    Stall stall;
+    stall.ms = stall.watched_ms = watched_us / 1000;
+    stall.cpu_ms = cpu_us / 1000;
+    stall.queued_ms = queued_us < 0 ? -1 : queued_us / 1000;
+    stall.cause = judge_stall(watched_us, cpu_us, queued_us);
+    stall.thread = piece.thread->name();
+    return stall;
 }
 
 void Watchdog::begin(int64_t now_us) {
@@ -311,21 +396,35 @@ int64_t Watchdog::loop_cpu_us() const {
     return cpu.tv_sec * 1'000'000LL + cpu.tv_nsec / 1000;
 }
 
-// The second number of schedstat: nanoseconds runnable, but waiting for a CPU.
-int64_t Watchdog::queued_us() const {
-    std::array<char, 100> text;
-    const ssize_t size = schedstat_ < 0 ? -1 : pread(schedstat_, text.data(), text.size(), 0);
-    if (size <= 0) return -1;
-    const char* end = text.data() + size;
-    const char* blank = std::find(static_cast<const char*>(text.data()), end, ' ');
-    int64_t ns = 0;
-    if (blank == end || std::from_chars(blank + 1, end, ns).ec != std::errc()) return -1;
-    return ns / 1000;
-}
+int64_t Watchdog::queued_us() const { return read_times(schedstat_).queued_us; }
 
 Watchdog* watchdog = nullptr;  // owned; exit() leaves it and its thread alone
 
 }  // namespace
+
+void WatchedThread::count_stall(int64_t ms) {
+    ++stalls_.count;
+    stalls_.total_ms += ms;
+    stalls_.longest_ms = std::max(stalls_.longest_ms, ms);
+}
+
+void watch_thread(WatchedThread& thread) {
+    const std::lock_guard lock(threads_mutex);
+    threads.push_back(&thread);
+}
+
+void unwatch_thread(WatchedThread& thread) {
+    const std::lock_guard lock(threads_mutex);
+    std::erase(threads, &thread);
+}
+
+ThreadTimes thread_times(pid_t id) {
+    const int file = ::open(fmt::format("/proc/self/task/{}/schedstat", id).c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    const ThreadTimes times = read_times(file);
+    ::close(file);
+    return times;
+}
 
 }  // namespace detail
 
@@ -353,8 +452,9 @@ StallCause judge_stall(int64_t watched_us, int64_t cpu_us, int64_t queued_us) {
 
 std::string Stall::describe() const {
     constexpr size_t kMaxNamed = 12;
-    std::string text =
-        fmt::format("the loop stalled for {} ms: coroutine {}", ms, coroutine.empty() ? "not known" : coroutine);
+    std::string text = thread.empty() ? fmt::format("the loop stalled for {} ms: coroutine {}", ms,
+                                                    coroutine.empty() ? "not known" : coroutine)
+                                      : fmt::format("{} stalled for {} ms: one call", thread, ms);
     text += fmt::format(", {} ms of processor time in the {} ms watched", cpu_ms, watched_ms);
     switch (cause) {
         case StallCause::kBusy:

@@ -1,5 +1,6 @@
 #pragma once
-// The watchdog: a thread that notices when a loop iteration takes too long because a coroutine does not yield. It
+// The watchdog: a thread that notices when a loop iteration takes too long because a coroutine does not yield, or when
+// one piece of work of a sender thread does (watched_thread.h). It
 // samples the loop's thread by a signal. When the stall is over the log reports its length, the coroutine, the
 // functions it was in, and whether the time went into our code, into a blocking call, or to other processes. The loop
 // pays a few stores an iteration; the thread looks once per stall_warn, and again when what it saw has lasted that
@@ -36,7 +37,8 @@ struct Stall {
     std::string coroutine;  // that was running when the stall was noticed
     std::string context_id;
     std::vector<std::string> calls;  // the call stack, innermost first
-    // "the loop stalled for 173 ms: ..."
+    std::string thread{};            // the sender thread that stalled; empty: the loop
+    // "the loop stalled for 173 ms: ...", "sender thread 0 stalled for 173 ms: ..."
     std::string describe() const;
 };
 
@@ -81,7 +83,8 @@ struct LoopStats {
     uint64_t stalls = 0;  // those of warn_ms and more
     int64_t stalled_ms = 0;
     int64_t longest_stall_ms = 0;
-    std::vector<Stall> last;  // the newest last; 16 at most
+    std::vector<Stall> last;             // the newest last; 16 at most
+    std::vector<Stall> last_of_threads;  // the same of sender threads, which are not counted here
     StallMinute minute{};
 };
 const LoopStats& loop_stats();

@@ -204,6 +204,11 @@ TEST(Stalls, AreDescribed) {
     EXPECT_EQ(stall.describe(),
               "the loop stalled for 173 ms: coroutine rtmp, 3 ms of processor time in the 150 ms watched: not "
               "scheduled, other processes or threads had the processor for 140 ms; at f() < g(int)");
+    Stall of_thread{262, 262, 1, 3, StallCause::kBlocked, "", "", {}, "sender thread 1"};
+    EXPECT_EQ(
+        of_thread.describe(),
+        "sender thread 1 stalled for 262 ms: one call, 1 ms of processor time in the 262 ms watched: blocked in a "
+        "system call");
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ class SenderRing {
         return tail_seen_ >= position;
     }
     uint64_t position() const { return written_; }
+    // On any thread: how far the thread has come.
+    uint64_t passed() const { return tail_.load(std::memory_order_relaxed); }
     // Bytes of entries that the thread has not released yet.
     size_t used() {
         if (written_ - tail_seen_ > kBytes / 4) tail_seen_ = tail_.load(std::memory_order_acquire);

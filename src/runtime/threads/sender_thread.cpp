@@ -28,11 +28,13 @@ base::Result<void> SenderThread::start() {
         return base::fail_errno("starting a sender thread", error);
     thread_ = thread;
     pthread_setname_np(thread, "sender");
+    watch_thread(*this);
     return {};
 }
 
 void SenderThread::stop() {
     if (!thread_) return;
+    unwatch_thread(*this);
     stopping_.store(true, std::memory_order_seq_cst);
     publish();
     asleep_.store(0, std::memory_order_seq_cst);
@@ -42,6 +44,7 @@ void SenderThread::stop() {
 
 void* SenderThread::body(void* self) {
     SenderThread& thread = *static_cast<SenderThread*>(self);
+    thread.set_identity(gettid());
     while (true) {
         if (thread.run(SIZE_MAX) > 0) continue;
         if (thread.stopping_.load(std::memory_order_seq_cst)) return nullptr;
@@ -207,7 +210,8 @@ SenderThreadStats SenderThread::stats() const {
     SenderThreadStats thread{.sent = sent_.get(),
                              .lost = lost_.get(),
                              .entries = entries_.get(),
-                             .waited_us = static_cast<int64_t>(waited_us_.get())};
+                             .waited_us = static_cast<int64_t>(waited_us_.get()),
+                             .stalls = stalls()};
     clockid_t clock;
     timespec used{};
     if (thread_ && pthread_getcpuclockid(*thread_, &clock) == 0 && clock_gettime(clock, &used) == 0)

@@ -2,6 +2,7 @@
 // Internal. One sender thread: its ring, what it does with each entry, and how it sleeps; and the notices that all of
 // them give to the loop.
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/diagnose/watched_thread.h"
 #include "runtime/loop/reactor.h"
 #include "runtime/socket/udp_arena.h"
 #include "runtime/threads/send_work.h"
@@ -26,6 +28,7 @@ struct SenderThreadStats {
     uint64_t entries = 0;   // records and jobs
     int64_t waited_us = 0;  // for room in a socket
     uint64_t awaited = 0;   // jobs for whose end the loop waited
+    ThreadStalls stalls;    // calls that took stall_warn or longer
 };
 
 namespace detail {
@@ -77,9 +80,10 @@ class Counter {
     std::atomic<uint64_t> value_ = 0;
 };
 
-class SenderThread final : private UdpOutput {
+class SenderThread final : private UdpOutput, public WatchedThread {
   public:
-    explicit SenderThread(SendNotices& notices) : notices_(notices) {}
+    SenderThread(SendNotices& notices, size_t number)
+        : WatchedThread(fmt::format("sender thread {}", number)), notices_(notices) {}
     ~SenderThread() { stop(); }
 
     base::Result<void> start();
@@ -97,6 +101,10 @@ class SenderThread final : private UdpOutput {
     void begin_job();
     void end_job();
     SenderThreadStats stats() const;
+
+    // For the watchdog.
+    bool works() const override { return asleep_.load(std::memory_order_relaxed) == 0; }
+    uint64_t finished() const override { return ring_.passed(); }
 
   private:
     static constexpr size_t kPublishEvery = 16;  // entries

@@ -35,7 +35,7 @@ base::Result<std::unique_ptr<Senders>> Senders::start(size_t threads, Mode mode)
     std::unique_ptr<Senders> senders(new Senders(mode));
     TRY(senders->notices_.open());
     for (size_t i = 0; i < threads; ++i)
-        senders->threads_.push_back(std::make_unique<detail::SenderThread>(senders->notices_));
+        senders->threads_.push_back(std::make_unique<detail::SenderThread>(senders->notices_, i));
     if (mode == Mode::kManual) return senders;
     senders->publisher_ = spawn("publish-sends", [at = senders.get()] {
         while (at->given_.wait(Deadline::never())) {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <string>
 
+#include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/testing.h"
 #include "runtime/socket/datagram_port.h"
 #include "runtime/socket/udp.h"
@@ -478,6 +479,43 @@ TEST_F(SendersTest, DatagramsComeFromTheAddressThatWasAsked) {
     EXPECT_GE(totals.sent, 8u) << "those of threads are counted";
     port->reset();
     stop_senders();
+}
+
+// ---- Stalls
+
+ssize_t write_slowly(void* stream, std::span<iovec> parts) {
+    usleep(300'000);
+    return write_parts(stream, parts);
+}
+
+TEST_F(SendersTest, TheWatchdogReportsACallThatHangs) {
+    ASSERT_TRUE(ok(watch_stalls(40)));
+    start(Mode::kThreads, 2);
+    SendJob& quick = lend("abc", 0);
+    SendJob& job = senders->take_job();
+    job.write = &write_slowly;
+    Stream other;
+    job.stream = &other;
+    job.user = &user;
+    job.part_count = 0;
+    ASSERT_TRUE(senders->lend(1, job));
+    senders->publish();
+    for (int i = 0; i < 300 && senders->stats().threads[1].stalls.count == 0; ++i) EXPECT_TRUE(ok(sleep_ms(10)));
+    ASSERT_TRUE(ok(watch_stalls(0)));
+    const SenderStats stats = senders->stats();
+    EXPECT_EQ(stats.threads[1].stalls.count, 1u);
+    EXPECT_EQ(stats.threads[0].stalls.count, 0u);
+    EXPECT_GE(stats.threads[1].stalls.longest_ms, 100);
+    ASSERT_FALSE(loop_stats().last_of_threads.empty());
+    const Stall& stall = loop_stats().last_of_threads.back();
+    EXPECT_EQ(stall.thread, "sender thread 1");
+    EXPECT_NE(stall.cause, StallCause::kBusy);
+    EXPECT_TRUE(stall.describe().starts_with("sender thread 1 stalled for ")) << stall.describe();
+    EXPECT_TRUE(Senders::collect(quick));
+    EXPECT_TRUE(senders->settle(job));
+    senders->release(quick);
+    senders->release(job);
+    std::printf("%s\n", stall.describe().c_str());
 }
 
 }  // namespace

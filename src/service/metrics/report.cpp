@@ -328,6 +328,10 @@ void Report::senders(Text& text) {
          [](const Thread& one) { return number(one.lost); });
     each("srs_sender_waited_seconds_total", "Time for which the thread has waited for room in a socket.",
          [](const Thread& one) { return seconds_of_us(static_cast<double>(one.waited_us)); });
+    each("srs_sender_stalls_total", "Calls of the thread that took stall_warn or longer.",
+         [](const Thread& one) { return number(one.stalls.count); });
+    each("srs_sender_stalled_seconds_total", "Total duration of these calls.",
+         [](const Thread& one) { return seconds_of_ms(one.stalls.total_ms); });
     text.family("srs_sender_lent_total", Type::kCounter, "Calls that the event loop has lent to sender threads.");
     text.sample({{"kind", "datagram"}}, number(stats.records));
     text.sample({{"kind", "write"}}, number(stats.jobs));

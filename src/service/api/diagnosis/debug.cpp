@@ -63,7 +63,8 @@ std::vector<Endpoint> Debug::endpoints() {
     list.parameters = {{.name = "calls", .doc = "off: without call stacks, which is quicker"}};
     add("runtime", "the event loop's iterations and stalls, the disk, and UDP loss", kJson, &Debug::runtime_figures)
         .shape =
-        "data{coroutines:int turns:int stalls:int stalled_ms:int longest_stall_ms:int last_stalls:any disk:any "
+        "data{coroutines:int turns:int stalls:int stalled_ms:int longest_stall_ms:int last_stalls:any "
+        "last_thread_stalls:any disk:any "
         "udp:any}";
     Parameter short_seconds = seconds;
     short_seconds.initial = 5;
@@ -204,7 +205,12 @@ Json Debug::coroutine_json(const runtime::CoroutineInfo& info, const runtime::Sy
 
 base::Result<void> Debug::runtime_figures(Request&, Response& response) {
     const runtime::LoopStats& stats = runtime::loop_stats();
-    Json last = Json::array();
+    Json last = Json::array(), last_of_threads = Json::array();
+    for (const runtime::Stall& stall : stats.last_of_threads)
+        last_of_threads.push_back({{"thread", stall.thread},
+                                   {"ms", stall.ms},
+                                   {"cpu_ms", stall.cpu_ms},
+                                   {"cause", runtime::stall_cause_name(stall.cause)}});
     for (const runtime::Stall& stall : stats.last) {
         last.push_back({{"ms", stall.ms},
                         {"watched_ms", stall.watched_ms},
@@ -223,6 +229,7 @@ base::Result<void> Debug::runtime_figures(Request&, Response& response) {
                  {"stalled_ms", stats.stalled_ms},
                  {"longest_stall_ms", stats.longest_stall_ms},
                  {"last_stalls", std::move(last)},
+                 {"last_thread_stalls", std::move(last_of_threads)},
                  {"disk",
                   {{"files_open", disk.files_open},
                    {"operations", disk.operations},
