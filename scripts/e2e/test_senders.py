@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lib import api, http, media, mediamtx, publishing, rtc, rtmp
+from lib import api, flv, hls, http, media, mediamtx, publishing, rtc, rtmp, rtsp, ts
 from lib.load import bench
+from lib.metrics import EXPORTER
 from lib.server import BENCH, OBJS, default_vhost
 from lib.timing import SLOW, scaled, wait_until
 
@@ -111,6 +112,32 @@ def test_viewers_are_sent_each_frame_by_threads(start_tcp, mw_latency):
     began = time.monotonic()
     server.stop()
     assert time.monotonic() - began < scaled(3), "the end should take no time"
+
+
+def test_other_viewers_get_all_by_threads(servers):
+    """By WebSocket and RTSP, interleaved, every frame; HLS beside them."""
+    top = f"rtsp_server {{ enabled on; listen 127.0.0.1:RTC_PORT; }}\n{EXPORTER % ''}\n{rtc.BY_THREADS}"
+    more = "rtsp { enabled on; } http_remux { enabled on; mount [vhost]/[app]/[stream].flv; }"
+    server = servers(top=top, vhosts=hls.vhost(storage="memory", fragment="1", play="mw_latency 0;", more=more))
+    tags = media.tags(media.with_b_frames())
+    viewers = [publishing.Collector(http.WebSocket(server.http_port, "/live/s.flv", wait=False)) for _ in range(8)]
+    server.wait_players("live/s", len(viewers))
+    with rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, tags[:60])
+        with rtsp.client(server) as player:
+            player.play(rtsp.url(server, "live/s"))
+            publishing.send_all(client, tags[60:], 16)
+            enough = sum(tag.type == flv.VIDEO for tag in flv.frames(tags)) - 5
+            frames = player.read_frames(10, lambda got: len(rtsp.h264_units([rtsp.rtp(d) for c, d in got if c == 0])) > enough)
+            lent = metric(server, 'srs_sender_lent_total{kind="write"}')
+    rtsp.assert_same(tags, frames, 44_100, "RTSP")
+    for viewer in viewers:
+        flv.assert_same(tags, viewer.finish(scaled(20), "WebSocket-FLV"), "WebSocket-FLV")
+    checker = ts.Checker()
+    for segment in hls.wait_end(server, "/live/s.m3u8", 20).segments:
+        checker.segment(http.get(server.http_port, f"/live/{segment.uri}").body, segment.discontinuity)
+    ts.assert_same(tags, checker.assert_good("HLS"), "HLS")
+    assert lent > 10 * len(viewers), f"the viewers' writes are lent: {lent}"
 
 
 def test_the_measuring_program_measures():
