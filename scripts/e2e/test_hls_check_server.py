@@ -16,14 +16,18 @@ FORMS = {
 }
 
 
-def check(server, path, directory, seconds=10):
-    """The findings by rule."""
+def start(server, path, directory, seconds):
     out = directory / "found.json"
     words = [ROOT / "research/hls_check.py", server.http_url(path), "--seconds", seconds, "--slack", 0.3 * SLOW, "--json", out]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=scaled(60), check=False)
-    assert done.returncode in (0, 1), done.stderr
-    assert ", 0 segments" not in done.stdout, f"segments should be fetched: {done.stdout}"
-    return done.stdout, {one["rule"]: one for one in json.loads(out.read_text())["findings"]}
+    return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True), out
+
+
+def finish(process, out):
+    """What it printed, and the findings by rule."""
+    text, _ = process.communicate(timeout=scaled(60))
+    assert process.returncode in (0, 1), text
+    assert ", 0 segments" not in text, f"segments should be fetched: {text}"
+    return text, {one["rule"]: one for one in json.loads(out.read_text())["findings"]}
 
 
 @pytest.mark.quiet
@@ -36,9 +40,26 @@ def test_no_rule_is_broken(servers, tmp_path, form):
     with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
         path = "/live/one.m3u8" if FORMS[form].get("ctx") == "on" else "/live/one~master.m3u8"
         wait_until(lambda: http.get_status(server.http_port, path) == 200, 15, "a playlist")
-        text, found = check(server, path[1:], tmp_path)
+        text, found = finish(*start(server, path[1:], tmp_path, 10))
     errors = {rule for rule, one in found.items() if one["severity"] == "error"}
     assert not errors, text
     assert text.splitlines()[-1].startswith("2 media" if form.startswith("ts") else "3 media"), text
     # What this server does not do.
     assert set(found) <= {"date-missing", "independent-multivariant", "attribute-hex", "rendition-language"}, text
+
+
+@pytest.mark.quiet
+def test_a_publisher_that_returns(servers, tmp_path):
+    """Its discontinuity is listed while segments leave, and then leaves itself."""
+    server = servers(vhosts=hls.vhost(fragment="1", window="6", rejoin=5000))
+    tags = media.tags(media.two_audio_tracks(20))
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        hls.wait(server, "/live/one.m3u8", lambda playlist: len(playlist.segments) >= 4, 15)
+        process, out = start(server, "live/one.m3u8", tmp_path, 12)
+        hls.wait(server, "/live/one.m3u8", lambda playlist: playlist.sequence >= 1, 15)
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        hls.wait(server, "/live/one.m3u8", lambda playlist: playlist.discontinuities == 1, 20)
+        text, found = finish(process, out)
+    errors = {rule for rule, one in found.items() if one["severity"] == "error"}
+    # While nobody publishes no segment comes.
+    assert errors <= {"segment-late"}, text

@@ -11,7 +11,7 @@ TEST(Playlist, AMediaPlaylistIsWrittenAsTheSpecificationHasIt) {
     MediaPlaylist playlist{10, 7, 0, false, false, {plain("live-7.ts", 10'000), plain("live-8.ts", 9'041)}};
     EXPECT_EQ(write(playlist).text,
               "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXT-X-MEDIA-SEQUENCE:7\n"
-              "#EXTINF:10.000,\nlive-7.ts\n#EXTINF:9.041,\nlive-8.ts\n");
+              "#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXTINF:10.000,\nlive-7.ts\n#EXTINF:9.041,\nlive-8.ts\n");
 }
 
 TEST(Playlist, TagsStandWhereSomethingChanges) {
@@ -39,7 +39,8 @@ TEST(Playlist, AViewersQueryStandsBehindEveryUri) {
     MediaPlaylist playlist{2, 0, 0, false, false, {{"0.ts?x=1", 2'000, false, {"k.key", ""}, ""}}};
     EXPECT_EQ(with_query(write(playlist), "?hls_ctx=abc"),
               "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n"
-              "#EXT-X-KEY:METHOD=AES-128,URI=\"k.key?hls_ctx=abc\"\n#EXTINF:2.000,\n0.ts?x=1&hls_ctx=abc\n");
+              "#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXT-X-KEY:METHOD=AES-128,URI=\"k.key?hls_ctx=abc\"\n"
+              "#EXTINF:2.000,\n0.ts?x=1&hls_ctx=abc\n");
 }
 
 TEST(Playlist, AMasterPlaylistNamesOneVariant) {

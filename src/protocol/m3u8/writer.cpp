@@ -20,10 +20,10 @@ class Writer {
   public:
     void head(const MediaPlaylist& playlist) {
         add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist));
-        add("#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:{}\n", playlist.target_duration_s,
-            playlist.media_sequence);
-        if (playlist.discontinuity_sequence > 0)
-            add("#EXT-X-DISCONTINUITY-SEQUENCE:{}\n", playlist.discontinuity_sequence);
+        // The discontinuity sequence is written even if it is 0: a playlist that has lost a segment cannot get the tag
+        // later, when it has a discontinuity (6.2.2).
+        add("#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n",
+            playlist.target_duration_s, playlist.media_sequence, playlist.discontinuity_sequence);
         if (playlist.independent_segments) add("#EXT-X-INDEPENDENT-SEGMENTS\n");
     }
 
