@@ -99,7 +99,7 @@ class Playlist:
             elif tag == "#EXT-X-MAP":
                 map_uri = attributes(value, URI=r'"[!-~]+"')["URI"]
             elif tag == "#EXT-X-KEY":
-                found = attributes(value, METHOD="AES-128|NONE", URI=r'"[!-~]+"', IV="0x[0-9a-f]{32}")
+                found = attributes(value, METHOD="AES-128|NONE", URI=r'"[!-~]+"', IV="0x[0-9A-F]{32}")
                 assert (found["METHOD"] == "NONE") == (len(found) == 1), f"what key is this: {line}"
                 key = Key(found["URI"], found["IV"][2:]) if len(found) > 1 else None
             else:

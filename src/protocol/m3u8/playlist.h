@@ -17,7 +17,7 @@ namespace m3u8 {
 // EXT-X-KEY with METHOD=AES-128; without a URI the segment is not encrypted.
 struct Key {
     std::string uri;
-    std::string iv;  // 32 hex digits; empty: the media sequence number is the IV
+    std::string iv;  // 32 hex digits, in upper case (4.2); empty: the media sequence number is the IV
     friend bool operator==(const Key&, const Key&) = default;
 };
 

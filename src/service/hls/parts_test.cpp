@@ -57,6 +57,7 @@ TEST(Cipher, AKeyIsForSoManySegmentsAndAnIvForOne) {
         keys.push_back(cipher.key());
         ivs.push_back(cipher.iv());
         EXPECT_EQ(cipher.iv().size(), 32u);
+        EXPECT_EQ(cipher.iv().find_first_not_of("0123456789ABCDEF"), std::string::npos) << cipher.iv();
         encrypted(cipher, {"x"});
     }
     EXPECT_TRUE(keys[0] == keys[2] && keys[3] == keys[5] && keys[2] != keys[3]);

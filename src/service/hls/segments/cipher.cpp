@@ -27,7 +27,7 @@ base::Result<void> Cipher::begin(int fragments_per_key) {
     }
     ++used_;
     iv_text_.clear();
-    for (const uint8_t byte : iv) base::append_format(iv_text_, "{:02x}", byte);
+    for (const uint8_t byte : iv) base::append_format(iv_text_, "{:02X}", byte);
     good = good && EVP_EncryptInit_ex(context_.get(), EVP_aes_128_cbc(), nullptr, key_->bytes.data(), iv.data()) == 1;
     if (!good) {
         key_.reset();

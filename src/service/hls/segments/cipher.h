@@ -28,7 +28,7 @@ class Cipher {
     // Begins a segment with a new IV. A key is replaced after fragments_per_key segments.
     base::Result<void> begin(int fragments_per_key);
     const std::shared_ptr<const SegmentKey>& key() const { return key_; }
-    const std::string& iv() const { return iv_text_; }  // 32 hex digits
+    const std::string& iv() const { return iv_text_; }  // 32 hex digits, in upper case (RFC 8216, 4.2)
     // Returns the ciphertext available so far; valid until the next call.
     std::span<const uint8_t> encrypt(std::span<const uint8_t> plain);
     std::span<const uint8_t> finish();
