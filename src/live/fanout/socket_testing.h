@@ -21,6 +21,7 @@ struct Wire {
     bool resets = false;          // each write fails
     bool edge = false;            // room was made since a write was lent
     bool blocked = false;         // as a Watch that waits for an edge
+    bool is_tls = false;
     runtime::ParkedHandler* handler = nullptr;
 
     void make_room(size_t bytes) {
@@ -68,10 +69,10 @@ class FakeSocket : public runtime::ByteStream {
         wire_->edge = false;
         return {wire_->blocked ? nullptr : &write_lent, this};
     }
-    base::Result<size_t> end_lent_write(ssize_t result, size_t wanted) override {
-        if (result < 0) return base::fail(base::Code::kClosed, "writing: reset");
-        wire_->blocked = static_cast<size_t>(result) < wanted && !wire_->edge;
-        return static_cast<size_t>(result);
+    base::Result<size_t> end_lent_write(WriteResult result) override {
+        if (result.bytes < 0) return base::fail(base::Code::kClosed, "writing: reset");
+        wire_->blocked = result.blocked && !wire_->edge;
+        return static_cast<size_t>(result.bytes);
     }
     void park(runtime::ParkedHandler& handler) override { wire_->handler = &handler; }
     void unpark() override { wire_->handler = nullptr; }
@@ -84,12 +85,15 @@ class FakeSocket : public runtime::ByteStream {
     base::Result<uint64_t> try_finish() override { return wire_->unacknowledged; }
     std::string peer_ip() const override { return "127.0.0.1"; }
     std::string peer_address() const override { return "127.0.0.1:1"; }
-    bool is_tls() const override { return false; }
+    bool is_tls() const override { return wire_->is_tls; }
 
   private:
-    static ssize_t write_lent(void* stream, std::span<iovec> parts) {
+    static WriteResult write_lent(void* stream, std::span<iovec> parts) {
         auto sent = static_cast<FakeSocket*>(stream)->try_writev(parts);
-        return sent ? static_cast<ssize_t>(*sent) : -1;
+        if (!sent) return {-1};
+        size_t wanted = 0;
+        for (const iovec& part : parts) wanted += part.iov_len;
+        return {static_cast<ssize_t>(*sent), *sent < wanted};
     }
 
     std::shared_ptr<Wire> wire_;

@@ -171,7 +171,7 @@ bool Viewer::lend(int64_t since_us) {
     // What ends it or makes it begin follows a write at once.
     if (blocked_ || !log_ || state_ != State::kViewing || !cursor_.plays() || cursor_.ends()) return false;
     const runtime::ByteStream::LentWrite write = socket_->lend_write();
-    if (!write.write) return false;
+    if (!write.call) return false;
     static_assert(kMaxParts == runtime::SendJob::kMaxParts);
     runtime::Senders& senders = *runtime::senders();
     runtime::SendJob& job = senders.take_job();
@@ -179,15 +179,14 @@ bool Viewer::lend(int64_t since_us) {
     size_t bytes = 0;
     job.part_count = static_cast<uint32_t>(gather(parts, bytes));
     std::copy_n(parts, job.part_count, job.parts.begin());
-    job.write = write.write;
-    job.stream = write.stream;
+    job.write = write;
     job.user = &lent_writes;
     job.owner = this;
     job.notice = job.part_count == kMaxParts;  // there may be more
     job.wants_time = since_us > 0;
     job.since_us = since_us;
     // Neighbours have the same thread: a few viewers wake one.
-    const size_t thread = static_cast<size_t>(socket_->plain_fd()) / runtime::Senders::kMinSends % senders.threads();
+    const size_t thread = static_cast<size_t>(write.fd) / runtime::Senders::kMinSends % senders.threads();
     if (job.part_count > 0 && senders.lend(static_cast<uint32_t>(thread), job)) {
         job_ = &job;
         return true;
@@ -202,13 +201,12 @@ bool Viewer::settle_lent() { return take_result(runtime::senders()->settle(*job_
 
 bool Viewer::take_result(bool was_made, int64_t now_ms) {
     runtime::SendJob& job = *std::exchange(job_, nullptr);
-    const size_t wanted = job.bytes();
-    const ssize_t result = job.result;
-    if (was_made && job.wants_time && result == static_cast<ssize_t>(wanted))
+    const runtime::ByteStream::WriteResult result = job.result;
+    if (was_made && job.wants_time && result.bytes >= 0 && !result.blocked)
         log_->audience().record_lent_latency(job.done_us - job.since_us);
     runtime::senders()->release(job);
     if (!was_made) return true;
-    const auto sent = socket_->end_lent_write(result, wanted);
+    const auto sent = socket_->end_lent_write(result);
     if (!sent) {
         die(sent.error().text(), sent.error().close_reason());
         return false;
@@ -222,7 +220,7 @@ void Viewer::settle_anyway() {
     if (!job_) return;
     runtime::SendJob& job = *std::exchange(job_, nullptr);
     if (runtime::senders()->settle(job))
-        if (const auto sent = socket_->end_lent_write(job.result, job.bytes())) advance(*sent);
+        if (const auto sent = socket_->end_lent_write(job.result)) advance(*sent);
     runtime::senders()->release(job);
 }
 
@@ -431,8 +429,16 @@ std::string Viewer::end_text(std::string_view why) const {
     return fmt::format("{} ({} times too slow, {} bytes skipped)", why, counted.jumps, counted.skipped_bytes);
 }
 
-// In pieces, for a slice of time: a peer may send thousands of small messages at once.
+// Reading from TLS may write, and uses the SSL that a thread writes with. What was taken back follows at once.
 void Viewer::on_readable() {
+    const bool settles = job_ && socket_->is_tls();
+    if (settles && !settle_lent()) return;
+    read_input();
+    if (settles && log_) flush();
+}
+
+// In pieces, for a slice of time: a peer may send thousands of small messages at once.
+void Viewer::read_input() {
     const auto buffer = runtime::shared_read_buffer().first(kInputPiece);
     const int64_t began_us = base::monotonic_us();
     while (log_) {

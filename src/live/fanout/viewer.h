@@ -108,6 +108,7 @@ class Viewer final : private runtime::ParkedHandler {
     void on_readable() override;
     void on_writable() override;
     void on_hangup() override;
+    void read_input();
 
     // The next bytes: the rest of the packet under way, the pending ones, then the log. Each part ends where a packet
     // or a pending Slice ends; a socket shared by several viewers relies on that.

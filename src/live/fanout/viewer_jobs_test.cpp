@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -14,6 +13,7 @@
 #include "live/fanout/live_log.h"
 #include "live/fanout/viewer_testing.h"
 #include "runtime/socket/tcp_stream.h"
+#include "runtime/socket/tls_testing.h"
 #include "runtime/threads/senders.h"
 
 namespace live {
@@ -60,6 +60,13 @@ const Entry kEntries[] = {
          c.wire->handler->on_readable();
      },
      true},
+    {"input_over_tls",
+     [](Stream&, Client& c) {
+         c.wire->is_tls = true;
+         c.wire->input = "ping";
+         c.wire->handler->on_readable();
+     },
+     true},
 };
 
 const Entry kEnds[] = {
@@ -69,6 +76,13 @@ const Entry kEnds[] = {
     {"hangup", [](Stream&, Client& c) { c.wire->handler->on_hangup(); }, true},
     {"peers_end",
      [](Stream&, Client& c) {
+         c.wire->end = true;
+         c.wire->handler->on_readable();
+     },
+     true},
+    {"peers_end_over_tls",
+     [](Stream&, Client& c) {
+         c.wire->is_tls = true;
          c.wire->end = true;
          c.wire->handler->on_readable();
      },
@@ -206,6 +220,37 @@ TEST_F(ViewerJobsTest, AShortWriteGoesOnWhenRoomWasMadeBeforeItWasCollected) {
     EXPECT_EQ(client.take(), " v]");
 }
 
+// Reading uses what the thread writes with. The bytes that were taken back do not wait for the next visit.
+TEST_F(ViewerJobsTest, InputOverTlsEndsTheLentWrite) {
+    for (const bool is_tls : {false, true})
+        for (const bool is_running : {false, true}) {
+            SCOPED_TRACE(std::string(is_tls ? "TLS, " : "TCP, ") + (is_running ? "running" : "queued"));
+            publish_with(options);
+            publication.publish(video(0, true));
+            Client client(stream);
+            client.wire->is_tls = is_tls;
+            client.join();
+            settle();
+            client.take();
+            Senders& senders = lend_all();
+            publication.publish(video(40));
+            settle(1);
+            if (is_running) senders.begin_job(0);
+            client.wire->input = "ping";
+            client.wire->handler->on_readable();
+            EXPECT_EQ(client.input, "ping");
+            EXPECT_EQ(client.take(), is_tls ? "[40 v]" : "");
+            EXPECT_EQ(senders.stats().revoked, is_tls && !is_running ? 1u : 0u);
+            (void)senders.run(0);
+            EXPECT_EQ(client.take(), is_tls ? "" : "[40 v]");
+            client.viewer.abort("enough", base::CloseReason::kKicked);
+            publication.end();
+            settle(1000);
+            stream.reset();
+            runtime::stop_senders();
+        }
+}
+
 TEST_F(ViewerJobsTest, ARoundOfFewViewersIsNotLent) {
     publish_with(options);
     publication.publish(video(0, true));
@@ -223,21 +268,25 @@ TEST_F(ViewerJobsTest, ARoundOfFewViewersIsNotLent) {
 
 // A viewer with a socket of the kernel, whose buffer is small: most writes are short.
 struct Peer {
-    explicit Peer(base::Ref<Stream> stream) : client(std::move(stream)) {
+    Peer(base::Ref<Stream> stream, bool with_tls) : client(std::move(stream)) {
         int ends[2];
         CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-        fd = ends[1];
         const int bytes = 4096;
         setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-        auto socket = runtime::detail::TcpStream::make(ends[0], {});
-        CHECK(socket.has_value());
-        client.viewer.join(kAllText, std::move(*socket), base::Slice::copy("HEAD "));
+        runtime::testing::StreamPair pair{*runtime::detail::TcpStream::make(ends[1], {}),
+                                          *runtime::detail::TcpStream::make(ends[0], {})};
+        if (with_tls) pair = runtime::testing::with_tls(std::move(pair));
+        end = std::move(pair.client);
+        client.viewer.join(kAllText, std::move(pair.server), base::Slice::copy("HEAD "));
     }
-    ~Peer() { close(fd); }
     void read_some(size_t most) {
-        char buffer[8192];
-        const ssize_t n = recv(fd, buffer, std::min(most, sizeof buffer), MSG_DONTWAIT);
-        if (n > 0) got.append(buffer, static_cast<size_t>(n));
+        uint8_t buffer[8192];
+        const auto n = end->try_read(std::span(buffer).first(std::clamp<size_t>(most, 1, sizeof buffer)));
+        if (n) got.append(buffer, buffer + n->bytes);
+    }
+    void send(std::string_view input) {
+        sent += input;
+        EXPECT_EQ(end->try_write(runtime::testing::bytes(input)).value_or(0), input.size());
     }
     // What it was sent but for the control messages.
     std::string of_log() const {
@@ -248,11 +297,15 @@ struct Peer {
     }
 
     Client client;
-    int fd = -1;
-    std::string got;
+    std::unique_ptr<runtime::ByteStream> end;
+    std::string got, sent;
 };
 
-TEST_F(ViewerJobsTest, ThreadsSendWhatTheLoopWouldSendWhileViewersAreUsed) {
+class ViewerThreadsTest : public ViewerJobsTest, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Socket, ViewerThreadsTest, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "Tls" : "Tcp"; });
+
+TEST_P(ViewerThreadsTest, SendWhatTheLoopWouldSendWhileViewersAreUsed) {
     options.send_timeout_ms = 0;
     options.queue_length_ms = 600'000;
     publish_with(options);
@@ -260,7 +313,7 @@ TEST_F(ViewerJobsTest, ThreadsSendWhatTheLoopWouldSendWhileViewersAreUsed) {
     runtime::senders()->set_min_sends(1);
     publication.publish(video(0, true));
     std::vector<std::unique_ptr<Peer>> peers;
-    for (int i = 0; i < 24; ++i) peers.push_back(std::make_unique<Peer>(stream));
+    for (int i = 0; i < 24; ++i) peers.push_back(std::make_unique<Peer>(stream, GetParam()));
     std::string expected = "HEAD <FIRST 0 VH|->[0 v]";
     uint32_t random = 1;
     const auto next = [&] { return (random = random * 1664525 + 1013904223) >> 16; };
@@ -271,6 +324,7 @@ TEST_F(ViewerJobsTest, ThreadsSendWhatTheLoopWouldSendWhileViewersAreUsed) {
         settle(10);
         for (auto& peer : peers) {
             if (next() % 4 == 0) peer->client.viewer.send_control(base::Slice::copy("#"));
+            if (next() % 4 == 0) peer->send("ping ");
             peer->read_some(next() % 8000);
         }
     }
@@ -286,6 +340,7 @@ TEST_F(ViewerJobsTest, ThreadsSendWhatTheLoopWouldSendWhileViewersAreUsed) {
         EXPECT_EQ(peer->of_log(), expected);
         EXPECT_FALSE(peer->client.ended) << peer->client.why;
         EXPECT_EQ(peer->client.viewer.counters().sent_bytes, peer->got.size());
+        EXPECT_EQ(peer->client.input, peer->sent);
     }
     EXPECT_GT(runtime::senders()->stats().jobs, 200u);
     peers.clear();

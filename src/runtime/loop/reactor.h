@@ -58,8 +58,12 @@ class Watch {
         wants_write_ = true;
         if (arms_output_) change_events(kEdges);
     }
-    // Another thread writes, until write_ended(): an edge that comes before the loop knows of a short write counts.
-    void write_lent() { edge_ = false; }
+    // Another thread is to write, until write_ended(): an edge that comes before the loop knows of a short write
+    // counts. False: there is no room, or the handler has still to be told of it.
+    bool lend_write() {
+        edge_ = false;
+        return writable_ && !(parked_ && wants_write_);
+    }
     void write_ended(bool is_short) {
         if (is_short && !edge_) write_would_block();
     }
@@ -115,7 +119,7 @@ class Watch {
     bool arms_output_ : 1 = false;  // kInputEdges
     bool parked_ : 1 = false;       // handler_ is valid, not reader_
     bool cancels_ : 1 = false;      // reader_ does not read: it is cancelled at the stream's end
-    bool edge_ : 1 = false;         // room for output was reported since write_lent()
+    bool edge_ : 1 = false;         // room for output was reported since lend_write()
 };
 static_assert(sizeof(Watch) == 32);
 

@@ -51,15 +51,20 @@ class ByteStream {
     virtual base::Result<size_t> try_writev(std::span<const iovec> parts) = 0;
 
     // A write that another thread makes (runtime/threads/senders.h). From lend_write() to end_lent_write() the loop
-    // neither writes nor closes; it may read. A write that was not made needs no end.
+    // neither writes nor closes; it may read where is_tls() is false. A write that was not made needs no end.
+    struct WriteResult {
+        ssize_t bytes = 0;     // accepted; negative: it failed
+        bool blocked = false;  // the socket has not taken all that was given
+    };
     struct LentWrite {
-        // Returns the bytes that were taken, or a negative errno. Null: this stream cannot be lent now.
-        ssize_t (*write)(void* stream, std::span<iovec> parts) = nullptr;
+        // On the thread. Null: this stream cannot be lent now.
+        WriteResult (*call)(void* stream, std::span<iovec> parts) = nullptr;
         void* stream = nullptr;
+        int fd = 0;  // the socket's, by which a thread is chosen
     };
     virtual LentWrite lend_write() { return {}; }
-    // result: write()'s. wanted: the bytes given to it. As try_writev().
-    virtual base::Result<size_t> end_lent_write(ssize_t /*result*/, size_t /*wanted*/) {
+    // As try_writev().
+    virtual base::Result<size_t> end_lent_write(WriteResult) {
         return base::fail(base::Code::kOther, "not a stream that is lent");
     }
 

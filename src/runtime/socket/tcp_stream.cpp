@@ -46,24 +46,27 @@ std::unexpected<base::Error> io_error(const char* what, int error) {
     return std::unexpected(base::Error(base::Code::kClosed, failed.error().text(), error));
 }
 
-// On a sender thread: knows nothing but the descriptor.
-ssize_t send_lent(void* stream, std::span<iovec> parts) {
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
-    while (true) {
-        const ssize_t n =
-            sendmsg(static_cast<int>(reinterpret_cast<intptr_t>(stream)), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n >= 0) return n;
-        if (errno == EAGAIN) return 0;
-        if (errno != EINTR) return -errno;
-    }
-}
-
 size_t total(std::span<const iovec> parts) {
     size_t bytes = 0;
     for (const auto& part : parts) bytes += part.iov_len;
     return bytes;
+}
+
+// On a sender thread: knows nothing but the descriptor.
+ByteStream::WriteResult send_to(int fd, std::span<iovec> parts) {
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    while (true) {
+        const ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n >= 0) return {n, static_cast<size_t>(n) < total(parts)};
+        if (errno == EAGAIN) return {0, true};
+        if (errno != EINTR) return {-errno};
+    }
+}
+
+ByteStream::WriteResult send_lent(void* fd, std::span<iovec> parts) {
+    return send_to(static_cast<int>(reinterpret_cast<intptr_t>(fd)), parts);
 }
 
 }  // namespace
@@ -153,15 +156,21 @@ base::Result<size_t> TcpStream::send_parts(std::span<const iovec> parts, int fla
 }
 
 ByteStream::LentWrite TcpStream::lend_write() {
-    if (!watch_.writable()) return {};
-    watch_.write_lent();
-    return {&send_lent, reinterpret_cast<void*>(static_cast<intptr_t>(watch_.fd()))};
+    if (!watch_.lend_write()) return {};
+    return {&send_lent, reinterpret_cast<void*>(static_cast<intptr_t>(watch_.fd())), watch_.fd()};
 }
 
-base::Result<size_t> TcpStream::end_lent_write(ssize_t result, size_t wanted) {
-    if (result < 0) return io_error("writing", static_cast<int>(-result));
-    watch_.write_ended(static_cast<size_t>(result) < wanted);
-    return static_cast<size_t>(result);
+base::Result<size_t> TcpStream::end_lent_write(WriteResult result) {
+    if (result.bytes < 0) return io_error("writing", static_cast<int>(-result.bytes));
+    watch_.write_ended(result.blocked);
+    return static_cast<size_t>(result.bytes);
+}
+
+base::Result<size_t> TcpStream::write_on_thread(std::span<const uint8_t> bytes) const {
+    iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    const WriteResult result = send_to(watch_.fd(), std::span(&part, 1));
+    if (result.bytes < 0) return io_error("writing", static_cast<int>(-result.bytes));
+    return static_cast<size_t>(result.bytes);
 }
 
 base::Result<size_t> TcpStream::try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) {

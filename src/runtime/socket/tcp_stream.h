@@ -23,7 +23,7 @@ class TcpStream final : public ByteStream {
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
     base::Result<size_t> try_writev(std::span<const iovec> parts) override;
     LentWrite lend_write() override;
-    base::Result<size_t> end_lent_write(ssize_t result, size_t wanted) override;
+    base::Result<size_t> end_lent_write(WriteResult result) override;
     base::Result<size_t> try_send_file(std::span<const uint8_t> head, int file, uint64_t offset, size_t bytes) override;
     base::Result<void> await_writable(Deadline deadline, size_t moved) override;
     void park(ParkedHandler& handler) override { watch_.park(handler); }
@@ -42,6 +42,8 @@ class TcpStream final : public ByteStream {
     bool is_tls() const override { return false; }
 
     Watch& watch() { return watch_; }
+    // As try_write(), by the thread to which a write is lent: the Watch is the loop's.
+    base::Result<size_t> write_on_thread(std::span<const uint8_t> bytes) const;
 
   private:
     base::Result<size_t> send_parts(std::span<const iovec> parts, int flags);

@@ -9,7 +9,6 @@
 
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/cpu_slice.h"
-#include "runtime/loop/immortal.h"
 
 namespace runtime {
 namespace detail {
@@ -27,7 +26,7 @@ class Gatherer {
   public:
     explicit Gatherer(std::span<const iovec> parts) : parts_(parts) {}
     std::span<const uint8_t> next() {
-        static std::array<uint8_t, kRecordBytes> scratch;
+        static thread_local std::array<uint8_t, kRecordBytes> scratch;
         size_t filled = 0;
         while (!parts_.empty() && filled < kRecordBytes) {
             const auto* at = static_cast<const uint8_t*>(parts_.front().iov_base) + offset_;
@@ -51,21 +50,18 @@ class Gatherer {
     size_t offset_ = 0;
 };
 
-// The buffer for encrypted output of whichever stream writes: nearly always all of it is sent before another one
-// writes. Without it each write would allocate it anew, and touch its pages for the first time.
-std::vector<uint8_t>& spare_output() {
-    static Immortal<std::vector<uint8_t>> spare;
-    return spare.value;
-}
+// The buffer for encrypted output of whichever stream writes on this thread: nearly always all of it is sent before
+// another one writes. Without it each write would allocate it anew, and touch its pages for the first time.
+thread_local std::vector<uint8_t> spare_output;
 
 void take_spare(std::vector<uint8_t>& out) {
-    out.swap(spare_output());
+    out.swap(spare_output);
     out.reserve(kOutBytes + kRecordBytes + kRecordOverhead);
 }
 
 void give_spare(std::vector<uint8_t>& out) {
     out.clear();
-    if (spare_output().capacity() == 0) spare_output().swap(out);
+    if (spare_output.capacity() == 0) spare_output.swap(out);
     out = {};  // an idle connection keeps no buffer
 }
 
@@ -82,6 +78,10 @@ struct TlsBio {
         auto& stream = *static_cast<TlsStream*>(BIO_get_data(bio));
         BIO_clear_retry_flags(bio);
         if (size <= 0) return 0;
+        if (stream.on_thread_) {
+            BIO_set_retry_read(bio);
+            return -1;
+        }
         auto got = stream.plain_->try_read({reinterpret_cast<uint8_t*>(buffer), static_cast<size_t>(size)});
         if (!got) {
             stream.io_error_ = std::move(got.error());
@@ -266,9 +266,14 @@ void TlsStream::keep_rest() {
     out_sent_ = 0;
 }
 
+base::Result<size_t> TlsStream::send_output() {
+    const auto rest = std::span(out_).subspan(out_sent_);
+    return on_thread_ ? plain_->write_on_thread(rest) : plain_->try_write(rest);
+}
+
 base::Result<bool> TlsStream::flush() {
     while (out_sent_ < out_.size()) {
-        auto n = plain_->try_write(std::span(out_).subspan(out_sent_));
+        auto n = send_output();
         if (!n) {
             failed_ = true;
             return std::unexpected(std::move(n.error()));
@@ -304,6 +309,31 @@ base::Result<size_t> TlsStream::try_writev(std::span<const iovec> parts) {
     }
     if (!gatherer.done()) wants_write_ = true;
     return total;
+}
+
+ByteStream::LentWrite TlsStream::lend_write() {
+    if (failed_) return {};
+    const LentWrite plain = plain_->lend_write();
+    return plain.call ? LentWrite{&write_lent, this, plain.fd} : LentWrite{};
+}
+
+// On a sender thread: SSL and the collected output are its own until the loop has settled.
+ByteStream::WriteResult TlsStream::write_lent(void* stream, std::span<iovec> parts) {
+    auto& self = *static_cast<TlsStream*>(stream);
+    self.on_thread_ = true;
+    auto accepted = self.try_writev(parts);
+    self.on_thread_ = false;
+    if (accepted) return {static_cast<ssize_t>(*accepted), !self.out_.empty()};
+    self.late_error_ = std::move(accepted.error());
+    return {-1};
+}
+
+base::Result<size_t> TlsStream::end_lent_write(WriteResult result) {
+    if (result.bytes < 0) return std::unexpected(*std::exchange(late_error_, std::nullopt));
+    const size_t accepted = TRY(plain_->end_lent_write(result));
+    // Room that was reported meanwhile is not reported again.
+    if (!out_.empty()) TRY(flush());
+    return accepted;
 }
 
 base::Result<size_t> TlsStream::try_write(std::span<const uint8_t> bytes) {

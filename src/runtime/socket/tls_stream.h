@@ -28,6 +28,8 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     base::Result<TryRead> try_read(std::span<uint8_t> buffer) override;
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
     base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    LentWrite lend_write() override;
+    base::Result<size_t> end_lent_write(WriteResult result) override;
     base::Result<void> await_writable(Deadline deadline, size_t moved) override;
     void park(ParkedHandler& handler) override;
     void unpark() override;
@@ -55,10 +57,12 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     base::Result<void> handshake(Deadline deadline);
     base::Error failure(int ssl_error);
     bool may_have_input() const;
+    static WriteResult write_lent(void* stream, std::span<iovec> parts);
     void say_farewell();  // close_notify, after the collected output
     base::Result<void> encrypt(std::span<const uint8_t> record);
     // Sends the collected output; true when nothing is left.
     base::Result<bool> flush();
+    base::Result<size_t> send_output();
     base::Result<void> flush_all(Deadline deadline);
     void keep_rest();
 
@@ -71,9 +75,11 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     std::optional<base::Error> io_error_;  // a socket error that occurred inside OpenSSL
     bool established_ = false;
     bool failed_ = false;
-    std::optional<base::Error> late_error_;  // a failure after bytes that were still valid: for the next read
-    bool ended_ = false;                     // the socket's end of stream
-    bool needs_input_ = false;               // OpenSSL has at most a part of a record: only more input leads on
+    bool on_thread_ = false;  // a sender thread writes: the socket's Watch must not be touched
+    // A failure after bytes that were still valid: for the next read. Or that of a lent write: for its end.
+    std::optional<base::Error> late_error_;
+    bool ended_ = false;        // the socket's end of stream
+    bool needs_input_ = false;  // OpenSSL has at most a part of a record: only more input leads on
     bool wants_write_ = false;
     bool shutdown_wanted_ = false;  // when everything is flushed
 };

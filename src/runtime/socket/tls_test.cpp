@@ -1,75 +1,30 @@
 #include "runtime/socket/tls.h"
 
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cstdlib>
+#include <array>
+#include <string>
+#include <vector>
 
 #include "runtime/loop/sync.h"
 #include "runtime/loop/testing.h"
 #include "runtime/socket/stream_testing.h"
 #include "runtime/socket/tcp.h"
+#include "runtime/socket/tls_testing.h"
 
 namespace runtime {
 namespace {
 
 using base::Code;
 using testing::bytes;
+using testing::certificate_files;
 using testing::failed_with;
 using testing::ok;
 using testing::soon;
+using testing::StreamPair;
 using testing::text;
-
-// A key and a self-signed certificate, in a temporary directory.
-struct Files {
-    std::string directory, certificate, key;
-    Files() {
-        char path[] = "/tmp/tls_test.XXXXXX";
-        directory = mkdtemp(path);
-        certificate = directory + "/server.crt";
-        key = directory + "/server.key";
-        EVP_PKEY* pair = EVP_EC_gen("P-256");
-        X509* x509 = X509_new();
-        X509_set_version(x509, 2);
-        ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
-        X509_gmtime_adj(X509_getm_notBefore(x509), 0);
-        X509_gmtime_adj(X509_getm_notAfter(x509), 3600);
-        X509_set_pubkey(x509, pair);
-        X509_NAME* name = X509_get_subject_name(x509);
-        X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("localhost"), -1,
-                                   -1, 0);
-        X509_set_issuer_name(x509, name);
-        X509_sign(x509, pair, EVP_sha256());
-        FILE* file = std::fopen(certificate.c_str(), "w");
-        PEM_write_X509(file, x509);
-        std::fclose(file);
-        file = std::fopen(key.c_str(), "w");
-        PEM_write_PrivateKey(file, pair, nullptr, nullptr, 0, nullptr, nullptr);
-        std::fclose(file);
-        X509_free(x509);
-        EVP_PKEY_free(pair);
-    }
-    ~Files() {
-        unlink(certificate.c_str());
-        unlink(key.c_str());
-        rmdir(directory.c_str());
-    }
-};
-
-const Files& files() {
-    static Files instance;
-    return instance;
-}
 
 class TlsTest : public testing::RuntimeTest {
   protected:
-    struct Pair {
-        std::unique_ptr<ByteStream> client;
-        std::unique_ptr<ByteStream> server;
-    };
-    static Pair plain() {
+    static StreamPair plain() {
         auto listener = listen_tcp({"127.0.0.1", 0});
         EXPECT_TRUE(ok(listener));
         auto client = connect_tcp("127.0.0.1", (*listener)->port(), soon());
@@ -77,25 +32,7 @@ class TlsTest : public testing::RuntimeTest {
         EXPECT_TRUE(ok(client) && ok(server));
         return {*std::move(client), *std::move(server)};
     }
-    static std::shared_ptr<TlsContext> server_context() {
-        auto context = tls_server_context(files().certificate, files().key);
-        EXPECT_TRUE(ok(context));
-        return *context;
-    }
-    static Pair connected() {
-        auto pair = plain();
-        Pair secure;
-        auto acceptor = spawn("acceptor", [&] {
-            auto server = tls_accept(std::move(pair.server), server_context(), soon());
-            ASSERT_TRUE(ok(server));
-            secure.server = *std::move(server);
-        });
-        auto client = tls_connect(std::move(pair.client), *tls_client_context(false), "localhost", soon());
-        EXPECT_TRUE(ok(client));
-        if (client) secure.client = *std::move(client);
-        EXPECT_TRUE(ok(acceptor.join(soon())));
-        return secure;
-    }
+    static StreamPair connected() { return testing::with_tls(plain()); }
     static std::string read_text(ByteStream& stream) {
         auto got = read_shared(stream, soon());
         EXPECT_TRUE(ok(got));
@@ -156,14 +93,14 @@ TEST_F(TlsTest, EndOfStream) {
 
 TEST_F(TlsTest, SilentPeerMeetsTheHandshakesDeadline) {
     auto pair = plain();
-    auto server = tls_accept(std::move(pair.server), server_context(), Deadline::in_ms(50));
+    auto server = tls_accept(std::move(pair.server), testing::tls_test_context(), Deadline::in_ms(50));
     EXPECT_TRUE(failed_with(server, Code::kTimeout));
 }
 
 TEST_F(TlsTest, NotTls) {
     auto pair = plain();
     ASSERT_TRUE(ok(pair.client->write(bytes("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), soon())));
-    auto server = tls_accept(std::move(pair.server), server_context(), soon());
+    auto server = tls_accept(std::move(pair.server), testing::tls_test_context(), soon());
     ASSERT_TRUE(failed_with(server, Code::kProtocol));
     EXPECT_NE(server.error().text().find("http request"), std::string::npos) << server.error().text();
 }
@@ -171,13 +108,14 @@ TEST_F(TlsTest, NotTls) {
 TEST_F(TlsTest, PeerLeavesInTheHandshake) {
     auto pair = plain();
     pair.client.reset();
-    EXPECT_TRUE(failed_with(tls_accept(std::move(pair.server), server_context(), soon()), Code::kClosed));
+    EXPECT_TRUE(failed_with(tls_accept(std::move(pair.server), testing::tls_test_context(), soon()), Code::kClosed));
 }
 
 TEST_F(TlsTest, AnUntrustedCertificateIsRefused) {
     auto pair = plain();
-    auto acceptor =
-        spawn("acceptor", [&] { static_cast<void>(tls_accept(std::move(pair.server), server_context(), soon())); });
+    auto acceptor = spawn("acceptor", [&] {
+        static_cast<void>(tls_accept(std::move(pair.server), testing::tls_test_context(), soon()));
+    });
     auto client = tls_connect(std::move(pair.client), *tls_client_context(true), "localhost", soon());
     ASSERT_TRUE(failed_with(client, Code::kRefused));
     EXPECT_NE(client.error().text().find("localhost"), std::string::npos);
@@ -185,13 +123,13 @@ TEST_F(TlsTest, AnUntrustedCertificateIsRefused) {
 }
 
 TEST_F(TlsTest, ContextErrorsNameTheFile) {
-    auto missing = tls_server_context("/nonexistent/a.crt", files().key);
+    auto missing = tls_server_context("/nonexistent/a.crt", certificate_files().key);
     ASSERT_TRUE(failed_with(missing, Code::kConfig));
     EXPECT_NE(missing.error().text().find("/nonexistent/a.crt: No such file"), std::string::npos)
         << missing.error().text();
-    auto swapped = tls_server_context(files().key, files().certificate);
+    auto swapped = tls_server_context(certificate_files().key, certificate_files().certificate);
     ASSERT_TRUE(failed_with(swapped, Code::kConfig));
-    EXPECT_NE(swapped.error().text().find(files().key), std::string::npos);
+    EXPECT_NE(swapped.error().text().find(certificate_files().key), std::string::npos);
 }
 
 TEST_F(TlsTest, CancelledWhileReadingAndShakingHands) {
@@ -199,7 +137,8 @@ TEST_F(TlsTest, CancelledWhileReadingAndShakingHands) {
     auto reader = spawn("reader", [&] { EXPECT_TRUE(failed_with(read_shared(*server, soon()), Code::kCancelled)); });
     auto pair = plain();
     auto shaker = spawn("shaker", [&] {
-        EXPECT_TRUE(failed_with(tls_accept(std::move(pair.server), server_context(), soon()), Code::kCancelled));
+        EXPECT_TRUE(
+            failed_with(tls_accept(std::move(pair.server), testing::tls_test_context(), soon()), Code::kCancelled));
     });
     ASSERT_TRUE(ok(sleep_ms(5)));
     reader.cancel_and_join();

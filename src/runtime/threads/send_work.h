@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/endpoint.h"
+#include "runtime/socket/byte_stream.h"
 
 namespace runtime {
 
@@ -35,13 +36,9 @@ class SendJobUser {
 class SendJob {
   public:
     static constexpr size_t kMaxParts = 16;
-    // On a thread: writes the parts to the stream and returns how many bytes it took, or a negative errno. It uses
-    // nothing that the loop may use meanwhile.
-    using Write = ssize_t (*)(void* stream, std::span<iovec> parts);
 
     // Set before it is lent.
-    Write write = nullptr;
-    void* stream = nullptr;
+    ByteStream::LentWrite write;
     SendJobUser* user = nullptr;
     void* owner = nullptr;  // for the user
     std::array<iovec, kMaxParts> parts{};
@@ -50,14 +47,8 @@ class SendJob {
     bool wants_time = false;  // done_us is set
     int64_t since_us = 0;     // for the user: what done_us is compared with
     // When it is done.
-    ssize_t result = 0;
+    ByteStream::WriteResult result;
     int64_t done_us = 0;  // base::monotonic_us()
-
-    size_t bytes() const {
-        size_t sum = 0;
-        for (uint32_t i = 0; i < part_count; ++i) sum += parts[i].iov_len;
-        return sum;
-    }
 
   private:
     friend class Senders;

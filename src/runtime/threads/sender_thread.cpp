@@ -183,9 +183,9 @@ bool SenderThread::begin(SendJob& job) {
 
 void SenderThread::end(SendJob& job) {
     begun_ = nullptr;
-    job.result = job.write(job.stream, {job.parts.data(), job.part_count});
+    job.result = job.write.call(job.write.stream, {job.parts.data(), job.part_count});
     if (job.wants_time) job.done_us = base::monotonic_us();
-    const bool noticed = job.notice || job.result < 0 || static_cast<size_t>(job.result) < job.bytes();
+    const bool noticed = job.notice || job.result.bytes < 0 || job.result.blocked;
     job.noticed_ = noticed;
     // From here on the loop may collect it, but it stays in the pool until its notice was taken.
     const auto before = job.state_.exchange(SendJob::State::kDone, std::memory_order_acq_rel);

@@ -51,16 +51,17 @@ struct Stream {
     ssize_t takes = SSIZE_MAX;  // negative: an error
 };
 
-ssize_t write_parts(void* at, std::span<iovec> parts) {
+ByteStream::WriteResult write_parts(void* at, std::span<iovec> parts) {
     Stream& stream = *static_cast<Stream*>(at);
-    if (stream.takes < 0) return stream.takes;
-    ssize_t taken = 0;
+    if (stream.takes < 0) return {stream.takes};
+    ssize_t taken = 0, wanted = 0;
     for (const iovec& part : parts) {
+        wanted += static_cast<ssize_t>(part.iov_len);
         const size_t bytes = std::min(part.iov_len, static_cast<size_t>(stream.takes - taken));
         stream.written.append(static_cast<const char*>(part.iov_base), bytes);
         taken += static_cast<ssize_t>(bytes);
     }
-    return taken;
+    return {taken, taken < wanted};
 }
 
 class User : public SendJobUser {
@@ -78,8 +79,7 @@ class SendersTest : public testing::RuntimeTest {
     }
     SendJob& lend(std::string_view text, uint32_t thread = 0, bool notice = false) {
         SendJob& job = senders->take_job();
-        job.write = &write_parts;
-        job.stream = &stream;
+        job.write = {&write_parts, &stream};
         job.user = &user;
         job.parts[0] = {const_cast<char*>(text.data()), text.size()};
         job.part_count = 1;
@@ -99,7 +99,7 @@ TEST_F(SendersTest, AJobIsCollectedWhenItIsDone) {
     EXPECT_FALSE(Senders::collect(job));
     EXPECT_EQ(senders->run(0), 1u);
     EXPECT_TRUE(Senders::collect(job));
-    EXPECT_EQ(job.result, 3);
+    EXPECT_EQ(job.result.bytes, 3);
     EXPECT_EQ(stream.written, "abc");
     EXPECT_FALSE(Senders::collect(job)) << "once";
     senders->release(job);
@@ -124,7 +124,7 @@ TEST_F(SendersTest, ARunningJobIsAwaited) {
     senders->begin_job(0);
     EXPECT_EQ(stream.written, "");
     EXPECT_TRUE(senders->settle(job));
-    EXPECT_EQ(job.result, 3);
+    EXPECT_EQ(job.result.bytes, 3);
     EXPECT_EQ(stream.written, "abc");
 }
 
@@ -133,7 +133,7 @@ TEST_F(SendersTest, ADoneJobIsSettledByItsResult) {
     SendJob& job = lend("abc");
     (void)senders->run(0);
     EXPECT_TRUE(senders->settle(job));
-    EXPECT_EQ(job.result, 3);
+    EXPECT_EQ(job.result.bytes, 3);
 }
 
 TEST_F(SendersTest, AShortWriteAndAnErrorAreNoticed) {
@@ -154,8 +154,8 @@ TEST_F(SendersTest, AShortWriteAndAnErrorAreNoticed) {
     std::vector<SendJob*> expected = {&cut, &failed, &wanted};
     std::ranges::sort(expected);
     EXPECT_EQ(user.notices, expected);
-    EXPECT_EQ(cut.result, 2);
-    EXPECT_EQ(failed.result, -EPIPE);
+    EXPECT_EQ(cut.result.bytes, 2);
+    EXPECT_EQ(failed.result.bytes, -EPIPE);
     for (SendJob* job : {&cut, &failed, &whole, &wanted}) EXPECT_TRUE(Senders::collect(*job));
 }
 
@@ -178,8 +178,7 @@ TEST_F(SendersTest, AFullLaneTakesNoMore) {
     std::vector<SendJob*> jobs;
     while (true) {
         SendJob& job = senders->take_job();
-        job.write = &write_parts;
-        job.stream = &stream;
+        job.write = {&write_parts, &stream};
         job.user = &user;
         if (!senders->lend(0, job)) {
             senders->release(job);
@@ -285,11 +284,11 @@ TEST_F(SendersTest, ThreadsWriteWhatTheLoopLends) {
     for (int round = 0; round < 20'000; ++round) {
         Peer& peer = peers[next() % peers.size()];
         SendJob& job = senders->take_job();
-        job.write = [](void* at, std::span<iovec> parts) -> ssize_t {
+        const auto write_some = [](void* at, std::span<iovec> parts) -> ByteStream::WriteResult {
             const ssize_t n = writev(*static_cast<int*>(at), parts.data(), static_cast<int>(parts.size()));
-            return n >= 0 ? n : -errno;
+            return {n >= 0 ? n : -errno};
         };
-        job.stream = &peer.fds[0];
+        job.write = {write_some, &peer.fds[0]};
         job.user = &user;
         const size_t from = next() % 100, bytes = 1 + next() % 1000;
         job.parts[0] = {text.data() + from, bytes};
@@ -298,8 +297,8 @@ TEST_F(SendersTest, ThreadsWriteWhatTheLoopLends) {
         if (next() % 4 != 0) senders->publish();
         if (next() % 8 == 0) (void)sleep_ms(0);
         if (senders->settle(job)) {
-            ASSERT_TRUE(job.result >= 0 || job.result == -EAGAIN);
-            if (job.result > 0) peer.sent.append(text, from, static_cast<size_t>(job.result));
+            ASSERT_TRUE(job.result.bytes >= 0 || job.result.bytes == -EAGAIN);
+            if (job.result.bytes > 0) peer.sent.append(text, from, static_cast<size_t>(job.result.bytes));
         }
         senders->release(job);
         char came[8192];
@@ -483,7 +482,7 @@ TEST_F(SendersTest, DatagramsComeFromTheAddressThatWasAsked) {
 
 // ---- Stalls
 
-ssize_t write_slowly(void* stream, std::span<iovec> parts) {
+ByteStream::WriteResult write_slowly(void* stream, std::span<iovec> parts) {
     usleep(300'000);
     return write_parts(stream, parts);
 }
@@ -493,9 +492,8 @@ TEST_F(SendersTest, TheWatchdogReportsACallThatHangs) {
     start(Mode::kThreads, 2);
     SendJob& quick = lend("abc", 0);
     SendJob& job = senders->take_job();
-    job.write = &write_slowly;
     Stream other;
-    job.stream = &other;
+    job.write = {&write_slowly, &other};
     job.user = &user;
     job.part_count = 0;
     ASSERT_TRUE(senders->lend(1, job));
