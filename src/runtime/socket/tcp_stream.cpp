@@ -166,6 +166,27 @@ base::Result<size_t> TcpStream::end_lent_write(WriteResult result) {
     return static_cast<size_t>(result.bytes);
 }
 
+bool TcpStream::has_input() {
+    uint8_t byte;
+    while (watch_.readable()) {
+        if (recv(watch_.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return true;
+        if (errno == EAGAIN)
+            watch_.read_would_block();
+        else if (errno != EINTR)
+            return true;
+    }
+    return false;
+}
+
+base::Result<ByteStream::TryRead> TcpStream::read_on_thread(std::span<uint8_t> buffer) const {
+    while (true) {
+        const ssize_t n = recv(watch_.fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (n >= 0) return TryRead{static_cast<size_t>(n), n == 0};
+        if (errno == EAGAIN) return TryRead{};
+        if (errno != EINTR) return io_error("reading", errno);
+    }
+}
+
 base::Result<size_t> TcpStream::write_on_thread(std::span<const uint8_t> bytes) const {
     iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
     const WriteResult result = send_to(watch_.fd(), std::span(&part, 1));

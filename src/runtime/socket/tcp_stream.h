@@ -42,7 +42,10 @@ class TcpStream final : public ByteStream {
     bool is_tls() const override { return false; }
 
     Watch& watch() { return watch_; }
-    // As try_write(), by the thread to which a write is lent: the Watch is the loop's.
+    // Whether a read would return now.
+    bool has_input();
+    // As try_read() and try_write(), on another thread while the loop uses neither: the Watch is the loop's.
+    base::Result<TryRead> read_on_thread(std::span<uint8_t> buffer) const;
     base::Result<size_t> write_on_thread(std::span<const uint8_t> bytes) const;
 
   private:

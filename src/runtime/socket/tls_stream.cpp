@@ -9,6 +9,10 @@
 
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/loop/immortal.h"
+#include "runtime/loop/permits.h"
+#include "runtime/loop/sync.h"
+#include "runtime/threads/compute.h"
 
 namespace runtime {
 namespace detail {
@@ -65,6 +69,11 @@ void give_spare(std::vector<uint8_t>& out) {
     out = {};  // an idle connection keeps no buffer
 }
 
+struct HandshakesAtOnce {
+    Permits permits{8, "a thread for a TLS handshake"};
+};
+Immortal<HandshakesAtOnce> handshakes_at_once;
+
 // SSL_get_error() looks at the thread's queue of errors. It is nearly always empty; to look takes a quarter of the
 // time of clearing it.
 void clear_errors() {
@@ -78,11 +87,8 @@ struct TlsBio {
         auto& stream = *static_cast<TlsStream*>(BIO_get_data(bio));
         BIO_clear_retry_flags(bio);
         if (size <= 0) return 0;
-        if (stream.on_thread_) {
-            BIO_set_retry_read(bio);
-            return -1;
-        }
-        auto got = stream.plain_->try_read({reinterpret_cast<uint8_t*>(buffer), static_cast<size_t>(size)});
+        const std::span room(reinterpret_cast<uint8_t*>(buffer), static_cast<size_t>(size));
+        auto got = stream.on_thread_ ? stream.plain_->read_on_thread(room) : stream.plain_->try_read(room);
         if (!got) {
             stream.io_error_ = std::move(got.error());
             return -1;
@@ -153,21 +159,47 @@ base::Error TlsStream::failure(int ssl_error) {
     return base::Error(base::Code::kClosed, "the peer closed the connection");
 }
 
+// A server's step that reads the ClientHello and answers it is the expensive one, by the signature.
 base::Result<void> TlsStream::handshake(Deadline deadline) {
+    bool signs = SSL_is_server(ssl_);
     while (true) {
-        // Its most expensive step takes most of a millisecond, and hundreds of handshakes may reach it at once.
+        while (signs && !plain_->has_input()) TRY(plain_->watch().wait_readable(deadline));
+        // Hundreds may come to this step at once.
         await_short_iteration(kMaxIterationUs, kMaxIterations);
-        ERR_clear_error();
-        const int done = SSL_do_handshake(ssl_);
-        const int error = SSL_get_error(ssl_, done);
-        if (done != 1 && error != SSL_ERROR_WANT_READ) return std::unexpected(failure(error));
+        const bool done = TRY(signs ? continue_handshake_on_thread(deadline) : continue_handshake());
+        signs = signs && out_.empty();
         TRY(flush_all(deadline));
-        if (done == 1) break;
+        if (done) break;
         TRY(account(kTlsCallUnits));
         TRY(plain_->watch().wait_readable(deadline));
     }
     established_ = true;
     return {};
+}
+
+base::Result<bool> TlsStream::continue_handshake() {
+    ERR_clear_error();
+    const int done = SSL_do_handshake(ssl_);
+    const int error = SSL_get_error(ssl_, done);
+    if (done != 1 && error != SSL_ERROR_WANT_READ) return std::unexpected(failure(error));
+    return done == 1;
+}
+
+// Few are with the threads at once: those that wait can be cancelled, and other work of the threads is not far behind.
+base::Result<bool> TlsStream::continue_handshake_on_thread(Deadline deadline) {
+    const Permits::Pass pass = TRY(handshakes_at_once.value.permits.enter(deadline));
+    std::optional<base::Result<bool>> result;
+    WaitList waiter;
+    bool ended = false;
+    on_thread_ = true;
+    const bool begun = compute([&] { result = continue_handshake(); },
+                               [&] {
+                                   ended = true;
+                                   waiter.wake_all();
+                               });
+    while (begun && !ended) waiter.wait_uncancelled();
+    on_thread_ = false;
+    return begun ? *std::move(result) : continue_handshake();
 }
 
 base::Result<void> TlsStream::accept(Deadline deadline) {

@@ -55,6 +55,9 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     void on_hangup() override;
 
     base::Result<void> handshake(Deadline deadline);
+    // What can be done without more input. True: the handshake is done.
+    base::Result<bool> continue_handshake();
+    base::Result<bool> continue_handshake_on_thread(Deadline deadline);
     base::Error failure(int ssl_error);
     bool may_have_input() const;
     static WriteResult write_lent(void* stream, std::span<iovec> parts);
@@ -75,7 +78,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     std::optional<base::Error> io_error_;  // a socket error that occurred inside OpenSSL
     bool established_ = false;
     bool failed_ = false;
-    bool on_thread_ = false;  // a sender thread writes: the socket's Watch must not be touched
+    bool on_thread_ = false;  // another thread uses all of it but the socket's Watch
     // A failure after bytes that were still valid: for the next read. Or that of a lent write: for its end.
     std::optional<base::Error> late_error_;
     bool ended_ = false;        // the socket's end of stream

@@ -1,6 +1,10 @@
 #include "runtime/socket/tls.h"
 
+#include <openssl/ssl.h>
+
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +13,7 @@
 #include "runtime/socket/stream_testing.h"
 #include "runtime/socket/tcp.h"
 #include "runtime/socket/tls_testing.h"
+#include "runtime/threads/compute.h"
 
 namespace runtime {
 namespace {
@@ -143,6 +148,72 @@ TEST_F(TlsTest, CancelledWhileReadingAndShakingHands) {
     ASSERT_TRUE(ok(sleep_ms(5)));
     reader.cancel_and_join();
     shaker.cancel_and_join();
+}
+
+// Handshakes of many at once are with threads, some are cancelled there, and the others are done.
+TEST_F(TlsTest, ServersSignOnThreads) {
+    std::vector<Task> shakers, clients;
+    size_t done = 0, cancelled = 0, most = 0;
+    std::vector<std::shared_ptr<StreamPair>> pairs;
+    while (pairs.size() < 40) pairs.push_back(std::make_shared<StreamPair>(plain()));
+    for (const auto& pair : pairs) {
+        clients.push_back(spawn("client", [pair] {
+            (void)tls_connect(std::move(pair->client), *tls_client_context(false), "localhost", soon());
+        }));
+        shakers.push_back(spawn("shaker", [&, pair] {
+            auto server = tls_accept(std::move(pair->server), testing::tls_test_context(), soon());
+            ++(server ? done : cancelled);
+            EXPECT_TRUE(server || failed_with(server, Code::kCancelled));
+        }));
+    }
+    for (int i = 0; i < 1000 && most == 0; ++i) {
+        ASSERT_TRUE(ok(yield()));
+        most = computing();
+    }
+    for (size_t i = 0; i < shakers.size(); i += 4) shakers[i].cancel();
+    for (auto& shaker : shakers) {
+        most = std::max(most, computing());
+        EXPECT_TRUE(ok(shaker.join(soon())));
+    }
+    EXPECT_EQ(done + cancelled, 40u);
+    EXPECT_GE(done, 30u);
+    EXPECT_GT(cancelled, 0u);
+    EXPECT_LE(most, 8u);
+    EXPECT_EQ(computing(), 0u);
+    for (auto& client : clients) client.cancel_and_join();
+}
+
+TEST_F(TlsTest, TheClientsGreetingComesInPieces) {
+    auto pair = plain();
+    std::unique_ptr<ByteStream> server;
+    auto acceptor = spawn("acceptor", [&] {
+        auto accepted = tls_accept(std::move(pair.server), testing::tls_test_context(), soon());
+        ASSERT_TRUE(ok(accepted));
+        server = *std::move(accepted);
+    });
+    SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+    SSL* client = SSL_new(context);
+    BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
+    SSL_set_bio(client, in, out);
+    for (bool shaken = false; !shaken;) {
+        shaken = SSL_connect(client) == 1;
+        char* bytes = nullptr;
+        const auto size = static_cast<size_t>(BIO_get_mem_data(out, &bytes));
+        const std::string flight(bytes, size);
+        (void)BIO_reset(out);
+        for (size_t at = 0; at < size; at += 50) {
+            ASSERT_TRUE(ok(pair.client->write(testing::bytes(std::string_view(flight).substr(at, 50)), soon())));
+            ASSERT_TRUE(ok(sleep_ms(1)));
+        }
+        if (shaken) break;
+        const std::string answer = read_text(*pair.client);
+        ASSERT_FALSE(answer.empty());
+        BIO_write(in, answer.data(), static_cast<int>(answer.size()));
+    }
+    EXPECT_TRUE(ok(acceptor.join(soon())));
+    EXPECT_TRUE(server);
+    SSL_free(client);
+    SSL_CTX_free(context);
 }
 
 struct ReadingHandler final : ParkedHandler {
