@@ -21,6 +21,7 @@ class Read(NamedTuple):
     counters: dict  # TS
     sizes: frozenset  # (width, height)
     rate: float  # video frames per second; 0: unknown
+    longest: float  # from the first beginning of a track to the last end
 
 
 class Media:
@@ -114,13 +115,16 @@ class Media:
         self._sums = (number, begin, total + segment.duration)
 
     def _segment_duration(self, segment, read):
-        """Of the segment before this one: to its last frame's end, or to the next one's beginning if frames are missing."""
+        """Of the segment before this one: to its last frame's end, or to the next one's beginning if frames are missing.
+        Where none follows, because a publisher left, there may be more audio than video."""
         before, self._unchecked = self._unchecked, (segment, read)
         if not before:
             return
         old, last = before
         follows = segment.number == old.number + 1 and not segment.discontinuity
-        if not follows or abs(read.begin - last.begin - old.duration) > DURATION_TOLERANCE:
+        if follows and abs(read.begin - last.begin - old.duration) <= DURATION_TOLERANCE:
+            return
+        if follows or not last.end - last.begin <= old.duration <= last.longest + DURATION_TOLERANCE:
             self._duration(last, old.duration, old.uri)
 
     def _duration(self, read, said, uri):
@@ -199,7 +203,8 @@ class Media:
         main = video[0] if video else next(iter(spans))
         begin, end = spans[main]
         rate = len(read.times[main]) / (end - begin) if video and end > begin else 0
-        return Read(begin, end, frozenset(read.codecs()), read.key, {}, read.counters, frozenset(), rate)
+        longest = max(one[1] for one in spans.values()) - min(one[0] for one in spans.values())
+        return Read(begin, end, frozenset(read.codecs()), read.key, {}, read.counters, frozenset(), rate, longest)
 
     def _read_mp4(self, segment, data, name):
         if not segment.map:
@@ -232,4 +237,5 @@ class Media:
         sizes = frozenset((track.width, track.height) for track in present if track.kind == "vide")
         codecs = frozenset(track.codec for track in present)
         key = first.sync if main.kind == "vide" else None
-        return Read((begin + shift) / scale, (end + shift) / scale, codecs, key, spans, {}, sizes, rate)
+        longest = max(one[1] / one[2] for one in spans.values()) - min(one[0] / one[2] for one in spans.values())
+        return Read((begin + shift) / scale, (end + shift) / scale, codecs, key, spans, {}, sizes, rate, longest)

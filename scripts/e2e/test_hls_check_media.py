@@ -154,6 +154,18 @@ def test_what_ffmpeg_made_is_right(streams, kind):
         assert media.sizes == {(160, 90)} and media.codecs == {"avc1.42c00b", "mp4a.40.2"}, media.codecs
 
 
+def test_a_last_segment_with_more_audio(streams):
+    """Its publisher left: EXTINF may be that of the audio."""
+    text, files = streams["ts"]
+    video = [index for index, one in enumerate(packets(files["list3.ts"])) if one[1] & 0x5F == 0x41 and one[2] == 0]
+    cut = set(range(video[5], len(packets(files["list3.ts"]))))
+    kept = [one for index, one in enumerate(packets(files["list3.ts"])) if index not in cut or not (one[1] & 0x1F == 1 and one[2] == 0)]
+    text = text.replace("#EXT-X-ENDLIST", "#EXT-X-DISCONTINUITY\n#EXTINF:1.000000,\nlist0.ts\n#EXT-X-ENDLIST")
+    assert "media-duration" not in checked(text, {**files, "list3.ts": b"".join(kept)})[0]
+    no_audio = [one for one in kept if not (one[1] & 0x1F == 1 and one[2] == 1)]
+    assert "media-duration" in checked(text, {**files, "list3.ts": b"".join(no_audio)})[0], "nothing is that long"
+
+
 # --- beside the multivariant playlist
 
 VARIANT = """#EXTM3U
