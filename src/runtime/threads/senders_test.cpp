@@ -498,22 +498,26 @@ TEST_F(SendersTest, TheWatchdogReportsACallThatHangs) {
     job.part_count = 0;
     ASSERT_TRUE(senders->lend(1, job));
     senders->publish();
-    for (int i = 0; i < 300 && senders->stats().threads[1].stalls.count == 0; ++i) EXPECT_TRUE(ok(sleep_ms(10)));
+    // On a busy machine a thread may also wait for a processor.
+    const auto hung = [] {
+        const auto& all = loop_stats().last_of_threads;
+        return std::ranges::find_if(all, [](const Stall& one) { return one.cause != StallCause::kNotScheduled; });
+    };
+    const auto& stalls = loop_stats().last_of_threads;
+    for (int i = 0; i < 300 && hung() == stalls.end(); ++i) EXPECT_TRUE(ok(sleep_ms(10)));
     ASSERT_TRUE(ok(watch_stalls(0)));
-    const SenderStats stats = senders->stats();
-    EXPECT_EQ(stats.threads[1].stalls.count, 1u);
-    EXPECT_EQ(stats.threads[0].stalls.count, 0u);
-    EXPECT_GE(stats.threads[1].stalls.longest_ms, 100);
-    ASSERT_FALSE(loop_stats().last_of_threads.empty());
-    const Stall& stall = loop_stats().last_of_threads.back();
+    ASSERT_NE(hung(), stalls.end());
+    const Stall stall = *hung();
     EXPECT_EQ(stall.thread, "sender thread 1");
-    EXPECT_NE(stall.cause, StallCause::kBusy);
+    EXPECT_EQ(stall.cause, StallCause::kBlocked);
+    EXPECT_GE(stall.ms, 100);
     EXPECT_TRUE(stall.describe().starts_with("sender thread 1 stalled for ")) << stall.describe();
+    EXPECT_GE(senders->stats().threads[1].stalls.count, 1u);
+    EXPECT_GE(senders->stats().threads[1].stalls.longest_ms, stall.ms);
     EXPECT_TRUE(Senders::collect(quick));
     EXPECT_TRUE(senders->settle(job));
     senders->release(quick);
     senders->release(job);
-    std::printf("%s\n", stall.describe().c_str());
 }
 
 }  // namespace
