@@ -1,15 +1,19 @@
 #include "runtime/diagnose/cpu_profile.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "runtime/diagnose/sampler.h"
+#include "runtime/diagnose/watched_thread.h"
 #include "runtime/loop/coroutine.h"
 
 namespace runtime {
@@ -20,44 +24,71 @@ constexpr size_t kMaxDepth = 64;
 constexpr size_t kWordsPerSample = 40;
 constexpr int64_t kPollMs = 200;
 
-// Written by the signal handler, which interrupts the same thread that reads it.
-struct Recorder {
+}  // namespace
+
+// Written by the signal handler on the thread that is sampled, read by the loop when that is over.
+struct detail::SampleBuffer {
+    std::unique_ptr<uintptr_t[]> words;
     uintptr_t* next = nullptr;
     uintptr_t* end = nullptr;
     uint64_t samples = 0;
     uint64_t lost = 0;
+
+    // Not a vector: it would touch every page.
+    explicit SampleBuffer(size_t room)
+        : words(std::make_unique_for_overwrite<uintptr_t[]>(room)), next(words.get()), end(next + room) {}
+
+    void add(const siginfo_t& info, const void* context) {
+        std::array<uintptr_t, kMaxDepth> calls;
+        const size_t count = sample_stack(context, calls);
+        const auto weight = static_cast<uintptr_t>(1 + std::max(0, info.si_overrun));
+        if (static_cast<size_t>(end - next) < count + 2) {
+            lost += weight;
+            return;
+        }
+        samples += weight;
+        *next++ = weight;
+        *next++ = count;
+        std::memcpy(next, calls.data(), count * sizeof(uintptr_t));
+        next += count;
+    }
 };
-std::atomic<Recorder*> recorder{nullptr};
+
+namespace {
+
+using detail::SampleBuffer;
+using detail::WatchedThread;
+
+std::atomic<SampleBuffer*> loop_samples{nullptr};
 
 void take_sample(const siginfo_t& info, const void* context) {
-    Recorder* to = recorder.load(std::memory_order_relaxed);
-    if (!to) return;
-    std::array<uintptr_t, kMaxDepth> calls;
-    const size_t count = detail::sample_stack(context, calls);
-    const auto weight = static_cast<uintptr_t>(1 + std::max(0, info.si_overrun));
-    if (static_cast<size_t>(to->end - to->next) < count + 2) {
-        to->lost += weight;
+    WatchedThread* thread = detail::this_watched_thread();
+    if (!thread) {
+        if (SampleBuffer* to = loop_samples.load(std::memory_order_relaxed)) to->add(info, context);
         return;
     }
-    to->samples += weight;
-    *to->next++ = weight;
-    *to->next++ = count;
-    std::memcpy(to->next, calls.data(), count * sizeof(uintptr_t));
-    to->next += count;
+    // The loop takes the buffer away, and then waits until the handler has ended.
+    thread->is_sampling.store(true);
+    if (SampleBuffer* to = thread->samples.load()) to->add(info, context);
+    thread->is_sampling.store(false);
 }
 
-// A timer on this thread's CPU time that signals this thread.
+// A timer on a thread's CPU time that signals that thread.
 class CpuTimer {
   public:
+    CpuTimer() = default;
+    CpuTimer(const CpuTimer&) = delete;
     ~CpuTimer() {
         if (made_) timer_delete(timer_);
     }
-    base::Result<void> start(int64_t period_us) {
+    base::Result<void> start(int64_t period_us, pid_t thread) {
         sigevent event{};
         event.sigev_notify = SIGEV_THREAD_ID;
         event.sigev_signo = detail::sample_signal();
-        event._sigev_un._tid = gettid();
-        if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) < 0)
+        event._sigev_un._tid = thread;
+        // The kernel's number for the clock of a thread, as pthread_getcpuclockid() makes it.
+        const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | 6u);
+        if (timer_create(clock, &event, &timer_) < 0)
             return base::fail_errno("making a timer of processor time", errno);
         made_ = true;
         itimerspec spec{};
@@ -73,17 +104,49 @@ class CpuTimer {
     bool made_ = false;
 };
 
-struct Recording {
-    explicit Recording(Recorder& into) {
-        recorder.store(&into);
+// Of all threads. The sender threads are stopped only when no request is served any more.
+class Recording {
+  public:
+    explicit Recording(size_t room) : loop_(room) {
+        for (WatchedThread* thread : detail::watched_threads())
+            if (thread->identity() != 0) threads_.emplace_back(thread, std::make_unique<SampleBuffer>(room));
+    }
+    ~Recording() { stop(); }
+    Recording(const Recording&) = delete;
+
+    base::Result<void> start(int64_t period_us) {
+        loop_samples.store(&loop_);
+        for (auto& [thread, buffer] : threads_) thread->samples.store(buffer.get());
         detail::set_profile_sink(take_sample);
         detail::install_sample_handler();
+        TRY(timers_.emplace_back().start(period_us, gettid()));
+        for (auto& [thread, buffer] : threads_) TRY(timers_.emplace_back().start(period_us, thread->identity()));
+        return {};
     }
-    ~Recording() {
+    void stop() {
+        timers_.clear();
         // A pending signal then finds no sink.
         detail::set_profile_sink(nullptr);
-        recorder.store(nullptr);
+        loop_samples.store(nullptr);
+        for (auto& [thread, buffer] : threads_) {
+            thread->samples.store(nullptr);
+            while (thread->is_sampling.load()) sched_yield();
+        }
     }
+    void write_to(CpuProfile& profile) const {
+        const auto take = [&profile](const SampleBuffer& from) {
+            profile.samples += from.samples;
+            profile.lost += from.lost;
+            return std::vector<uintptr_t>(from.words.get(), from.next);
+        };
+        profile.records = take(loop_);
+        for (const auto& [thread, buffer] : threads_) profile.threads.push_back({thread->name(), take(*buffer)});
+    }
+
+  private:
+    SampleBuffer loop_;
+    std::vector<std::pair<WatchedThread*, std::unique_ptr<SampleBuffer>>> threads_;
+    std::deque<CpuTimer> timers_;
 };
 
 base::Result<void> wait_for_it(const CpuProfileOptions& options) {
@@ -99,29 +162,22 @@ base::Result<void> wait_for_it(const CpuProfileOptions& options) {
 }  // namespace
 
 base::Result<CpuProfile> record_cpu_profile(const CpuProfileOptions& options) {
-    if (recorder.load()) return base::fail(base::Code::kBusy, "a profile is being recorded already");
+    if (loop_samples.load()) return base::fail(base::Code::kBusy, "a profile is being recorded already");
     CpuProfile profile;
     profile.period_us = 1'000'000 / options.hertz;
     const auto max_samples = static_cast<size_t>(options.duration_ms * options.hertz / 1000) + 16;
-    // Not a vector: it would touch every page.
-    const size_t room = max_samples * kWordsPerSample + kMaxDepth;
-    const auto words = std::make_unique_for_overwrite<uintptr_t[]>(room);
-    Recorder into{words.get(), words.get() + room, 0, 0};
-    {
-        CpuTimer timer;
-        const Recording recording(into);
-        TRY(timer.start(profile.period_us));
-        TRY(wait_for_it(options));
-    }
-    profile.samples = into.samples;
-    profile.lost = into.lost;
-    profile.records.assign(words.get(), into.next);
+    Recording recording(max_samples * kWordsPerSample + kMaxDepth);
+    TRY(recording.start(profile.period_us));
+    TRY(wait_for_it(options));
+    recording.stop();
+    recording.write_to(profile);
     return profile;
 }
 
 std::string CpuProfile::to_pprof() const {
     std::vector<uintptr_t> words{0, 3, 0, static_cast<uintptr_t>(period_us), 0};
     words.insert(words.end(), records.begin(), records.end());
+    for (const OfThread& thread : threads) words.insert(words.end(), thread.records.begin(), thread.records.end());
     words.insert(words.end(), {0, 1, 0});
     std::string out(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uintptr_t));
     if (FILE* maps = std::fopen("/proc/self/maps", "re")) {
@@ -144,18 +200,22 @@ std::string CpuProfile::to_folded(const Symbols& symbols) const {
         return known->second;
     };
     std::map<std::string, uint64_t> stacks;
-    for (size_t at = 0; at + 2 <= records.size();) {
-        const uint64_t weight = records[at];
-        const size_t count = records[at + 1];
-        std::string stack;
-        for (size_t i = count; i > 0; --i) {
-            // A return address is after its call instruction; the innermost address is not one.
-            if (!stack.empty()) stack += ';';
-            stack += name(records[at + 1 + i] - (i > 1 ? 1 : 0));
+    const auto add = [&](const std::string& root, const std::vector<uintptr_t>& from) {
+        for (size_t at = 0; at + 2 <= from.size();) {
+            const uint64_t weight = from[at];
+            const size_t count = from[at + 1];
+            std::string stack = root;
+            for (size_t i = count; i > 0; --i) {
+                // A return address is after its call instruction; the innermost address is not one.
+                if (!stack.empty()) stack += ';';
+                stack += name(from[at + 1 + i] - (i > 1 ? 1 : 0));
+            }
+            stacks[stack] += weight;
+            at += 2 + count;
         }
-        stacks[stack] += weight;
-        at += 2 + count;
-    }
+    };
+    add(threads.empty() ? "" : "loop", records);
+    for (const OfThread& thread : threads) add(thread.name, thread.records);
     std::string out;
     for (const auto& [stack, count] : stacks) out += stack + " " + std::to_string(count) + "\n";
     return out;

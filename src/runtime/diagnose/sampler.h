@@ -1,8 +1,8 @@
 #pragma once
-// Internal. The signal that samples the stack of the loop's thread. It is sent by a timer on the thread's CPU time (for
-// a profile) and by the watchdog's thread (for a stall). It is a real-time signal, so that it does not collide with
-// gperftools or gprof, which use SIGPROF. The handler runs on the alternative stack that the fault handler or the
-// sanitizer has set.
+// Internal. The signal that samples the stack of the loop's thread, or of a WatchedThread. It is sent by a timer on the
+// thread's CPU time (for a profile) and by the watchdog's thread (for a stall of the loop). It is a real-time signal,
+// so that it does not collide with gperftools or gprof, which use SIGPROF. On the loop's thread the handler runs on the
+// alternative stack that the fault handler or the sanitizer has set.
 
 #include <csignal>
 #include <span>

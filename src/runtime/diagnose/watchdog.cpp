@@ -408,6 +408,8 @@ void WatchedThread::count_stall(int64_t ms) {
     stalls_.longest_ms = std::max(stalls_.longest_ms, ms);
 }
 
+std::span<WatchedThread* const> watched_threads() { return threads; }
+
 void watch_thread(WatchedThread& thread) {
     const std::lock_guard lock(threads_mutex);
     threads.push_back(&thread);

@@ -1,11 +1,12 @@
 #pragma once
-// WatchedThread: a thread that does the loop's work, and at which the watchdog looks as it does at the loop: whether
-// one piece of its work takes stall_warn or longer.
+// WatchedThread: a thread that does the loop's work. The watchdog looks at it as it does at the loop: whether one piece
+// of its work takes stall_warn or longer. A CPU profile has its samples.
 
 #include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace runtime {
@@ -18,6 +19,8 @@ struct ThreadStalls {
 
 namespace detail {
 
+struct SampleBuffer;
+
 class WatchedThread {
   public:
     explicit WatchedThread(std::string name) : name_(std::move(name)) {}
@@ -28,12 +31,17 @@ class WatchedThread {
     virtual bool works() const = 0;
     virtual uint64_t finished() const = 0;  // grows with each piece of work that it has finished
 
-    // On the thread itself, when it begins: its id for the kernel.
-    void set_identity(pid_t id) { id_.store(id, std::memory_order_release); }
+    // On the thread itself, when it begins. From then on it takes the signal that samples its stack.
+    void begin_on_thread();
+    // For the kernel.
     pid_t identity() const { return id_.load(std::memory_order_acquire); }  // 0: it has not begun
     // On the loop.
     ThreadStalls stalls() const { return stalls_; }
     void count_stall(int64_t ms);
+
+    // Where the signal handler writes samples; null: no profile is recorded. Set by the loop.
+    std::atomic<SampleBuffer*> samples = nullptr;
+    std::atomic<bool> is_sampling = false;  // the handler runs
 
   protected:
     ~WatchedThread() = default;
@@ -47,6 +55,10 @@ class WatchedThread {
 // From now on it is looked at, until it is unwatched: before it ends. On the loop.
 void watch_thread(WatchedThread& thread);
 void unwatch_thread(WatchedThread& thread);
+// On the loop: all that are watched.
+std::span<WatchedThread* const> watched_threads();
+// The calling thread; null: it is the loop's.
+WatchedThread* this_watched_thread();
 
 // Processor time, and the time that it was runnable but waited for a processor (-1: not known), of a thread of this
 // process, in microseconds.

@@ -44,7 +44,7 @@ void SenderThread::stop() {
 
 void* SenderThread::body(void* self) {
     SenderThread& thread = *static_cast<SenderThread*>(self);
-    thread.set_identity(gettid());
+    thread.begin_on_thread();
     while (true) {
         if (thread.run(SIZE_MAX) > 0) continue;
         if (thread.stopping_.load(std::memory_order_seq_cst)) return nullptr;

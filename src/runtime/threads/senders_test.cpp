@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <string>
 
+#include "base/clock.h"
+#include "runtime/diagnose/cpu_profile.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/testing.h"
 #include "runtime/socket/datagram_port.h"
@@ -518,6 +520,56 @@ TEST_F(SendersTest, TheWatchdogReportsACallThatHangs) {
     EXPECT_TRUE(senders->settle(job));
     senders->release(quick);
     senders->release(job);
+}
+
+// ---- Profiles
+
+__attribute__((noinline, noclone)) void hot_write_of_the_test() {
+    volatile uint64_t sum = 0;
+    for (const int64_t end_us = base::monotonic_us() + 5000; base::monotonic_us() < end_us;)
+        for (int i = 0; i < 10'000; ++i) sum = sum + 1;
+}
+
+ByteStream::WriteResult write_busily(void*, std::span<iovec>) {
+    hot_write_of_the_test();
+    asm volatile("");  // not a tail call
+    return {};
+}
+
+TEST_F(SendersTest, ACpuProfileHasTheirStacks) {
+    start(Mode::kThreads, 2);
+    for (uint32_t thread : {0, 1}) {  // they run
+        SendJob& job = lend("abc", thread);
+        senders->publish();
+        while (!Senders::collect(job)) ASSERT_TRUE(ok(sleep_ms(1)));
+        senders->release(job);
+    }
+    bool over = false;
+    auto lender = spawn("lender", [&] {
+        while (!over) {
+            SendJob& job = senders->take_job();
+            job.write = {&write_busily, &stream};
+            job.user = &user;
+            job.part_count = 0;
+            EXPECT_TRUE(senders->lend(1, job));
+            (void)sleep_ms(6);
+            (void)senders->settle(job);
+            senders->release(job);
+        }
+    });
+    auto profile = record_cpu_profile({.duration_ms = 1500});
+    over = true;
+    EXPECT_TRUE(ok(lender.join(Deadline::in_ms(5000))));
+    ASSERT_TRUE(ok(profile));
+    ASSERT_EQ(profile->threads.size(), 2u);
+    EXPECT_EQ(profile->threads[1].name, "sender thread 1");
+    EXPECT_GT(profile->threads[1].records.size(), profile->threads[0].records.size());
+    const std::string folded = profile->to_folded(Symbols::get());
+    const size_t at = folded.find("hot_write_of_the_test");
+    ASSERT_NE(at, std::string::npos) << folded;
+    const std::string line = folded.substr(folded.rfind('\n', at) + 1);
+    EXPECT_TRUE(line.starts_with("sender thread 1;")) << line;
+    EXPECT_GE(profile->to_pprof().size(), (profile->records.size() + profile->threads[1].records.size()) * 8);
 }
 
 }  // namespace

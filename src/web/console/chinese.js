@@ -2,7 +2,7 @@
 export const consoleChinese = {
     "a hook refused it": "被回调拒绝",
     "a limit was reached": "达到上限",
-    "A profile shows where the server's event loop spends its processor time. The server goes on meanwhile.": "性能剖析显示服务器事件循环的处理器时间花在哪里；期间服务照常运行。",
+    "A profile shows where the server's event loop and sender threads spend their processor time. The server goes on meanwhile.": "性能剖析显示服务器事件循环和发送线程的处理器时间花在哪里；期间服务照常运行。",
     "a wrong signature or password": "签名或密码错误",
     Address: "地址",
     After: "时长",

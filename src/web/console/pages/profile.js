@@ -84,7 +84,7 @@ function Measurement() {
             ${root && html`<${Search} value=${text} label=${t("Highlight functions")} />`}
         </div>
         ${failure && html`<p class="problem" role="alert">${failure.status === 404 ? t(DIAGNOSTICS_OFF) : explain(failure)}</p>`}
-        ${!root && !failure && html`<p class="quiet">${t("A profile shows where the server's event loop spends its processor time. The server goes on meanwhile.")}</p>`}
+        ${!root && !failure && html`<p class="quiet">${t("A profile shows where the server's event loop and sender threads spend their processor time. The server goes on meanwhile.")}</p>`}
         ${root && root.value === 0 && html`<p class="quiet">${t("No sample: the server was idle.")}</p>`}
         ${root?.value > 0 && html`<section class="card" aria-label=${t("Flame graph")}><${FlameView} root=${root} found=${found.value} /></section><${Functions} root=${root} />`}`;
 }
