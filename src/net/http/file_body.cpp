@@ -5,12 +5,48 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/threads/lent_write.h"
+#include "runtime/threads/senders.h"
+
 namespace net {
 
 using runtime::Deadline;
 
 namespace {
+
 constexpr int64_t kReadTimeoutMs = 30'000;
+
+// A buffer for a body that a sender thread encrypts, while there are enough.
+class LentBuffer {
+  public:
+    LentBuffer() {
+        const runtime::Senders* threads = runtime::senders();
+        if (!threads || in_use >= FileBody::kLentAtOnce * threads->threads()) return;
+        ++in_use;
+        if (spare.empty()) {
+            bytes_ = std::make_unique_for_overwrite<uint8_t[]>(FileBody::kLentBytes);
+        } else {
+            bytes_ = std::move(spare.back());
+            spare.pop_back();
+        }
+    }
+    ~LentBuffer() {
+        if (!bytes_) return;
+        --in_use;
+        if (spare.size() < kMaxSpare) spare.push_back(std::move(bytes_));
+    }
+    LentBuffer(const LentBuffer&) = delete;
+
+    // Empty: there is none.
+    std::span<uint8_t> bytes() const { return {bytes_.get(), bytes_ ? FileBody::kLentBytes : 0}; }
+
+  private:
+    static constexpr size_t kMaxSpare = 4;
+    static inline size_t in_use = 0;
+    static inline std::vector<std::unique_ptr<uint8_t[]>> spare;
+    std::unique_ptr<uint8_t[]> bytes_;
+};
+
 }  // namespace
 
 FileBody::FileBody(runtime::ByteStream& stream, int64_t write_timeout_ms, std::function<void(size_t)> sent)
@@ -37,7 +73,7 @@ base::Result<void> FileBody::send(std::string_view head, FileParts parts) {
 // One step: sends what is in memory, or has a worker fetch it.
 base::Result<void> FileBody::send_part(FilePart& part) {
     if (TRY(stream_.try_drain()) > 0) TRY(stream_.await_writable(deadline(), 0));
-    const Attempt attempt = TRY(try_send(part));
+    const Attempt attempt = TRY(send_ready(part));
     if (attempt.ready == 0) {
         // Where the file system does not tell what is in memory, or it was dropped at once, this client's own bytes are
         // read.
@@ -53,18 +89,30 @@ base::Result<void> FileBody::send_part(FilePart& part) {
     return {};
 }
 
-base::Result<FileBody::Attempt> FileBody::try_send(const FilePart& part) {
+// What is in memory.
+base::Result<FileBody::Attempt> FileBody::send_ready(const FilePart& part) {
     const runtime::disk::FileSource& source = *part.source;
     if (is_plain_ && source.sends_now() && part.length > kCopiedBytes && !part.is_rewritten) {
         const size_t ready = source.resident(part.offset, std::min<uint64_t>(part.length, source.kMaxResident));
         if (ready == 0) return Attempt{};
         return Attempt{ready, TRY(stream_.try_send_file(head_, source.fd(), part.offset, ready))};
     }
+    if (!is_plain_ && part.length >= kMinLentBytes) {
+        const LentBuffer own;
+        if (!own.bytes().empty()) return send_by_thread(part, own.bytes());
+    }
     const auto buffer = runtime::shared_read_buffer().first(std::min<uint64_t>(part.length, kPieceBytes));
     const size_t ready = source.read_now(buffer, part.offset);
     if (ready == 0) return Attempt{};
     const iovec all[] = {{const_cast<uint8_t*>(head_.data()), head_.size()}, {buffer.data(), ready}};
     return Attempt{ready, TRY(stream_.try_writev(std::span(all).subspan(head_.empty() ? 1 : 0)))};
+}
+
+base::Result<FileBody::Attempt> FileBody::send_by_thread(const FilePart& part, std::span<uint8_t> buffer) {
+    const size_t ready = part.source->read_now(buffer.first(std::min<uint64_t>(part.length, kLentBytes)), part.offset);
+    if (ready == 0) return Attempt{};
+    const iovec all[] = {{const_cast<uint8_t*>(head_.data()), head_.size()}, {buffer.data(), ready}};
+    return Attempt{ready, TRY(runtime::write_by_sender(stream_, std::span(all).subspan(head_.empty() ? 1 : 0)))};
 }
 
 // shared: into the page cache, for everybody who wants it. Otherwise the bytes are sent from here.

@@ -1,7 +1,7 @@
 #pragma once
 // Sends a response's head and a body that lies in files, without the loop ever waiting for a disk. A large body on a
-// plain connection is sent by sendfile(); small ones, and those over TLS, are read into the loop's buffer first. What
-// is not in memory is read by a worker.
+// plain connection is sent by sendfile(); small ones, and those over TLS, are read into the loop's buffer first. Large
+// ones over TLS are encrypted by sender threads, where there are some. What is not in memory is read by a worker.
 
 #include <cstdint>
 #include <functional>
@@ -33,6 +33,10 @@ class FileBody {
     static constexpr size_t kCopiedBytes = 32 * 1024;
     // Read and sent at once where bytes are copied. The time limit for writes is for so many bytes.
     static constexpr size_t kPieceBytes = 64 * 1024;
+    // Read and encrypted at once by a sender thread, and the least that is worth it.
+    static constexpr size_t kLentBytes = 256 * 1024, kMinLentBytes = 32 * 1024;
+    // So many bodies have a buffer for that at a time, for each thread; the loop encrypts the others.
+    static constexpr size_t kLentAtOnce = 4;
 
     // sent: called with the bytes of the body that the connection has taken; must not yield.
     FileBody(runtime::ByteStream& stream, int64_t write_timeout_ms, std::function<void(size_t)> sent);
@@ -45,7 +49,8 @@ class FileBody {
         size_t sent = 0;
     };
     base::Result<void> send_part(FilePart& part);
-    base::Result<Attempt> try_send(const FilePart& part);
+    base::Result<Attempt> send_ready(const FilePart& part);
+    base::Result<Attempt> send_by_thread(const FilePart& part, std::span<uint8_t> buffer);
     base::Result<void> fetch(FilePart& part, bool shared);
     void account(FilePart& part, size_t bytes);
     runtime::Deadline deadline();

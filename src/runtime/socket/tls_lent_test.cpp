@@ -14,6 +14,7 @@
 #include "runtime/socket/tcp_stream.h"
 #include "runtime/socket/tls_stream.h"
 #include "runtime/socket/tls_testing.h"
+#include "runtime/threads/lent_write.h"
 #include "runtime/threads/senders.h"
 
 namespace runtime {
@@ -325,6 +326,77 @@ TEST_F(TlsLentTest, ThreadsWriteWhatTheLoopLendsWhileItReads) {
         EXPECT_EQ(one.heard, one.asked);
     }
     EXPECT_GT(senders->stats().threads[0].entries + senders->stats().threads[1].entries, 100u);
+}
+
+// ---- A coroutine that waits for it
+
+class WriteBySenderTest : public TlsLentTest {
+  protected:
+    void TearDown() override { stop_senders(); }
+    Senders& install(Senders::Mode mode) {
+        install_senders(*Senders::start(1, mode));
+        return *runtime::senders();
+    }
+    static base::Result<size_t> write(ByteStream& stream, std::string_view text) {
+        const iovec parts[] = {{const_cast<char*>(text.data()), text.size() / 2},
+                               {const_cast<char*>(text.data()) + text.size() / 2, text.size() - text.size() / 2}};
+        return write_by_sender(stream, parts);
+    }
+};
+
+TEST_F(WriteBySenderTest, WaitsForTheThread) {
+    Senders& threads = install(Senders::Mode::kThreads);
+    auto [client, server] = testing::with_tls(local_pair(false));
+    const std::string text = pattern(100'000, 11);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(write(*server, text).value_or(0), text.size());
+        EXPECT_TRUE(same(read_all(*client), text));
+    }
+    EXPECT_EQ(threads.stats().jobs, 3u);
+    EXPECT_EQ(threads.stats().awaited, 0u) << "the loop did not block for it";
+    client.reset();
+    EXPECT_TRUE(failed_with(write(*server, text), Code::kClosed));
+}
+
+TEST_F(WriteBySenderTest, ASlowPeerGetsAllOfIt) {
+    install(Senders::Mode::kThreads);
+    auto [client, server] = testing::with_tls(local_pair(true));
+    const std::string text = pattern(400'000, 12);
+    auto writer = spawn("writer", [&, server = server.get()] {
+        for (size_t sent = 0; sent < text.size();) {
+            const auto taken = write(*server, std::string_view(text).substr(sent));
+            ASSERT_TRUE(ok(taken));
+            sent += *taken;
+            ASSERT_TRUE(ok(server->await_writable(soon(), *taken)));
+        }
+    });
+    std::string got;
+    while (!writer.done()) got += read_all(*client);
+    EXPECT_TRUE(ok(writer.join(soon())));
+    EXPECT_TRUE(same(got + read_all(*client), text));
+}
+
+TEST_F(WriteBySenderTest, WhoIsCancelledLeavesNoJob) {
+    for (const bool begun : {false, true}) {
+        Senders& threads = install(Senders::Mode::kManual);
+        auto [client, server] = testing::with_tls(local_pair(false));
+        const std::string text = pattern(50'000, 13);
+        base::Result<size_t> written;
+        auto writer = spawn("writer", [&, server = server.get()] { written = write(*server, text); });
+        ASSERT_TRUE(ok(sleep_ms(1)));
+        if (begun) threads.begin_job(0);
+        writer.cancel_and_join();
+        EXPECT_TRUE(failed_with(written, Code::kCancelled));
+        (void)threads.run(0);
+        EXPECT_EQ(read_all(*client).size(), begun ? text.size() : 0u);
+        stop_senders();
+    }
+}
+
+TEST_F(WriteBySenderTest, WithoutThreadsTheLoopWrites) {
+    auto [client, server] = testing::with_tls(local_pair(false));
+    EXPECT_EQ(write(*server, "by the loop").value_or(0), 11u);
+    EXPECT_EQ(read_all(*client), "by the loop");
 }
 
 }  // namespace
