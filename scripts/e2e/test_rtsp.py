@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, hooks, media, publishing, rtmp, rtsp, ts
+from lib import api, ffmpeg, flv, hooks, media, publishing, rtc, rtmp, rtsp, ts
 from lib.rtsp_server import API, UDP, Tunnel, make, port_pair
 from lib.timing import SLOW, wait_until
 
@@ -262,8 +262,10 @@ def udp_stream(udp_server):
         yield steady
 
 
-def test_the_published_frames_come_by_udp(udp_server):
-    server, tags = udp_server, media.tags(media.with_b_frames())
+@pytest.mark.parametrize("by", ["", rtc.BY_THREADS], ids=["loop", "threads"])
+def test_the_published_frames_come_by_udp(servers, by):
+    rtp, _ = port_pair()
+    server, tags = make(servers, UDP.replace("UDP_PORT", str(rtp)), top=API + by), media.tags(media.with_b_frames())
     with rtmp.publisher(server, "live", "s") as client:
         publishing.send_all(client, tags[:60])
         with rtsp.client(server) as player:
@@ -273,6 +275,9 @@ def test_the_published_frames_come_by_udp(udp_server):
     rtsp.assert_same(tags, frames, 44_100, "RTSP by UDP")
     for channel in (1, 3):
         assert rtsp.reports(frames, channel), f"a sender report should come on channel {channel}"
+    if by:
+        sent = sum(one["datagrams"] for one in api.ask(server, "/api/v1/overview")["overview"]["senders"])
+        assert sent > len(tags) / 2, f"threads should have sent them: {sent}"
 
 
 def test_programs_play_by_udp(udp_stream, udp_server, tool, tmp_path):

@@ -88,7 +88,7 @@ class FakeSocket : public runtime::ByteStream {
     bool is_tls() const override { return wire_->is_tls; }
 
   private:
-    static WriteResult write_lent(void* stream, std::span<iovec> parts) {
+    static WriteResult write_lent(void* stream, std::span<iovec> parts, runtime::DatagramSink&) {
         auto sent = static_cast<FakeSocket*>(stream)->try_writev(parts);
         if (!sent) return {-1};
         size_t wanted = 0;

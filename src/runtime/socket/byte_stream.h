@@ -31,6 +31,8 @@ class ParkedHandler {
     ~ParkedHandler() = default;
 };
 
+class DatagramSink;
+
 class ByteStream {
   public:
     virtual ~ByteStream() = default;
@@ -57,8 +59,8 @@ class ByteStream {
         bool blocked = false;  // the socket has not taken all that was given
     };
     struct LentWrite {
-        // On the thread. Null: this stream cannot be lent now.
-        WriteResult (*call)(void* stream, std::span<iovec> parts) = nullptr;
+        // On the thread. sink: for a stream of datagrams. Null: this stream cannot be lent now.
+        WriteResult (*call)(void* stream, std::span<iovec> parts, DatagramSink& sink) = nullptr;
         void* stream = nullptr;
         int fd = 0;  // the socket's, by which a thread is chosen
     };

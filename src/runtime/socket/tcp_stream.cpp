@@ -65,7 +65,7 @@ ByteStream::WriteResult send_to(int fd, std::span<iovec> parts) {
     }
 }
 
-ByteStream::WriteResult send_lent(void* fd, std::span<iovec> parts) {
+ByteStream::WriteResult send_lent(void* fd, std::span<iovec> parts, DatagramSink&) {
     return send_to(static_cast<int>(reinterpret_cast<intptr_t>(fd)), parts);
 }
 

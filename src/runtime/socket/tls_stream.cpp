@@ -350,7 +350,7 @@ ByteStream::LentWrite TlsStream::lend_write() {
 }
 
 // On a sender thread: SSL and the collected output are its own until the loop has settled.
-ByteStream::WriteResult TlsStream::write_lent(void* stream, std::span<iovec> parts) {
+ByteStream::WriteResult TlsStream::write_lent(void* stream, std::span<iovec> parts, DatagramSink&) {
     auto& self = *static_cast<TlsStream*>(stream);
     self.on_thread_ = true;
     auto accepted = self.try_writev(parts);

@@ -60,7 +60,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     base::Result<bool> continue_handshake_on_thread(Deadline deadline);
     base::Error failure(int ssl_error);
     bool may_have_input() const;
-    static WriteResult write_lent(void* stream, std::span<iovec> parts);
+    static WriteResult write_lent(void* stream, std::span<iovec> parts, DatagramSink&);
     void say_farewell();  // close_notify, after the collected output
     base::Result<void> encrypt(std::span<const uint8_t> record);
     // Sends the collected output; true when nothing is left.

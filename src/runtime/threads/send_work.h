@@ -21,6 +21,26 @@ class SenderThread;
 class SendNotices;
 }  // namespace detail
 
+// The destination of a datagram. The socket stays open until drain().
+struct DatagramTarget {
+    int fd = -1;
+    bool v6 = false;   // the socket's family
+    bool gso = false;  // the kernel knows UDP_SEGMENT
+    uint16_t source = 0;
+    base::Endpoint to{};
+    base::IpAddress source_address{};  // of `source`, where that is not 0
+};
+
+// What a job's write sends datagrams by.
+class DatagramSink {
+  public:
+    // Copies the datagram; it is sent by the end of the write.
+    virtual void send(std::span<const uint8_t> bytes, const DatagramTarget& target) = 0;
+
+  protected:
+    ~DatagramSink() = default;
+};
+
 // The owner of a job.
 class SendJobUser {
   public:
@@ -62,16 +82,6 @@ class SendJob {
     uint32_t thread_ = 0;
     uint64_t position_ = 0;  // in the thread's ring
     SendJob* next_notice_ = nullptr;
-};
-
-// The destination of a datagram. The socket stays open until drain().
-struct DatagramTarget {
-    int fd = -1;
-    bool v6 = false;   // the socket's family
-    bool gso = false;  // the kernel knows UDP_SEGMENT
-    uint16_t source = 0;
-    base::Endpoint to{};
-    base::IpAddress source_address{};  // of `source`, where that is not 0
 };
 
 // What many records have in common: where their datagrams go, and how they are written. It does not change: for another

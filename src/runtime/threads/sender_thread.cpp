@@ -114,9 +114,13 @@ void SenderThread::run_record(std::span<uint8_t> entry) {
 
 void SenderThread::run_datagram(std::span<uint8_t> entry) {
     const auto& head = *reinterpret_cast<const DatagramHead*>(entry.data());
-    uint8_t* room = reserve(head.target, head.bytes);
-    if (room) std::memcpy(room, entry.data() + sizeof head, head.bytes);
-    commit(room ? head.bytes : 0, head.target, 0);
+    send({entry.data() + sizeof head, head.bytes}, head.target);
+}
+
+void SenderThread::send(std::span<const uint8_t> bytes, const DatagramTarget& target) {
+    uint8_t* room = reserve(target, bytes.size());
+    if (room) std::memcpy(room, bytes.data(), bytes.size());
+    commit(room ? bytes.size() : 0, target, 0);
 }
 
 // Null: there is no room, and the datagram is lost.
@@ -183,7 +187,9 @@ bool SenderThread::begin(SendJob& job) {
 
 void SenderThread::end(SendJob& job) {
     begun_ = nullptr;
-    job.result = job.write.call(job.write.stream, {job.parts.data(), job.part_count});
+    job.result = job.write.call(job.write.stream, {job.parts.data(), job.part_count}, *this);
+    // Before it is done: what the loop sends next does not overtake them.
+    if (arena_ && !arena_->empty()) flush();
     if (job.wants_time) job.done_us = base::monotonic_us();
     const bool noticed = job.notice || job.result.bytes < 0 || job.result.blocked;
     job.noticed_ = noticed;

@@ -80,7 +80,7 @@ class Counter {
     std::atomic<uint64_t> value_ = 0;
 };
 
-class SenderThread final : private UdpOutput, public WatchedThread {
+class SenderThread final : private UdpOutput, private DatagramSink, public WatchedThread {
   public:
     SenderThread(SendNotices& notices, size_t number)
         : WatchedThread(fmt::format("sender thread {}", number)), notices_(notices) {}
@@ -122,6 +122,7 @@ class SenderThread final : private UdpOutput, public WatchedThread {
     bool begin(SendJob& job);
     void end(SendJob& job);
 
+    void send(std::span<const uint8_t> bytes, const DatagramTarget& target) override;
     int send_messages(std::span<mmsghdr> messages) override;
     void count_sent(size_t sent, size_t lost) override;
     const base::IpAddress* source(uint16_t number) const override;

@@ -53,7 +53,7 @@ struct Stream {
     ssize_t takes = SSIZE_MAX;  // negative: an error
 };
 
-ByteStream::WriteResult write_parts(void* at, std::span<iovec> parts) {
+ByteStream::WriteResult write_parts(void* at, std::span<iovec> parts, DatagramSink&) {
     Stream& stream = *static_cast<Stream*>(at);
     if (stream.takes < 0) return {stream.takes};
     ssize_t taken = 0, wanted = 0;
@@ -286,7 +286,7 @@ TEST_F(SendersTest, ThreadsWriteWhatTheLoopLends) {
     for (int round = 0; round < 20'000; ++round) {
         Peer& peer = peers[next() % peers.size()];
         SendJob& job = senders->take_job();
-        const auto write_some = [](void* at, std::span<iovec> parts) -> ByteStream::WriteResult {
+        const auto write_some = [](void* at, std::span<iovec> parts, DatagramSink&) -> ByteStream::WriteResult {
             const ssize_t n = writev(*static_cast<int*>(at), parts.data(), static_cast<int>(parts.size()));
             return {n >= 0 ? n : -errno};
         };
@@ -484,9 +484,9 @@ TEST_F(SendersTest, DatagramsComeFromTheAddressThatWasAsked) {
 
 // ---- Stalls
 
-ByteStream::WriteResult write_slowly(void* stream, std::span<iovec> parts) {
+ByteStream::WriteResult write_slowly(void* stream, std::span<iovec> parts, DatagramSink& sink) {
     usleep(300'000);
-    return write_parts(stream, parts);
+    return write_parts(stream, parts, sink);
 }
 
 TEST_F(SendersTest, TheWatchdogReportsACallThatHangs) {
@@ -530,7 +530,7 @@ __attribute__((noinline, noclone)) void hot_write_of_the_test() {
         for (int i = 0; i < 10'000; ++i) sum = sum + 1;
 }
 
-ByteStream::WriteResult write_busily(void*, std::span<iovec>) {
+ByteStream::WriteResult write_busily(void*, std::span<iovec>, DatagramSink&) {
     hot_write_of_the_test();
     asm volatile("");  // not a tail call
     return {};

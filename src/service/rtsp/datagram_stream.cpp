@@ -20,6 +20,22 @@ void DatagramStream::unpark() {
     handler_ = nullptr;
 }
 
+namespace {
+
+std::span<const uint8_t> take_frame(std::span<const uint8_t>& bytes) {
+    CHECK(bytes.size() >= ::rtsp::kFrameHeaderSize && bytes[0] == '$');
+    const size_t size = ::rtsp::kFrameHeaderSize + (size_t{bytes[2]} << 8 | bytes[3]);
+    CHECK(size <= bytes.size());
+    const auto frame = bytes.first(size);
+    bytes = bytes.subspan(size);
+    return frame;
+}
+
+size_t track_of(std::span<const uint8_t> frame) { return frame[1] / 2; }
+bool is_rtcp(std::span<const uint8_t> frame) { return frame[1] % 2 == 1; }
+
+}  // namespace
+
 base::Result<size_t> DatagramStream::try_write(std::span<const uint8_t> bytes) {
     const iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
     return try_writev({&part, 1});
@@ -57,13 +73,10 @@ base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
                 send_frames(frames);
                 return accepted;
             }
-            CHECK(bytes.size() >= ::rtsp::kFrameHeaderSize && bytes[0] == '$');
-            const size_t size = ::rtsp::kFrameHeaderSize + (size_t{bytes[2]} << 8 | bytes[3]);
-            CHECK(size <= bytes.size());
-            frames.push_back(bytes.first(size));
-            sent_in_tick_ += size;
-            accepted += size;
-            bytes = bytes.subspan(size);
+            const auto frame = take_frame(bytes);
+            frames.push_back(frame);
+            sent_in_tick_ += frame.size();
+            accepted += frame.size();
         }
     }
     send_frames(frames);
@@ -73,17 +86,62 @@ base::Result<size_t> DatagramStream::try_writev(std::span<const iovec> parts) {
 // A pass for each track; the order of its datagrams is kept.
 void DatagramStream::send_frames(std::span<const std::span<const uint8_t>> frames) {
     uint32_t tracks = 0;  // bits: those that have frames
-    for (const auto& frame : frames) tracks |= uint32_t{1} << std::min(frame[1] / 2, 31);
+    for (const auto& frame : frames) tracks |= uint32_t{1} << std::min<size_t>(track_of(frame), 31);
     for (size_t track = 0; track < targets_.size(); ++track) {
         if (!(tracks >> track & 1)) continue;
-        UdpPorts& ports = targets_[track].ports ? *targets_[track].ports : ports_;
+        const Target& target = targets_[track];
         for (const auto& frame : frames) {
-            if (frame[1] / size_t{2} != track) continue;
-            const bool rtcp = frame[1] % 2 == 1;
-            ports.send(rtcp, rtcp ? targets_[track].rtcp : targets_[track].rtp,
-                       frame.subspan(::rtsp::kFrameHeaderSize));
+            if (track_of(frame) != track) continue;
+            ports_of(target).send(is_rtcp(frame), is_rtcp(frame) ? target.rtcp : target.rtp,
+                                  frame.subspan(::rtsp::kFrameHeaderSize));
         }
     }
+}
+
+runtime::ByteStream::LentWrite DatagramStream::lend_write() {
+    if (!may_send()) return {};
+    if (!lent_) make_lent();
+    ports_.flush();
+    for (const Target& target : targets_)
+        if (target.ports) target.ports->flush();
+    lent_->max_bytes = kBurstBytes - sent_in_tick_;
+    return {&write_lent, this, std::max(control_->plain_fd(), 0)};
+}
+
+void DatagramStream::make_lent() {
+    lent_ = std::make_unique<Lent>();
+    for (size_t track = 0; track < targets_.size(); ++track) {
+        const Target& target = targets_[track];
+        lent_->targets[track] = {ports_of(target).target(false, target.rtp),
+                                 ports_of(target).target(true, target.rtcp)};
+    }
+}
+
+// As try_writev(), by what lend_write() has prepared.
+runtime::ByteStream::WriteResult DatagramStream::write_lent(void* stream, std::span<iovec> parts,
+                                                            runtime::DatagramSink& sink) {
+    const Lent& lent = *static_cast<DatagramStream*>(stream)->lent_;
+    thread_local std::vector<std::span<const uint8_t>> frames;
+    frames.clear();
+    size_t accepted = 0;
+    bool is_cut = false;
+    for (const iovec& part : parts) {
+        std::span<const uint8_t> bytes(static_cast<const uint8_t*>(part.iov_base), part.iov_len);
+        while (!bytes.empty() && bytes[0] == '$' && accepted < lent.max_bytes)
+            accepted += frames.emplace_back(take_frame(bytes)).size();
+        is_cut = !bytes.empty();
+        if (is_cut) break;
+    }
+    for (size_t track = 0; track < lent.targets.size(); ++track)
+        for (const auto& frame : frames)
+            if (track_of(frame) == track)
+                sink.send(frame.subspan(::rtsp::kFrameHeaderSize), lent.targets[track][is_rtcp(frame)]);
+    return {static_cast<ssize_t>(accepted), is_cut};
+}
+
+base::Result<size_t> DatagramStream::end_lent_write(WriteResult result) {
+    sent_in_tick_ += static_cast<size_t>(result.bytes);
+    return static_cast<size_t>(result.bytes);
 }
 
 // Answers to requests, few and short.

@@ -6,7 +6,7 @@
 // A write must have one kind in each part, and whole frames, as live::Viewer writes them. It accepts kBurstBytes in
 // a tick of 5 ms, because a burst of several hundred kB, as a new player's first seconds are, overflows receivers.
 // Of a write the datagrams of each address go one behind the other: the kernel takes those of one size, and a shorter
-// one behind them, as one message.
+// one behind them, as one message. A sender thread may make the write: then it sends the datagrams too.
 
 #include <array>
 #include <memory>
@@ -14,6 +14,7 @@
 
 #include "runtime/loop/timers.h"
 #include "runtime/socket/byte_stream.h"
+#include "runtime/threads/send_work.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
 
@@ -47,6 +48,9 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     base::Result<TryRead> try_read(std::span<uint8_t> buffer) override { return control_->try_read(buffer); }
     base::Result<size_t> try_write(std::span<const uint8_t> bytes) override;
     base::Result<size_t> try_writev(std::span<const iovec> parts) override;
+    // A thread sends frames, up to what is no frame: that is left to the loop.
+    LentWrite lend_write() override;
+    base::Result<size_t> end_lent_write(WriteResult result) override;
     void park(runtime::ParkedHandler& handler) override;
     void unpark() override;
     bool peer_gone() const override { return control_->peer_gone(); }
@@ -62,18 +66,27 @@ class DatagramStream final : public runtime::ByteStream, private runtime::Parked
     bool is_tls() const override { return control_->is_tls(); }
 
   private:
+    // What a thread sends by: made once, for where the ports are does not change.
+    struct Lent {
+        std::array<std::array<runtime::DatagramTarget, 2>, kMaxPlayTracks> targets{};  // of RTP, of RTCP
+        size_t max_bytes = 0;                                                          // of this write
+    };
+    void make_lent();
+    static WriteResult write_lent(void* stream, std::span<iovec> parts, runtime::DatagramSink& sink);
     void on_readable() override { handler_->on_readable(); }
     void on_writable() override;
     void on_hangup() override { handler_->on_hangup(); }
     void on_due() override;
     bool may_send();
     bool is_full() const;
+    UdpPorts& ports_of(const Target& target) const { return target.ports ? *target.ports : ports_; }
     void send_frames(std::span<const std::span<const uint8_t>> frames);
     base::Result<void> write_control(std::span<const uint8_t> bytes);
 
     std::unique_ptr<runtime::ByteStream> control_;
     UdpPorts& ports_;
     const Targets targets_;
+    std::unique_ptr<Lent> lent_;  // from the first write on that is lent
     runtime::ParkedHandler* handler_ = nullptr;
     std::string unsent_;  // of the connection
     int64_t tick_ = 0;

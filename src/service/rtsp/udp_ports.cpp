@@ -75,6 +75,10 @@ void UdpPorts::send(bool rtcp, const base::Endpoint& to, std::span<const uint8_t
     (void)sides_[rtcp].port->send(bytes, to);  // what has no room is counted as lost
 }
 
+void UdpPorts::flush() {
+    for (Side& side : sides_) side.port->flush();
+}
+
 runtime::UdpStats UdpPorts::stats() {
     runtime::UdpStats sum = sides_[0].port->stats();
     return sum += sides_[1].port->stats();

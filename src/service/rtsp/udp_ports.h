@@ -51,6 +51,10 @@ class UdpPorts final : private runtime::DatagramUser {
 
     // Copies the datagram; it is sent by the end of the loop's iteration. Only to an address that was claimed.
     void send(bool rtcp, const base::Endpoint& to, std::span<const uint8_t> bytes);
+    // Sends what was given so far: before a sender thread sends from these ports.
+    void flush();
+    // For that thread: DatagramPort::target().
+    runtime::DatagramTarget target(bool rtcp, const base::Endpoint& to) { return sides_[rtcp].port->target(to); }
     // RTP messages that the kernel took so far; it makes several datagrams of one where it can.
     uint64_t messages() const { return sides_[0].port->messages(); }
     runtime::UdpStats stats();  // of both sockets; makes system calls

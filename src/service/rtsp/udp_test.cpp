@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <tuple>
+
 #include "runtime/loop/testing.h"
 #include "runtime/socket/tcp.h"
+#include "runtime/threads/senders.h"
 #include "service/rtsp/datagram_stream.h"
 #include "service/rtsp/tunnel.h"
 
@@ -187,6 +191,103 @@ TEST_F(RtspUdp, BurstIsCutAndGoesOnSoon) {
     ASSERT_TRUE(ok(rest));
     EXPECT_EQ(*sent + *rest, burst.size());
     stream.unpark();
+}
+
+// Writes are made by a thread of the test's, when it says so.
+class RtspUdpLent : public RtspUdp, private runtime::SendJobUser {
+  protected:
+    void SetUp() override {
+        RtspUdp::SetUp();
+        runtime::install_senders(std::move(*runtime::Senders::start(1, runtime::Senders::Mode::kManual)));
+        std::tie(client_, server_) = connection();
+        video_ = *runtime::bind_udp({"127.0.0.1", 0});
+        audio_ = *runtime::bind_udp({"127.0.0.1", 0});
+        DatagramStream::Targets targets;
+        targets[0] = {{kHere, video_->port()}, {kHere, video_->port()}};
+        targets[1] = {{kHere, audio_->port()}, {kHere, audio_->port()}};
+        stream_.emplace(std::move(server_), *ports_, targets);
+        stream_->park(handler_);
+    }
+    void TearDown() override {
+        stream_->unpark();
+        stream_.reset();
+        ports_.reset();
+        runtime::stop_senders();
+    }
+    // Null: the stream cannot be lent.
+    runtime::SendJob* lend(std::vector<std::string>& parts) {
+        const runtime::ByteStream::LentWrite write = stream_->lend_write();
+        if (!write.call) return nullptr;
+        runtime::SendJob& job = threads().take_job();
+        job.write = write;
+        job.user = this;
+        for (std::string& part : parts) job.parts[job.part_count++] = {part.data(), part.size()};
+        EXPECT_TRUE(threads().lend(0, job));
+        return &job;
+    }
+    size_t collect(runtime::SendJob& job) {
+        EXPECT_EQ(threads().run(0), 1u);
+        EXPECT_TRUE(runtime::Senders::collect(job));
+        const size_t sent = stream_->end_lent_write(job.result).value_or(0);
+        job.part_count = 0;
+        threads().release(job);
+        return sent;
+    }
+    static runtime::Senders& threads() { return *runtime::senders(); }
+
+    std::unique_ptr<runtime::ByteStream> client_, server_;
+    std::unique_ptr<runtime::UdpSocket> video_, audio_;
+    std::optional<DatagramStream> stream_;
+    Handler handler_;
+
+  private:
+    void on_send_done(runtime::SendJob&) override {}
+};
+
+using namespace std::string_literals;
+
+TEST_F(RtspUdpLent, AThreadSendsTheDatagramsInOrder) {
+    std::string before = "$\0\0\2v0"s, after = "$\0\0\2v6"s;
+    ASSERT_TRUE(ok(stream_->try_write(bytes_of(before))));
+    std::vector<std::string> parts = {"$\0\0\2v1$\2\0\2a1$\1\0\2sr"s, "$\0\0\2v2$\x0e\0\2xx"s};
+    runtime::SendJob* job = lend(parts);
+    ASSERT_TRUE(job);
+    EXPECT_EQ(receive(*video_, 1), "v0|") << "what the loop sent goes before";
+    EXPECT_EQ(collect(*job), parts[0].size() + parts[1].size());
+    ASSERT_TRUE(ok(stream_->try_write(bytes_of(after))));
+    // The report is from another port.
+    std::string arrived = receive(*video_, 4);
+    const size_t report = arrived.find("sr|");
+    ASSERT_NE(report, std::string::npos) << arrived;
+    EXPECT_EQ(arrived.erase(report, 3), "v1|v2|v6|");
+    EXPECT_EQ(receive(*audio_, 1), "a1|");
+    EXPECT_EQ(threads().stats().threads[0].sent, 4u);
+    EXPECT_EQ(threads().stats().threads[0].lost, 0u);
+}
+
+TEST_F(RtspUdpLent, AnswersAreLeftToTheLoop) {
+    std::vector<std::string> parts = {"$\0\0\2v1"s, "RTSP/1.0 200 OK\r\n\r\n"s, "$\0\0\2v2"s};
+    runtime::SendJob* job = lend(parts);
+    ASSERT_TRUE(job);
+    EXPECT_EQ(collect(*job), parts[0].size());
+    EXPECT_EQ(receive(*video_, 1), "v1|");
+}
+
+TEST_F(RtspUdpLent, ABurstIsCutAsTheLoopsIs) {
+    std::vector<std::string> parts(1);
+    for (int i = 0; i < 100; ++i) parts[0] += "$\0\x03\xe8"s + std::string(1000, 'x');
+    runtime::SendJob* job = lend(parts);
+    ASSERT_TRUE(job);
+    const size_t sent = collect(*job);
+    EXPECT_GE(sent, DatagramStream::kBurstBytes);
+    EXPECT_LT(sent, DatagramStream::kBurstBytes + 1004);
+    EXPECT_EQ(sent % 1004, 0u) << "whole frames are accepted";
+    if (runtime::SendJob* next = lend(parts)) {
+        EXPECT_GT(collect(*next), 0u) << "in another tick";
+    } else {
+        ASSERT_TRUE(runtime::sleep_ms(10 * runtime::TickWheel::kTickMs));
+        EXPECT_EQ(handler_.writable, 1);
+    }
 }
 
 TEST_F(RtspUdp, TunnelReadsBase64AndWritesToTheOther) {
