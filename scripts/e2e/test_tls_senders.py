@@ -1,7 +1,9 @@
 """Sender threads (sender_threads) encrypt and send for viewers over TLS. They get the bytes that the loop would send, also
 those who send requests, pings and acknowledgements meanwhile, for which the loop needs the connection itself."""
 
+import random
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -70,6 +72,29 @@ def acknowledge(player):
 
 def ping(player):
     player.send_frame(9)
+
+
+def test_files_are_what_they_are(server):
+    """Large and small ones, whole and in ranges, to several clients at once."""
+    body = random.Random(53).randbytes(1_500_000)
+    (server.dir / "html/large.bin").write_bytes(body)
+    (server.dir / "html/small.bin").write_bytes(body[:1000])
+
+    def fetch(number):
+        with http.Connection(server.https_port, True) as connection:
+            for first, last in ((0, len(body) - 1), (number * 1000, number * 1000 + 149_999), (5, 40_000)):
+                connection.request("GET", "/large.bin", Range=f"bytes={first}-{last}")
+                got = connection.read_response()
+                assert got.status == 206 and got.body == body[first : last + 1], f"bytes {first} to {last}: {got.describe()}"
+                connection.request("GET", "/small.bin")
+                assert connection.read_response().body == body[:1000]
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(fetch, range(12)))
+    found = metrics.Metrics(server)
+    lent = found.value("srs_sender_lent_total", kind="write")
+    assert lent > 12, f"the bodies' writes are lent, {lent} were"
+    assert found.value("srs_sender_awaited_total") == 0, "the loop waits for none of them"
 
 
 def test_viewers_get_what_the_loop_would_send(server, rtsps_port):

@@ -41,7 +41,7 @@ class LentBuffer {
     std::span<uint8_t> bytes() const { return {bytes_.get(), bytes_ ? FileBody::kLentBytes : 0}; }
 
   private:
-    static constexpr size_t kMaxSpare = 4;
+    static constexpr size_t kMaxSpare = 16;
     static inline size_t in_use = 0;
     static inline std::vector<std::unique_ptr<uint8_t[]>> spare;
     std::unique_ptr<uint8_t[]> bytes_;
