@@ -27,6 +27,7 @@ struct Segment {
     bool discontinuity = false;  // before this segment
     Key key{};
     std::string map_uri;  // EXT-X-MAP; empty: none. Maps are never encrypted.
+    bool gap = false;     // EXT-X-GAP: it cannot be fetched, and its key and map do not matter
     friend bool operator==(const Segment&, const Segment&) = default;
 };
 

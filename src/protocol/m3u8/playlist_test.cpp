@@ -35,6 +35,22 @@ TEST(Playlist, TagsStandWhereSomethingChanges) {
     EXPECT_EQ(*again, playlist);
 }
 
+TEST(Playlist, AGapHasNeitherKeyNorMap) {
+    MediaPlaylist playlist{2,     7,     0,
+                           false, false, {plain("a.m4s", 2'000), plain("b.m4s", 2'000), plain("c.m4s", 2'000)}};
+    for (const size_t i : {0, 2}) playlist.segments[i].map_uri = "init.mp4";
+    playlist.segments[1].gap = true;
+    const std::string text = write(playlist).text;
+    EXPECT_TRUE(
+        text.ends_with("#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:2.000,\na.m4s\n#EXT-X-GAP\n#EXTINF:2.000,\nb.m4s\n"
+                       "#EXTINF:2.000,\nc.m4s\n"))
+        << text;
+    const auto again = read(text);
+    ASSERT_TRUE(again);
+    EXPECT_TRUE(again->segments[1].gap);
+    EXPECT_FALSE(again->segments[2].gap);
+}
+
 TEST(Playlist, AViewersQueryStandsBehindEveryUri) {
     MediaPlaylist playlist{2, 0, 0, false, false, {{"0.ts?x=1", 2'000, false, {"k.key", ""}, ""}}};
     EXPECT_EQ(with_query(write(playlist), "?hls_ctx=abc"),

@@ -82,6 +82,8 @@ class Reader {
             out_.discontinuity_sequence = TRY(number("EXT-X-DISCONTINUITY-SEQUENCE", value));
         } else if (line == "#EXT-X-DISCONTINUITY") {
             next_.discontinuity = true;
+        } else if (line == "#EXT-X-GAP") {
+            next_.gap = true;
         } else if (line == "#EXT-X-INDEPENDENT-SEGMENTS") {
             out_.independent_segments = true;
         } else if (line == "#EXT-X-ENDLIST") {
@@ -113,7 +115,7 @@ class Reader {
         if (out_.segments.size() >= kMaxSegments) return fail(Code::kLimit, "too many segments");
         next_.uri = text;
         out_.segments.push_back(next_);
-        next_.discontinuity = has_duration_ = false;  // key and map stay in force
+        next_.discontinuity = next_.gap = has_duration_ = false;  // key and map stay in force
         return {};
     }
 

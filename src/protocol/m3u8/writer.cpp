@@ -29,6 +29,20 @@ class Writer {
 
     void segment(const Segment& segment) {
         if (segment.discontinuity) add("#EXT-X-DISCONTINUITY\n");
+        if (segment.gap)
+            add("#EXT-X-GAP\n");
+        else
+            key_and_map(segment);
+        add("#EXTINF:{}.{:03},\n", segment.duration_ms / 1000, segment.duration_ms % 1000);
+        add_uri(segment.uri);
+        add("\n");
+    }
+
+    void end() { add("#EXT-X-ENDLIST\n"); }
+    WrittenPlaylist take() { return std::move(out_); }
+
+  private:
+    void key_and_map(const Segment& segment) {
         if (segment.map_uri != map_) {
             // A key in force would apply to the map too.
             if (!key_.uri.empty()) {
@@ -43,15 +57,8 @@ class Writer {
             }
         }
         if (segment.key != key_) key(segment.key);
-        add("#EXTINF:{}.{:03},\n", segment.duration_ms / 1000, segment.duration_ms % 1000);
-        add_uri(segment.uri);
-        add("\n");
     }
 
-    void end() { add("#EXT-X-ENDLIST\n"); }
-    WrittenPlaylist take() { return std::move(out_); }
-
-  private:
     template <class... Args>
     void add(fmt::format_string<Args...> format, Args&&... args) {
         base::append_format(out_.text, format, std::forward<Args>(args)...);
