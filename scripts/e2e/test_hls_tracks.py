@@ -390,7 +390,7 @@ def test_kill_9_while_segments_of_all_tracks_are_written(servers):
             if not path.exists():
                 continue
             playlist = hls.Playlist(path.read_text())
-            for segment in playlist.segments:
+            for segment, _ in playlist.there():
                 for uri in (segment.uri, segment.map):
                     assert (path.parent / uri).stat().st_size > 0, f"{uri} is named:\n{playlist.text}"
             end = playlist.sequence + len(playlist.segments)

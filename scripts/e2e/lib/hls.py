@@ -22,6 +22,7 @@ class Segment(NamedTuple):
     key: Key | None
     map: str | None
     sequence: int
+    gap: bool = False  # it cannot be fetched
 
 
 def lines_of(text):
@@ -67,7 +68,7 @@ class Playlist:
         self.discontinuities = 0
         self.segments = []
         self.ended = False
-        duration, discontinuity, key, map_uri = None, False, None, None
+        duration, discontinuity, gap, key, map_uri = None, False, False, None, None
         once = set()
         lines = lines_of(text)
         for line in lines:
@@ -88,9 +89,10 @@ class Playlist:
                 self.sequence = number(value)
             elif tag == "#EXT-X-DISCONTINUITY-SEQUENCE":
                 self.discontinuities = number(value)
-            elif tag in ("#EXT-X-INDEPENDENT-SEGMENTS", "#EXT-X-DISCONTINUITY", "#EXT-X-ENDLIST"):
+            elif tag in ("#EXT-X-INDEPENDENT-SEGMENTS", "#EXT-X-DISCONTINUITY", "#EXT-X-GAP", "#EXT-X-ENDLIST"):
                 assert not colon, f"{line} has a value"
                 discontinuity |= tag == "#EXT-X-DISCONTINUITY"
+                gap |= tag == "#EXT-X-GAP"
                 self.ended = tag == "#EXT-X-ENDLIST"
             elif tag == "#EXTINF":
                 assert duration is None, f"two EXTINF for a segment:\n{text}"
@@ -106,17 +108,25 @@ class Playlist:
                 assert not line.startswith("#"), f"no tag of ours: {line}"
                 assert duration is not None, f"{line} has no EXTINF:\n{text}"
                 count = self.sequence + len(self.segments)
-                self.segments.append(Segment(line, duration, discontinuity, key, map_uri, count))
-                duration, discontinuity = None, False
+                self.segments.append(Segment(line, duration, discontinuity, key, map_uri, count, gap))
+                duration, discontinuity, gap = None, False, False
         assert self.target is not None and self.sequence is not None, f"target and sequence are missing:\n{text}"
         assert "#EXT-X-VERSION" in once and self.version >= 3, f"parts of seconds need version 3:\n{text}"
         assert self.version >= 6 or not any(segment.map for segment in self.segments), f"maps need version 6:\n{text}"
-        assert duration is None and not discontinuity, f"no segment is behind the last tag:\n{text}"
+        assert duration is None and not discontinuity and not gap, f"no segment is behind the last tag:\n{text}"
         for segment in self.segments:
             assert segment.duration <= self.target, f"{segment} is longer than the target:\n{text}"
 
     def span(self):
         return sum(segment.duration for segment in self.segments)
+
+    def there(self):
+        """The segments that can be fetched, each with whether it is continuous with the one before."""
+        behind_gap = False
+        for segment in self.segments:
+            if not segment.gap:
+                yield segment, not segment.discontinuity and not behind_gap
+            behind_gap = segment.gap
 
 
 class Multivariant:

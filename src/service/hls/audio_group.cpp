@@ -18,9 +18,9 @@ media::TrackSet alone(const media::Track& track) {
 
 // ---- A segment
 
-void AudioGroup::open(const Opening& opening, const SegmentInfo& info) {
+void AudioGroup::open(const Opening& opening) {
     has_segment_ = true;
-    for (RenditionId id = 0; id < kRenditions; ++id) open_rendition(opening, info, id);
+    for (RenditionId id = 0; id < kRenditions; ++id) open_rendition(opening, id);
 }
 
 // The track that it has at present; null: it is no part of the group.
@@ -30,7 +30,7 @@ const media::Track* AudioGroup::track_of(const media::TrackSet& tracks, Renditio
     return id == kVideoRendition ? tracks.video() : tracks.audio();
 }
 
-void AudioGroup::open_rendition(const Opening& opening, const SegmentInfo& info, RenditionId id) {
+void AudioGroup::open_rendition(const Opening& opening, RenditionId id) {
     Member& member = members_[id];
     member.active = false;
     const media::Track* track = track_of(opening.tracks, id);
@@ -44,7 +44,7 @@ void AudioGroup::open_rendition(const Opening& opening, const SegmentInfo& info,
         first.kind = media::Kind::kAudio;
         first.codec = track->codec;
     }
-    auto opened = member.rendition->open(alone(*track), first, info, opening.tracks_changed);
+    auto opened = member.rendition->open(alone(*track), first, opening.tracks_changed || opening.discontinuity);
     if (!opened) return leave_out(id, opened.error());
     member.active = true;
 }
@@ -70,11 +70,11 @@ void AudioGroup::leave_out(RenditionId id, const base::Error& why) {
     left_out_(id, why);
 }
 
-void AudioGroup::close(const Closing& closing) {
+void AudioGroup::close(const Closing& closing, SegmentTimeline::Id segment) {
     for (RenditionId id = 0; id < kRenditions; ++id) {
         Member& member = members_[id];
         if (!member.active) continue;
-        auto closed = member.rendition->close(closing);
+        auto closed = member.rendition->close(closing, segment);
         if (!closed) leave_out(id, closed.error());
     }
 }
@@ -93,35 +93,14 @@ void AudioGroup::begin_publishing() {
     for_each([](Rendition& rendition) { rendition.begin_publishing(); });
 }
 
-void AudioGroup::tick(int64_t now_ms, bool published) {
+void AudioGroup::end_left_out() {
     for (Member& member : members_) {
-        if (!member.rendition) continue;
-        member.rendition->tick(now_ms);
-        if (member.active || !published || !has_segment_) continue;
+        if (!member.rendition || member.active || !has_segment_) continue;
         member.rendition->end_list();
         if (!member.rendition->empty()) continue;
         member.rendition->dispose();
         member.rendition.reset();
     }
-}
-
-void AudioGroup::end_lists() {
-    for_each([](Rendition& rendition) { rendition.end_list(); });
-}
-
-void AudioGroup::dispose() {
-    for_each([](Rendition& rendition) { rendition.dispose(); });
-}
-
-bool AudioGroup::idle() const {
-    return std::ranges::all_of(members_,
-                               [](const Member& member) { return !member.rendition || member.rendition->idle(); });
-}
-
-size_t AudioGroup::memory() const {
-    size_t bytes = 0;
-    for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
-    return bytes;
 }
 
 // ---- What there is

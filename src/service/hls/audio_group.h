@@ -1,14 +1,13 @@
 #pragma once
 // AudioGroup: the renditions of a stream's further audio tracks (RFC 8216, 4.3.4.2.1), each with a playlist of its own
-// whose segments have the limits, numbers and discontinuities of the main rendition's. There is none while the stream
+// whose segments are those of the stream's timeline. There is none while the stream
 // has one audio track.
 //
 // Of a stream in fMP4 with video the group has the video alone and the first audio track alone too: players on Media
 // Source Extensions (hls.js) cannot take the audio out of MP4 segments that have both.
 //
 //  - A track begins with the first segment that it is part of.
-//  - A track that is no part of the stream any more ends its playlist. Its segments leave with those of the same number
-//    in the main one, and with the last of them its files go.
+//  - A track that is no part of the stream any more ends its playlist. With the last of its segments its files go.
 //  - A track that the format does not carry is left out.
 
 #include <array>
@@ -33,22 +32,18 @@ class AudioGroup {
     AudioGroup(bool apart, Make make, LeftOut left_out)
         : apart_(apart), make_(std::move(make)), left_out_(std::move(left_out)) {}
 
-    // A segment of the stream, after the same of the main rendition. It has its tracks.
-    void open(const Opening& opening, const SegmentInfo& info);
+    // A segment of the stream.
+    void open(const Opening& opening);
     // Any frame; those that no rendition has are ignored.
     void add(const media::Frame& frame);
-    void close(const Closing& closing);
+    void close(const Closing& closing, SegmentTimeline::Id segment);
     void lose();
 
     // An earlier run has left files of that rendition.
     void found(RenditionId id);
     void begin_publishing();
-    // published: what is no track any more ends. now_ms: monotonic.
-    void tick(int64_t now_ms, bool published);
-    void end_lists();
-    void dispose();
-    bool idle() const;
-    size_t memory() const;  // bytes
+    // Ends the playlists of what is no track any more, and drops those that have no segment left.
+    void end_left_out();
 
     // Null: there is none.
     Rendition* find(RenditionId id) const;
@@ -67,7 +62,7 @@ class AudioGroup {
         std::optional<uint32_t> refused{};  // the revision that is left out
     };
     const media::Track* track_of(const media::TrackSet& tracks, RenditionId id) const;
-    void open_rendition(const Opening& opening, const SegmentInfo& info, RenditionId id);
+    void open_rendition(const Opening& opening, RenditionId id);
     bool is_playable(RenditionId id) const;
     void leave_out(RenditionId id, const base::Error& why);
 

@@ -36,17 +36,18 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         hls_.storage = storage;
         hls_.use_fmp4 = mp4;
         const SegmentPaths names = *SegmentPaths::make(hls_, {"v", "live", "s"}, true);
-        SegmentStoreOptions options;
+        SegmentFilesOptions options;
         options.vhost = "v";
-        options.window = {60'000, 1'000};
-        RenditionHost& host = *this;
-        group_.reset();
-        main_ = std::make_unique<Rendition>(host, hls_, names, options, index_);
+        timeline_ = std::make_shared<SegmentTimeline>(SegmentTimelineOptions{60'000, 1'000});
+        const auto make = [this, options](const SegmentPaths& paths) {
+            RenditionHost& host = *this;
+            auto rendition = std::make_unique<Rendition>(host, hls_, paths, options, index_, timeline_);
+            rendition->begin_naming();
+            return rendition;
+        };
+        main_ = make(names);
         group_ = std::make_unique<AudioGroup>(
-            mp4,
-            [this, &host, names, options](RenditionId id) {
-                return std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, index_, main_.get());
-            },
+            mp4, [make, names](RenditionId id) { return make(names.of_rendition(id)); },
             [this](RenditionId id, const base::Error& why) {
                 left_out_.push_back(std::to_string(id) + ": " + why.text());
             });
@@ -62,40 +63,48 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         const Frame first = frame(Codec::kAac, 0, dts_, "2122");
         media::TrackSet main_tracks = tracks_;
         std::erase_if(main_tracks.tracks, [](const media::Track& track) { return track.index != 0; });
-        SegmentInfo info;
-        info.number = ++number_;
-        info.discontinuity = changed_ && number_ > 1;
-        const Opening opening{tracks_, first, changed_, info.discontinuity, 0};
+        const Opening opening{tracks_, first, changed_, changed_ && !timeline_->empty(), 0};
         changed_ = false;
-        ASSERT_TRUE(main_->open(main_tracks, first, info, opening.tracks_changed));
-        group_->open(opening, info);
+        ASSERT_TRUE(main_->open(main_tracks, first, opening.tracks_changed));
+        group_->open(opening);
         ASSERT_TRUE(main_->add(first));
         for (const int track : tracks) group_->add(frame(Codec::kAac, static_cast<uint8_t>(track), dts_, "2122"));
         dts_ += 1'000;
+        close(opening.discontinuity);
+    }
+    void close(bool discontinuity) {
         const Closing closing{1'000, true, std::nullopt};
-        ASSERT_TRUE(main_->close(closing));
-        group_->close(closing);
+        const auto id = timeline_->add({.duration_ms = 1'000, .discontinuity = discontinuity}, runtime::now_ms());
+        ASSERT_TRUE(main_->close(closing, id));
+        group_->close(closing, id);
+    }
+    void tick(int64_t now_ms) {
+        timeline_->expire(now_ms);
+        main_->forget();
+        group_->for_each([](Rendition& rendition) { rendition.forget(); });
+        group_->end_left_out();
     }
     std::vector<std::string> uris(uint8_t track) const {
         std::vector<std::string> out;
         const Rendition* rendition = group_->find(track);
         if (!rendition || !rendition->view()) return out;
-        for (const auto& item : rendition->view()->playlist.segments) out.push_back(item.uri);
+        for (const auto& item : rendition->view()->playlist.segments) out.push_back((item.gap ? "!" : "") + item.uri);
         return out;
     }
 
-    void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string&) override {
-        done_.push_back(std::to_string(sequence) + " " + entry.path + " of " + rendition.paths().playlist());
+    void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string&) override {
+        done_.push_back(std::to_string(timeline_->sequence(id)) + " " + rendition.list().find(id)->path + " of " +
+                        rendition.paths().playlist());
     }
-    void store_failed(Rendition&, const std::string&, const base::Error&) override { ++failures_; }
-    void found_renditions(const std::vector<RenditionId>&, bool) override {}
+    void segment_failed(const std::string&, const base::Error&) override { ++failures_; }
+    void files_read(Rendition&) override {}
 
     VhostConfig hls_;
     Index index_;
     media::TrackSet tracks_;
     bool changed_ = false;
-    uint64_t number_ = 0;
     int64_t dts_ = 0;
+    std::shared_ptr<SegmentTimeline> timeline_;
     std::unique_ptr<Rendition> main_;
     std::unique_ptr<AudioGroup> group_;
     std::vector<std::string> done_, left_out_;
@@ -106,7 +115,6 @@ using Strings = std::vector<std::string>;
 
 TEST_F(AudioGroupTest, ATrackBeginsWithTheSegmentThatItIsPartOf) {
     for (const bool mp4 : {false, true}) {
-        number_ = 0;
         tracks_.tracks.clear();
         done_.clear();
         use("memory", mp4);
@@ -129,40 +137,38 @@ TEST_F(AudioGroupTest, ATrackBeginsWithTheSegmentThatItIsPartOf) {
     }
 }
 
-TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylistAndLeavesWithTheMainOne) {
+TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylist) {
     aac(0), aac(1);
     segment({1});
     segment({1});
     std::erase_if(tracks_.tracks, [](const media::Track& track) { return track.index == 1; });
     changed_ = true;
     segment({});
-    group_->tick(runtime::now_ms(), true);
+    tick(runtime::now_ms());
     EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
     EXPECT_TRUE(group_->find(1)->view()->playlist.ended);
     EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "s-1~audio2.ts"}));
     // It comes back.
     aac(1);
     segment({1});
-    EXPECT_EQ(uris(1), Strings{"s-3~audio2.ts"}) << "a playlist has no hole";
+    EXPECT_EQ(uris(1), Strings{"s-3~audio2.ts"}) << "behind its end it is another playlist";
     EXPECT_FALSE(group_->find(1)->view()->playlist.ended);
-    EXPECT_EQ(group_->find(1)->view()->playlist.discontinuity_sequence, 1u)
-        << "that of the main one's segment 3, and its own";
+    EXPECT_EQ(group_->find(1)->view()->playlist.discontinuity_sequence, 1u) << "that of the segment that it has not";
     std::erase_if(tracks_.tracks, [](const media::Track& track) { return track.index == 1; });
     changed_ = true;
     for (int i = 0; i < 70; ++i) segment({});
-    group_->tick(runtime::now_ms(), true);
+    tick(runtime::now_ms());
     EXPECT_EQ(uris(1), Strings{});
-    group_->tick(runtime::now_ms() + 600'000, true);
+    tick(runtime::now_ms() + 600'000);
     EXPECT_EQ(group_->find(1), nullptr);
 }
 
-TEST_F(AudioGroupTest, ASegmentWithoutFramesIsNone) {
+TEST_F(AudioGroupTest, ASegmentWithoutFramesIsAGap) {
     aac(0), aac(1);
     segment({1});
     segment({});
-    EXPECT_EQ(uris(1), Strings{"s-0~audio2.ts"});
     segment({1});
-    EXPECT_EQ(uris(1), Strings{"s-2~audio2.ts"});
+    EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "!s-1~audio2.ts", "s-2~audio2.ts"}));
     EXPECT_EQ(failures_, 0);
 }
 
@@ -183,7 +189,6 @@ TEST_F(AudioGroupTest, ACodecThatTheFormatDoesNotCarryIsLeftOutOnce) {
 
 TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
     for (const bool mp4 : {false, true}) {
-        number_ = 0;
         tracks_.tracks.clear();
         use("memory", mp4);
         Frame video = header(Codec::kVp9, 0, "000b820202020000");
@@ -194,16 +199,13 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         key.kind = Kind::kVideo;
         key.keyframe = true;
         const auto one = [&] {
-            SegmentInfo info;
-            info.number = ++number_;
-            const Opening opening{tracks_, key, true, number_ > 1, 0};
-            ASSERT_TRUE(main_->open(tracks_, key, info, true));
-            group_->open(opening, info);
+            const Opening opening{tracks_, key, true, !timeline_->empty(), 0};
+            ASSERT_TRUE(main_->open(tracks_, key, true));
+            group_->open(opening);
             ASSERT_TRUE(main_->add(frame(Codec::kAac, 0, 0, "2122")));
             group_->add(key);
             for (const uint8_t track : {0, 1}) group_->add(frame(Codec::kAac, track, 0, "2122"));
-            ASSERT_TRUE(main_->close({1'000, true, std::nullopt}));
-            group_->close({1'000, true, std::nullopt});
+            close(opening.discontinuity);
         };
         one();
         EXPECT_EQ(group_->find(kVideoRendition), nullptr) << "one audio track";
@@ -217,32 +219,25 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         std::erase_if(tracks_.tracks,
                       [](const media::Track& track) { return track.kind == Kind::kAudio && track.index == 1; });
         one();
-        group_->tick(runtime::now_ms(), true);
+        tick(runtime::now_ms());
         EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
         EXPECT_EQ(mp4 && group_->find(kVideoRendition)->view()->playlist.ended, mp4);
     }
 }
 
-TEST_F(AudioGroupTest, WhatIsLostIsLostInAll) {
+TEST_F(AudioGroupTest, BytesInMemoryAreDroppedInAll) {
     aac(0), aac(1);
-    segment({1});
-    // A segment that the main rendition loses.
-    const Frame first = frame(Codec::kAac, 0, dts_, "2122");
-    SegmentInfo info;
-    info.number = ++number_;
-    const Opening opening{tracks_, first, false, false, 0};
-    ASSERT_TRUE(main_->open(tracks_, first, info, false));
-    group_->open(opening, info);
-    group_->add(frame(Codec::kAac, 1, dts_, "2122"));
-    main_->lose();
-    group_->close({1'000, true, std::nullopt});
-    segment({1});
-    EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "s-1~audio2.ts"}));
-    const auto& main = main_->view()->playlist;
-    const auto& audio = group_->find(1)->view()->playlist;
-    EXPECT_EQ(main.media_sequence, audio.media_sequence);
-    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(main.segments[i].discontinuity, audio.segments[i].discontinuity);
-    EXPECT_TRUE(audio.segments[1].discontinuity);
+    for (int i = 0; i < 3; ++i) segment({1});
+    const auto oldest = main_->oldest_in_memory();
+    ASSERT_TRUE(oldest);
+    EXPECT_EQ(group_->find(1)->oldest_in_memory(), oldest);
+    main_->drop_from_memory(*oldest);
+    group_->find(1)->drop_from_memory(*oldest);
+    EXPECT_EQ(main_->view()->playlist.media_sequence, 1u);
+    EXPECT_EQ(uris(1), (Strings{"s-1~audio2.ts", "s-2~audio2.ts"}));
+    EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
+    main_->drop_from_memory(*main_->oldest_in_memory());
+    EXPECT_EQ(main_->oldest_in_memory(), std::nullopt) << "the newest stays";
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
       recover_(std::move(recover)),
       default_audio_(options_.hls.use_fmp4 ? mp4_carries : ts_carries),
       segmenter_(cut_options(options_), *this),
-      main_(*this, options_.hls, std::move(names), store_options(options_), index),
+      timeline_(std::make_shared<SegmentTimeline>(timeline_options(options_))),
+      main_(*this, options_.hls, std::move(names), files_options(options_), index, timeline_),
       master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.paths().master()), options_.key.text()),
       audio_(
           options_.hls.use_fmp4, [this](RenditionId id) { return make_rendition(id); },
@@ -44,26 +45,54 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
                                  id == kVideoRendition ? "the video alone" : fmt::format("audio track {}", id + 1),
                                  why.text());
           }) {
-    if (main_.disk()) recover_(main_.disk());
+    if (options_.first_sequence > 0) timeline_->break_here();
+    timeline_->skip_to(options_.first_sequence);
+    if (main_.files())
+        recover_(main_.files());
+    else
+        main_.begin_naming();
 }
 
 Output::~Output() {
     if (stream_) stream_->unsubscribe(*this);
 }
 
-uint64_t Output::next_sequence() const { return std::max(options_.first_sequence, main_.next_sequence()); }
-
 std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
-    auto rendition = std::make_unique<Rendition>(host, options_.hls, paths().of_rendition(id), store_options(options_),
-                                                 index_, &main_);
-    if (rendition->disk()) recover_(rendition->disk());
+    auto rendition = std::make_unique<Rendition>(host, options_.hls, paths().of_rendition(id), files_options(options_),
+                                                 index_, timeline_);
+    if (rendition->files())
+        recover_(rendition->files());
+    else
+        rendition->begin_naming();
     return rendition;
 }
 
-void Output::found_renditions(const std::vector<RenditionId>& renditions, bool master) {
+// The main rendition's tell the numbers, which the others wait for.
+void Output::files_read(Rendition& rendition) {
+    if (&rendition != &main_) {
+        if (main_.list().has_names()) rendition.begin_naming();
+        return;
+    }
+    const LeftFiles& left = *main_.left_over();
+    if (left.any) {
+        timeline_->recover(left.media_sequence, left.discontinuity_sequence, left.segments);
+        base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", main_.playlist_path(),
+                         timeline_->sequence(SegmentTimeline::kFirstId), left.segments.size());
+    }
+    timeline_->skip_to(options_.first_sequence);
+    const std::vector<RenditionId> renditions = left.renditions;
+    if (left.master) master_file_.found();
+    main_.begin_naming();
+    audio_.for_each([](Rendition& other) {
+        if (other.left_over()) other.begin_naming();
+    });
     for (const RenditionId id : renditions) audio_.found(id);
-    if (master) master_file_.found();
+}
+
+void Output::for_each_rendition(const std::function<void(Rendition&)>& visit) {
+    visit(main_);
+    audio_.for_each(visit);
 }
 
 Rendition* Output::rendition(std::string_view playlist) {
@@ -74,13 +103,13 @@ Rendition* Output::rendition(std::string_view playlist) {
     return found;
 }
 
-std::vector<std::shared_ptr<DiskSegmentStore>> Output::disk_stores() const {
-    std::vector<std::shared_ptr<DiskSegmentStore>> stores;
-    if (main_.disk()) stores.push_back(main_.disk());
+std::vector<std::shared_ptr<SegmentFiles>> Output::files() const {
+    std::vector<std::shared_ptr<SegmentFiles>> all;
+    if (main_.files()) all.push_back(main_.files());
     audio_.for_each([&](Rendition& rendition) {
-        if (rendition.disk()) stores.push_back(rendition.disk());
+        if (rendition.files()) all.push_back(rendition.files());
     });
-    return stores;
+    return all;
 }
 
 // ---- The stream
@@ -96,8 +125,8 @@ void Output::on_publish() {
     waiting_.clear();
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
-    main_.begin_publishing();
-    audio_.begin_publishing();
+    timeline_->begin();
+    for_each_rendition([](Rendition& rendition) { rendition.begin_publishing(); });
     segmenter_.begin();
 }
 
@@ -149,14 +178,34 @@ void Output::feed_waiting() {
 }
 
 size_t Output::memory() const {
-    return waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + main_.memory() +
-           audio_.memory();
+    size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + main_.memory();
+    audio_.for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
+    return bytes;
 }
 
 void Output::release_memory() {
     feed_waiting();
     segmenter_.release_held();
-    main_.release_memory();
+    keep_below(bytes_in_memory() / 2);
+}
+
+uint64_t Output::bytes_in_memory() const {
+    uint64_t bytes = main_.list().bytes_in_memory();
+    audio_.for_each([&](Rendition& rendition) { bytes += rendition.list().bytes_in_memory(); });
+    return bytes;
+}
+
+// The oldest segments go first, in all renditions at once; the newest one of each stays.
+void Output::keep_below(uint64_t bytes) {
+    while (bytes_in_memory() > bytes) {
+        std::optional<SegmentTimeline::Id> oldest;
+        for_each_rendition([&](const Rendition& rendition) {
+            const auto own = rendition.oldest_in_memory();
+            if (own && (!oldest || *own < *oldest)) oldest = own;
+        });
+        if (!oldest) return;
+        for_each_rendition([&](Rendition& rendition) { rendition.drop_from_memory(*oldest); });
+    }
 }
 
 media::Frame Output::with_counted_time(const media::Frame& frame) {
@@ -199,15 +248,13 @@ void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
     video_frames_ = 0;
     record_size(opening);
-    SegmentInfo info;
-    info.number = ++segment_number_;
-    info.clock_ms = opening.wall_ms;
-    info.discontinuity = opening.discontinuity;
-    auto opened = main_.open(first_of_each_kind(opening.tracks), opening.first, info, opening.tracks_changed);
+    segment_ = {.wall_ms = opening.wall_ms, .discontinuity = opening.discontinuity};
+    auto opened =
+        main_.open(first_of_each_kind(opening.tracks), opening.first, opening.tracks_changed || opening.discontinuity);
     if (opened) {
         main_has_audio_ = main_.has(media::Kind::kAudio);
         if (opening.tracks_changed) report_missing(opening.tracks);
-        return audio_.open(opening, info);
+        return audio_.open(opening);
     }
     lose_segment();
     failed(paths().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
@@ -223,10 +270,9 @@ void Output::write_frame(const media::Frame& frame) {
         return failed(paths().playlist(), added.error().text(), false);
     }
     audio_.add(frame);
-    if (!main_.is_open()) lose_segment();
 }
 
-// No store can write the segment of the main rendition.
+// The main rendition's muxer cannot make the segment.
 void Output::lose_segment() {
     main_.lose();
     audio_.lose();
@@ -237,8 +283,12 @@ void Output::close_segment(const Closing& closing) {
     // That of a shorter segment would not be exact.
     if (closing.duration_ms >= kMinRateMs)
         frame_rate_ = std::max(frame_rate_, 1e3 * video_frames_ / static_cast<double>(closing.duration_ms));
-    auto closed = main_.close(closing);
-    audio_.close(closing);
+    segment_.duration_ms = closing.duration_ms;
+    segment_.independent = closing.independent;
+    const SegmentTimeline::Id id = timeline_->add(segment_, runtime::now_ms());
+    auto closed = main_.close(closing, id);
+    audio_.close(closing, id);
+    keep_below(options_.memory_limit / 2);
     if (!closed) failed(paths().playlist(), closed.error().text(), false);
 }
 
@@ -296,28 +346,28 @@ void Output::write_master() {
 
 // ---- Events of the renditions
 
-void Output::segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) {
+void Output::segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) {
     ++segments_;
     changed_.pulse();
     master_file_.retry();
+    const Segment& segment = timeline_->at(id);
+    const Entry& entry = *rendition.list().find(id);
     live::SegmentDone event;
     event.stream = options_.key;
     event.path = path;
-    event.url = entry.item.uri;
+    event.url = rendition.paths().segment_uri(entry.path);
     event.playlist_path = rendition.playlist_path();
     event.playlist_url = rendition.paths().playlist();
-    event.duration_ms = entry.item.duration_ms;
-    event.sequence = sequence;
+    event.duration_ms = segment.duration_ms;
+    event.sequence = timeline_->sequence(id);
     event.publisher = publisher_;
-    event.full_url = options_.hls.entry_prefix.empty() ? entry.path : entry.item.uri;
-    base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, entry.item.duration_ms,
-                    entry.bytes, entry.item.discontinuity ? ", behind a discontinuity" : "");
+    event.full_url = options_.hls.entry_prefix.empty() ? entry.path : event.url;
+    base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, segment.duration_ms,
+                    entry.content.bytes, segment.discontinuity ? ", behind a discontinuity" : "");
     events_.notify(event);
 }
 
-void Output::store_failed(Rendition&, const std::string& path, const base::Error& error) {
-    failed(path, error.text(), false);
-}
+void Output::segment_failed(const std::string& path, const base::Error& error) { failed(path, error.text(), false); }
 
 // for_good: retrying is useless, whatever hls_on_error says.
 void Output::failed(const std::string& path, const std::string& reason, bool for_good) {
@@ -347,12 +397,12 @@ bool Output::lasts(int64_t now_ms) const {
 void Output::tick(int64_t now_ms) {
     if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(now_ms);
-    main_.tick(now_ms);
-    audio_.tick(now_ms, publishing());
+    timeline_->expire(now_ms);
+    for_each_rendition([](Rendition& rendition) { rendition.forget(); });
+    if (publishing()) audio_.end_left_out();
     write_master();
     if (stream_ || unpublished_ms_ == 0 || now_ms - unpublished_ms_ < options_.rejoin_timeout_ms) return;
-    main_.end_list();
-    audio_.end_lists();
+    for_each_rendition([](Rendition& rendition) { rendition.end_list(); });
 }
 
 bool Output::must_be_disposed(int64_t now_ms) const {
@@ -361,11 +411,15 @@ bool Output::must_be_disposed(int64_t now_ms) const {
 }
 
 void Output::dispose() {
-    audio_.dispose();
-    main_.dispose();
+    timeline_->expire(0, true);
+    for_each_rendition([](Rendition& rendition) { rendition.dispose(); });
     write_master();  // there is none any more
 }
 
-bool Output::idle() const { return main_.idle() && audio_.idle(); }
+bool Output::idle() const {
+    bool idle = main_.idle();
+    audio_.for_each([&](Rendition& rendition) { idle &= rendition.idle(); });
+    return idle;
+}
 
 }  // namespace service::hls

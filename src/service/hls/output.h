@@ -32,8 +32,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Requests the end of the publishing session (hls_on_error disconnect); not from within the call.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
 
-    // Requests that DiskSegmentStore::recover() is called, in a coroutine.
-    using Recover = std::function<void(const std::shared_ptr<DiskSegmentStore>&)>;
+    // Requests that SegmentFiles::recover() is called, in a coroutine.
+    using Recover = std::function<void(const std::shared_ptr<SegmentFiles>&)>;
 
     // The references must outlive it.
     Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
@@ -58,10 +58,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     bool has_audio_group() const { return main_.view() && !audio_.playable().empty(); }
     // The multivariant playlist; there is a view.
     Master master() const;
-    bool on_disk() const { return main_.disk() != nullptr; }
-    // The stores of all renditions.
-    std::vector<std::shared_ptr<DiskSegmentStore>> disk_stores() const;
-    uint64_t next_sequence() const;
+    bool on_disk() const { return main_.files() != nullptr; }
+    // Of all renditions.
+    std::vector<std::shared_ptr<SegmentFiles>> files() const;
+    uint64_t next_sequence() const { return timeline_->sequence(timeline_->end()); }
     uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
 
@@ -108,11 +108,14 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
     void close_segment(const Closing& closing) override;
-    void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) override;
-    void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) override;
-    void found_renditions(const std::vector<RenditionId>& renditions, bool master) override;
+    void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) override;
+    void segment_failed(const std::string& path, const base::Error& error) override;
+    void files_read(Rendition& rendition) override;
 
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
+    void for_each_rendition(const std::function<void(Rendition&)>& visit);
+    uint64_t bytes_in_memory() const;  // of segments
+    void keep_below(uint64_t bytes);
     void record_size(const Opening& opening);
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
@@ -147,6 +150,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
         int samples = 0;  // in a frame
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
+    const std::shared_ptr<SegmentTimeline> timeline_;
+    Segment segment_;             // the open one
     Rendition main_;              // the first video track and the audio track that leads
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;
@@ -157,7 +162,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int video_frames_ = 0;   // of the first track, in the open segment
     double frame_rate_ = 0;  // the highest of a segment since the video's configuration changed, per second; 0: unknown
     uint64_t highest_bandwidth_ = 0;  // in master_file_
-    uint64_t segment_number_ = 0;     // SegmentInfo::number
     uint64_t segments_ = 0;
     uint64_t failures_ = 0;
 };

@@ -25,19 +25,21 @@ CutOptions cut_options(const OutputOptions& options) {
     return cut;
 }
 
-SegmentStoreOptions store_options(const OutputOptions& options) {
+SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
-    SegmentStoreOptions out;
+    const auto usual = static_cast<size_t>(hls.window / hls.fragment);
+    return {ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual};
+}
+
+SegmentFilesOptions files_options(const OutputOptions& options) {
+    const VhostConfig& hls = options.hls;
+    SegmentFilesOptions out;
     out.vhost = options.key.vhost;
     out.stream = std::make_shared<const live::StreamKey>(options.key);
     out.root = root_of(hls);
     out.key_root = hls.key_file_path.empty() ? out.root : without_slash(hls.key_file_path);
-    const auto usual = static_cast<size_t>(hls.window / hls.fragment);
-    out.window = {ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual};
     out.cleanup = hls.cleanup;
     out.recover = hls.recover;
-    out.first_sequence = options.first_sequence;
-    out.max_bytes = options.memory_limit / 2;
     // A segment must not be cached beyond its window, or until a disposed stream starts again with the same names.
     out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.window));
     if (hls.dispose > 0) out.max_age_s = std::min<int64_t>(out.max_age_s, hls.dispose);

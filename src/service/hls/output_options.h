@@ -7,7 +7,8 @@
 
 #include "live/hub/stream.h"
 #include "service/hls/config.h"
-#include "service/hls/segments/segment_store.h"
+#include "service/hls/segments/segment_files.h"
+#include "service/hls/segments/segment_timeline.h"
 #include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
@@ -21,8 +22,9 @@ struct OutputOptions {
 };
 
 CutOptions cut_options(const OutputOptions& options);
-// Options of the stores of all renditions.
-SegmentStoreOptions store_options(const OutputOptions& options);
+SegmentTimelineOptions timeline_options(const OutputOptions& options);
+// Of all renditions.
+SegmentFilesOptions files_options(const OutputOptions& options);
 // hls_path without a slash at its end.
 std::string root_of(const VhostConfig& hls);
 

@@ -3,65 +3,93 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
+
+#include "base/clock.h"
 
 namespace service::hls {
 
-Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths names, SegmentStoreOptions options,
-                     Index& index, Rendition* main)
+Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths,
+                     const SegmentFilesOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline)
     : host_(host),
-      main_(main),
-      paths_(std::move(names)),
-      root_(options.root),
-      fragments_per_key_(hls.fragments_per_key) {
-    SegmentStoreHost& store_host = *this;
-    if (hls.storage != "disk") stores_.push_back({make_memory_segment_store(store_host, paths_, options, index)});
-    if (hls.storage != "memory") {
-        disk_ = std::make_shared<DiskSegmentStore>(store_host, paths_, std::move(options), index);
-        stores_.push_back({disk_});
-    }
-    for (size_t i = 0; main_ && i < stores_.size(); ++i) main_->stores_[i].store->add_follower(stores_[i].store);
+      index_(index),
+      options_(options),
+      keeps_in_memory_(hls.storage != "disk"),
+      fragments_per_key_(hls.fragments_per_key),
+      list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))) {
+    SegmentFilesHost& files_host = *this;
+    if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, index);
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
     ByteSink& sink = *this;
     muxer_ = hls.use_fmp4 ? make_mp4_muxer(sink) : make_ts_muxer(sink);
 }
 
 Rendition::~Rendition() {
-    for (StoreState& state : stores_) state.store->detach();
+    if (files_) files_->detach();
 }
 
 std::string Rendition::playlist_path() const {
-    return disk_ ? fmt::format("{}/{}", root_, paths_.playlist()) : std::string();
+    return files_ ? fmt::format("{}/{}", options_.root, paths().playlist()) : std::string();
 }
 
-uint64_t Rendition::next_sequence() const {
-    uint64_t next = 0;
-    for (const StoreState& state : stores_) next = std::max(next, state.store->window().next_sequence());
-    return next;
+// ---- Names
+
+void Rendition::files_recovered(LeftFiles left) {
+    left_ = std::move(left);
+    host_.files_read(*this);
 }
 
-void Rendition::begin_publishing() {
-    for (StoreState& state : stores_) state.store->begin_publishing();
+void Rendition::begin_naming() {
+    if (list_->has_names()) return;
+    if (left_) take_left_over();
+    list_->begin_naming();
+    for (Id id = list_->begin(); id < list_->end(); ++id) show_shared(*list_->find(id));
+    for (auto& [id, resource] : std::exchange(unnamed_, {}))
+        if (const Entry* entry = list_->find(id)) show_in_memory(*entry, std::move(resource));
+    show();
+    if (files_) files_->begin_naming();
+}
+
+// What an earlier run has left, of the segments that the main rendition has left.
+void Rendition::take_left_over() {
+    const SegmentTimeline& timeline = list_->timeline();
+    std::deque<Entry> entries = std::move(left_->entries);
+    Id first = timeline.id_of(left_->media_sequence);
+    std::vector<std::string> others;
+    const auto leaves_out = [&](Entry& entry) {
+        for (std::string* path : {&entry.path, &entry.key_path, &entry.map_path}) {
+            if (path->empty()) continue;
+            index_.erase(options_.vhost, *path);
+            others.push_back(std::move(*path));
+        }
+    };
+    while (!entries.empty() && (first < timeline.kept() || first >= SegmentTimeline::kFirstId)) {
+        leaves_out(entries.front());
+        entries.pop_front();
+        ++first;
+    }
+    while (!entries.empty() && first + entries.size() > SegmentTimeline::kFirstId) {
+        leaves_out(entries.back());
+        entries.pop_back();
+    }
+    if (!others.empty()) files_->remove(std::move(others));
+    list_->recover(first, std::move(entries));
+    left_.reset();
 }
 
 // ---- A segment
 
-bool Rendition::is_open() const { return std::ranges::any_of(stores_, &StoreState::open); }
-
-base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, SegmentInfo info,
-                                   bool changed) {
-    segment_info_ = std::move(info);
+base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) {
+    memory_.clear();
+    bytes_ = 0;
     has_frame_ = false;
-    for (StoreState& state : stores_) {
-        state.store->open();
-        state.open = true;
-    }
-    base::Result<void> good;
-    if (cipher_) good = cipher_->begin(fragments_per_key_);
-    bool fresh = fresh_ || changed || segment_info_.discontinuity;
-    if (good) good = muxer_->open(tracks, first, fresh);
-    fresh_ = !good;
-    return good;
+    in_memory_ = keeps_in_memory_;
+    on_disk_ = files_ != nullptr;
+    fresh |= std::exchange(fresh_, true);
+    if (files_) files_->open();
+    if (cipher_) TRY(cipher_->begin(fragments_per_key_));
+    TRY(muxer_->open(tracks, first, fresh));
+    fresh_ = false;
+    return {};
 }
 
 base::Result<void> Rendition::add(const media::Frame& frame) {
@@ -69,73 +97,120 @@ base::Result<void> Rendition::add(const media::Frame& frame) {
     return muxer_->add(frame);
 }
 
-void Rendition::put(std::span<const uint8_t> bytes) { write_to_stores(cipher_ ? cipher_->encrypt(bytes) : bytes); }
+void Rendition::put(std::span<const uint8_t> bytes) { keep(cipher_ ? cipher_->encrypt(bytes) : bytes); }
 
-void Rendition::write_to_stores(std::span<const uint8_t> bytes) {
-    for (StoreState& state : stores_) {
-        if (!state.open) continue;
-        auto written = state.store->write(bytes);
-        if (written) continue;
-        state.open = false;
-        state.store->lose();
-        host_.store_failed(*this, paths_.playlist(), written.error());
+void Rendition::keep(std::span<const uint8_t> bytes) {
+    bytes_ += bytes.size();
+    if (in_memory_) {
+        if (auto kept = memory_.append(bytes); !kept) {
+            in_memory_ = false;
+            memory_.clear();
+            host_.segment_failed(paths().playlist(), kept.error());
+        }
+    }
+    if (on_disk_) {
+        if (auto written = files_->write(bytes); !written) {
+            on_disk_ = false;
+            files_->abandon();
+            host_.segment_failed(paths().playlist(), written.error());
+        }
     }
 }
 
 void Rendition::lose() {
-    for (StoreState& state : stores_) {
-        if (state.open) state.store->lose();
-        state.open = false;
-    }
+    if (on_disk_) files_->abandon();
+    memory_.clear();
+    in_memory_ = on_disk_ = false;
     fresh_ = true;
 }
 
-base::Result<void> Rendition::close(const Closing& closing) {
-    // A file without a frame is no segment that players accept.
-    if (main_ && !has_frame_) {
-        lose();
-        return {};
-    }
+base::Result<void> Rendition::close(const Closing& closing, Id id) {
     auto closed = muxer_->close(closing.next_video_dts);
-    if (cipher_) write_to_stores(cipher_->finish());
-    segment_info_.duration_ms = closing.duration_ms;
-    segment_info_.independent = closing.independent;
-    segment_info_.init = muxer_->init();
+    if (cipher_) keep(cipher_->finish());
+    // A file without a frame is no segment that players accept.
+    if (!has_frame_) lose();
+    Entry entry{.content = {.bytes = bytes_, .init = muxer_->init()}};
     if (cipher_) {
-        segment_info_.key = cipher_->key();
-        segment_info_.iv = cipher_->iv();
+        entry.content.key = cipher_->key();
+        entry.content.iv = cipher_->iv();
     }
-    for (size_t i = 0; i < stores_.size(); ++i) {
-        StoreState& state = stores_[i];
-        state.finished = state.open && (!main_ || main_->stores_[i].finished);
-        if (state.finished) {
-            state.store->finish(segment_info_);
-        } else if (state.open) {
-            state.store->lose();
-        }
-        state.open = false;
+    Resource segment = resource();
+    if (in_memory_) {
+        auto kept = memory_.finish(segment);
+        if (!kept) host_.segment_failed(paths().playlist(), kept.error());
+        entry.in_memory = kept.has_value();
     }
+    if (files_) entry.disk = on_disk_ ? Entry::Disk::kPending : Entry::Disk::kLost;
+    if (list_->ended()) {
+        list_->restart_at(id);
+        list_->set_ended(false);
+    }
+    const Entry& added = list_->add(id, std::move(entry));
+    if (list_->has_names()) show_shared(added);
+    if (added.in_memory && list_->has_names())
+        show_in_memory(added, std::move(segment));
+    else if (added.in_memory)
+        unnamed_.emplace_back(id, std::move(segment));
+    in_memory_ = false;
+    const bool is_pending = std::exchange(on_disk_, false) && files_->finish(id);
+    if (keeps_in_memory_ || !is_pending) show();
+    if (!files_ && list_->find(id)->is_there()) host_.segment_done(*this, id, {});
     return closed;
 }
 
-// ---- Events of the segment stores
+// ---- What HTTP serves
 
-void Rendition::store_changed(SegmentStore& store) {
-    if (&store != stores_.front().store.get()) return;
-    const Window& window = store.window();
+Resource Rendition::resource() const {
+    Resource resource;
+    resource.made_ms = base::wall_ms();
+    resource.max_age_s = options_.max_age_s;
+    resource.stream = options_.stream;
+    return resource;
+}
+
+void Rendition::show_in_memory(const Entry& entry, Resource segment) {
+    index_.put(options_.vhost, entry.path, std::move(segment));
+}
+
+// Keys made by this run are always served from memory, even if the segments are on disk.
+void Rendition::show_shared(const Entry& entry) {
+    if (entry.content.key && !index_.find(options_.vhost, entry.key_path)) {
+        Resource key = resource();
+        key.blocks = {base::Slice::copy(entry.content.key->bytes)};
+        key.size = entry.content.key->bytes.size();
+        key.max_age_s = 0;
+        index_.put(options_.vhost, entry.key_path, std::move(key));
+    }
+    if (entry.content.init && !index_.find(options_.vhost, entry.map_path)) {
+        Resource map = resource();
+        if (keeps_in_memory_) {
+            map.blocks = {base::Slice::copy(*entry.content.init)};
+            map.size = entry.content.init->size();
+        } else {
+            map.root = options_.root;
+        }
+        index_.put(options_.vhost, entry.map_path, std::move(map));
+    }
+}
+
+void Rendition::show() {
     gzipped_.clear();
-    if (window.entries().empty()) {
+    if (!list_->is_listed(SegmentList::Where::kAnywhere)) {
         view_.reset();
         return;
     }
     auto view = std::make_shared<View>();
-    view->playlist = window.playlist();
+    view->playlist = list_->playlist(SegmentList::Where::kAnywhere);
     view->written = m3u8::write(view->playlist);
     uint64_t bits = 0, all_ms = 0;
-    for (const Entry& entry : window.entries()) {
-        auto duration = static_cast<uint64_t>(std::max<int64_t>(1, entry.item.duration_ms));
-        view->bandwidth = std::max(view->bandwidth, entry.bytes * 8'000 / duration);
-        bits += entry.bytes * 8;
+    const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
+    for (size_t i = 0; i < view->playlist.segments.size(); ++i) {
+        const m3u8::Segment& segment = view->playlist.segments[i];
+        if (segment.gap) continue;
+        const auto duration = static_cast<uint64_t>(std::max<int64_t>(1, segment.duration_ms));
+        const uint64_t bytes = list_->find(first + i)->content.bytes;
+        view->bandwidth = std::max(view->bandwidth, bytes * 8'000 / duration);
+        bits += bytes * 8;
         all_ms += duration;
     }
     view->average_bandwidth = bits * 1'000 / std::max<uint64_t>(1, all_ms);
@@ -143,56 +218,60 @@ void Rendition::store_changed(SegmentStore& store) {
     view_ = std::move(view);
 }
 
-void Rendition::segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) {
-    // If there are two stores, the disk reports.
-    if (&store == stores_.back().store.get()) host_.segment_done(*this, entry, sequence, path);
-}
-
-void Rendition::store_failed(SegmentStore&, const std::string& path, const base::Error& error) {
-    host_.store_failed(*this, path, error);
-}
-
 // ---- Timers
 
 void Rendition::end_list() {
-    for (StoreState& state : stores_) {
-        const Window& window = state.store->window();
-        if (state.store->idle() && !window.ended() && !window.entries().empty()) state.store->end_list();
-    }
+    if (list_->ended() || !idle() || !list_->is_listed(SegmentList::Where::kAnywhere)) return;
+    list_->set_ended(true);
+    list_changed();
 }
 
-void Rendition::tick(int64_t now_ms) {
-    for (size_t i = 0; i < stores_.size(); ++i) {
-        SegmentStore& store = *stores_[i].store;
-        if (main_) store.leave_before(main_->stores_[i].store->window().first_sequence(), now_ms);
-        store.tick(now_ms);
-    }
+// Without a new segment. The files tell when the playlist on disk has changed too.
+void Rendition::list_changed() {
+    if (files_) files_->rewrite();
+    if (keeps_in_memory_) show();
 }
 
-bool Rendition::empty() const {
-    return std::ranges::all_of(stores_, [](const StoreState& state) {
-        const Window& window = state.store->window();
-        return window.entries().empty() && window.left_entries() == 0 && state.store->idle();
-    });
+void Rendition::forget() {
+    // Those of a playlist that goes on leave with its next segment.
+    const bool is_listed = list_->is_listed(SegmentList::Where::kAnywhere);
+    if (view_ && (list_->ended() || !is_listed)) {
+        const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
+        if (!is_listed || view_->playlist.media_sequence != list_->timeline().sequence(first)) list_changed();
+    }
+    std::vector<std::string> paths = list_->forget();
+    if (paths.empty()) return;
+    for (const std::string& path : paths) index_.erase(options_.vhost, path);
+    if (files_) files_->remove(std::move(paths));
 }
 
 void Rendition::dispose() {
-    for (StoreState& state : stores_) state.store->dispose();
+    lose();
+    forget();
+    if (files_) files_->dispose();
     view_.reset();
 }
 
-bool Rendition::idle() const {
-    return std::ranges::all_of(stores_, [](const StoreState& state) { return state.store->idle(); });
+size_t Rendition::memory() const { return muxer_->memory() + memory_.memory() + list_->bytes_in_memory(); }
+
+std::optional<Rendition::Id> Rendition::oldest_in_memory() const {
+    for (Id id = list_->begin(); id + 1 < list_->end(); ++id)
+        if (const Entry& entry = *list_->find(id); entry.in_memory && !entry.path.empty()) return id;
+    return std::nullopt;
 }
 
-size_t Rendition::memory() const {
-    size_t bytes = muxer_->memory();
-    for (const StoreState& state : stores_) bytes += state.store->memory();
-    return bytes;
-}
-
-void Rendition::release_memory() {
-    for (StoreState& state : stores_) state.store->release_memory();
+void Rendition::drop_from_memory(Id id) {
+    Entry* entry = list_->find(id);
+    if (!entry || !entry->in_memory || entry->path.empty()) return;
+    entry->in_memory = false;
+    if (entry->disk == Entry::Disk::kThere) {
+        Resource file = resource();
+        file.root = options_.root;
+        index_.put(options_.vhost, entry->path, std::move(file));
+    } else {
+        index_.erase(options_.vhost, entry->path);
+    }
+    show();
 }
 
 }  // namespace service::hls

@@ -1,25 +1,30 @@
 #pragma once
-// Rendition: the segments of one playlist: their muxer, their encryption, the stores that keep them, and what HTTP
-// shows of them. It does not decide where a segment ends (segmenter.h). A stream has a main rendition, of its first
-// video track and the audio track that leads (default_audio.h), and others of one track each, which follow the main one
-// (audio_group.h).
+// Rendition: the segments of one playlist: their muxer, their encryption, where they are kept, and what HTTP shows of
+// them. It does not decide where a segment ends (segmenter.h), nor which number it has (segment_timeline.h). A stream
+// has a main rendition, of its first video track and the audio track that leads (default_audio.h), and others of one
+// track each (audio_group.h).
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/m3u8/playlist.h"
 #include "service/hls/config.h"
 #include "service/hls/segments/cipher.h"
-#include "service/hls/segments/disk_segment_store.h"
+#include "service/hls/segments/segment_bytes.h"
+#include "service/hls/segments/segment_files.h"
+#include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_muxer.h"
-#include "service/hls/segments/segment_store.h"
+#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
 
-// What HTTP serves: a playlist whose segments can all be fetched.
+// What HTTP serves: a playlist whose segments can all be fetched, but for its gaps.
 struct View {
     m3u8::MediaPlaylist playlist;
     m3u8::WrittenPlaylist written;
@@ -29,30 +34,32 @@ struct View {
 
 class Rendition;
 
-// Calls from within a call of the rendition too. It may call the rendition's lose(), and must not destroy it.
+// Calls from within a call of the rendition too. It must not destroy the rendition.
 class RenditionHost {
   public:
-    // A segment is complete and named by the playlist. path: with its directory; empty: it is in memory only.
-    virtual void segment_done(Rendition& rendition, const Entry& entry, uint64_t sequence, const std::string& path) = 0;
-    // A store has failed; it has lost the open segment, if it had it.
-    virtual void store_failed(Rendition& rendition, const std::string& path, const base::Error& error) = 0;
-    // SegmentStoreHost::found_renditions.
-    virtual void found_renditions(const std::vector<RenditionId>& renditions, bool master) = 0;
+    // The segment is complete, and the playlist names it. path: with its directory; empty: it is in memory only.
+    virtual void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) = 0;
+    // What it was to keep is lost.
+    virtual void segment_failed(const std::string& path, const base::Error& error) = 0;
+    // The files of an earlier run were read. The numbers of the segments are known once the main rendition's were.
+    virtual void files_read(Rendition& rendition) = 0;
 
   protected:
     ~RenditionHost() = default;
 };
 
-class Rendition final : private ByteSink, private SegmentStoreHost {
+class Rendition final : private ByteSink, private SegmentFilesHost {
   public:
-    // Host and index must outlive it. main: the one that it follows, which must outlive it too; null: it is the main
-    // one.
-    Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths names, SegmentStoreOptions options,
-              Index& index, Rendition* main = nullptr);
+    using Id = SegmentTimeline::Id;
+
+    // Host and index must outlive it.
+    Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths, const SegmentFilesOptions& options,
+              Index& index, std::shared_ptr<SegmentTimeline> timeline);
     ~Rendition();
     Rendition(const Rendition&) = delete;
 
-    const SegmentPaths& paths() const { return paths_; }
+    const SegmentPaths& paths() const { return list_->paths(); }
+    const SegmentList& list() const { return *list_; }
     // Path of the playlist, with its directory; empty: it is in memory only.
     std::string playlist_path() const;
     // Null: there is no segment yet.
@@ -60,65 +67,76 @@ class Rendition final : private ByteSink, private SegmentStoreHost {
     // The gzipped text of the view; empty until a client has asked for it.
     std::string& gzipped() { return gzipped_; }
     // Null: segments are in memory only.
-    const std::shared_ptr<DiskSegmentStore>& disk() const { return disk_; }
-    uint64_t next_sequence() const;
+    const std::shared_ptr<SegmentFiles>& files() const { return files_; }
 
-    void begin_publishing();
+    // What an earlier run has left, once it was read and until begin_naming(). Null: otherwise.
+    const LeftFiles* left_over() const { return left_ ? &*left_ : nullptr; }
+    // The numbers of the timeline are known: segments get names. Takes over what is left.
+    void begin_naming();
+
+    void begin_publishing() { list_->set_ended(false); }
     // Begins a segment. tracks: those that it has; their indices are 0. first: the first frame of the stream's segment.
-    // changed: its tracks have, since the last one. kRefused: the format supports none of the tracks.
-    base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, SegmentInfo info, bool changed);
+    // fresh: its tracks have changed since the last one, or there is a discontinuity. kRefused: the format supports
+    // none of the tracks.
+    base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, bool fresh);
     // Its track is 0. An error: of the muxer.
     base::Result<void> add(const media::Frame& frame);
-    // After that of the main one. Without a frame, or where the main one's is lost, the segment is too. An error: of
-    // the muxer, at the end of the segment, which is complete all the same.
-    base::Result<void> close(const Closing& closing);
+    // Ends the segment, which the timeline has as `id`. An error: of the muxer, at the segment's end, which is complete
+    // all the same.
+    base::Result<void> close(const Closing& closing, Id id);
     // Gives up the open segment, if there is one.
     void lose();
     // Whether the newest segment has a track of that kind.
     bool has(media::Kind kind) const { return muxer_->has(kind); }
-    // A store has the open segment.
-    bool is_open() const;
 
     // Players need not poll again; once nothing is in progress.
     void end_list();
-    // now_ms: monotonic. Segments that have left the main playlist leave this one.
-    void tick(int64_t now_ms);
+    // Drops what the timeline has forgotten.
+    void forget();
     // There is no segment, nor a file that has been one.
-    bool empty() const;
+    bool empty() const { return list_->begin() == list_->end() && idle(); }
+    // After the timeline has forgotten all.
     void dispose();
-    bool idle() const;
+    bool idle() const { return !files_ || files_->idle(); }
     // Bytes of frames in the muxer and of segments in memory.
     size_t memory() const;
-    void release_memory();
+    // The oldest segment in memory but the newest one. Nothing: there is none.
+    std::optional<Id> oldest_in_memory() const;
+    // It is served from its file, if there is one.
+    void drop_from_memory(Id id);
 
   private:
-    struct StoreState {
-        std::shared_ptr<SegmentStore> store;
-        bool open = false;      // it has the open segment
-        bool finished = false;  // it has the segment that was closed last
-    };
-
     void put(std::span<const uint8_t> bytes) override;
-    void write_to_stores(std::span<const uint8_t> bytes);
-    void store_changed(SegmentStore& store) override;
-    void segment_done(SegmentStore& store, const Entry& entry, uint64_t sequence, const std::string& path) override;
-    void store_failed(SegmentStore& store, const std::string& path, const base::Error& error) override;
-    void found_renditions(const std::vector<RenditionId>& renditions, bool master) override {
-        host_.found_renditions(renditions, master);
-    }
+    void keep(std::span<const uint8_t> bytes);
+    void show();
+    void list_changed();
+    void show_in_memory(const Entry& entry, Resource resource);
+    void show_shared(const Entry& entry);
+    void take_left_over();
+    Resource resource() const;
+
+    void files_recovered(LeftFiles left) override;
+    void files_changed() override { show(); }
+    void segment_on_disk(Id id, const std::string& path) override { host_.segment_done(*this, id, path); }
+    void files_failed(const std::string& path, const base::Error& error) override { host_.segment_failed(path, error); }
 
     RenditionHost& host_;
-    Rendition* const main_;  // null: this is it
-    const SegmentPaths paths_;
-    const std::string root_;
+    Index& index_;
+    const SegmentFilesOptions options_;
+    const bool keeps_in_memory_;
     const int fragments_per_key_;
+    std::shared_ptr<SegmentList> list_;
+    std::shared_ptr<SegmentFiles> files_;
     std::unique_ptr<SegmentMuxer> muxer_;
     std::unique_ptr<Cipher> cipher_;  // null: not encrypted
-    std::shared_ptr<DiskSegmentStore> disk_;
-    std::vector<StoreState> stores_;  // the one that HTTP serves comes first
-    SegmentInfo segment_info_;        // of the open segment
-    bool has_frame_ = false;          // in the open segment
     bool fresh_ = true;               // the muxer has not begun, or has lost its position
+    // Of the open segment.
+    uint64_t bytes_ = 0;
+    bool has_frame_ = false;
+    bool in_memory_ = false, on_disk_ = false;  // it is still to be there
+    SegmentBytes memory_;
+    std::deque<std::pair<Id, Resource>> unnamed_;  // segments in memory that have no name yet
+    std::optional<LeftFiles> left_;
     std::shared_ptr<const View> view_;
     std::string gzipped_;
 };

@@ -181,12 +181,12 @@ std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const c
     return std::make_shared<Output>(
         std::move(options), std::move(names), index_, events_, failure_log_,
         [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); },
-        [this](const std::shared_ptr<DiskSegmentStore>& store) { recover(store); });
+        [this](const std::shared_ptr<SegmentFiles>& files) { recover(files); });
 }
 
-void Service::recover(const std::shared_ptr<DiskSegmentStore>& store) {
+void Service::recover(const std::shared_ptr<SegmentFiles>& files) {
     std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
-    recoveries_.push_back(runtime::spawn("hls-recover", [store] { store->recover(); }));
+    recoveries_.push_back(runtime::spawn("hls-recover", [files] { files->recover(); }));
 }
 
 void Service::dispose(const std::string& location) {
@@ -198,7 +198,7 @@ void Service::dispose(const std::string& location) {
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
     remembered_[location] = output->next_sequence();
     output->dispose();
-    for (const auto& store : output->disk_stores()) leaving_.push_back(store);
+    for (const auto& files : output->files()) leaving_.push_back(files);
 }
 
 // ---- Memory
@@ -282,11 +282,11 @@ void Service::keep_stream_list() {
 
 // Files may have been removed by another process.
 void Service::verify_files() {
-    std::vector<std::shared_ptr<DiskSegmentStore>> stores;
-    for (auto& [location, output] : outputs_) std::ranges::move(output->disk_stores(), std::back_inserter(stores));
-    for (auto& store : stores) {
+    std::vector<std::shared_ptr<SegmentFiles>> all;
+    for (auto& [location, output] : outputs_) std::ranges::move(output->files(), std::back_inserter(all));
+    for (auto& files : all) {
         if (runtime::cancelled()) return;
-        store->verify();
+        files->verify();
     }
 }
 

@@ -64,7 +64,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                         uint64_t first_sequence);
     // Always false: it is not followed.
     bool refuse(const live::StreamKey& key, const std::string& reason);
-    void recover(const std::shared_ptr<DiskSegmentStore>& store);
+    void recover(const std::shared_ptr<SegmentFiles>& files);
     void dispose(const std::string& location);
     void run_housekeeping();
     void take_over_left();
@@ -142,7 +142,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     runtime::LogLimit failure_log_;                                   // of all outputs
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by path of the playlist
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and path of the playlist
-    std::vector<std::weak_ptr<SegmentStore>> leaving_;                // disposed of, with an operation in progress
+    std::vector<std::weak_ptr<SegmentFiles>> leaving_;                // disposed of, with an operation in progress
     std::map<std::string, uint64_t> remembered_;                      // by path of the playlist: the next sequence
                                                                       // number
     std::vector<runtime::Task> recoveries_;

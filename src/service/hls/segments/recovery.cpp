@@ -1,4 +1,4 @@
-// Recovery of DiskSegmentStore: reads the playlist of an earlier run and checks which files exist. On worker threads.
+// Recovery of SegmentFiles: reads the playlist of an earlier run and checks which files exist. On worker threads.
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/threads/workers.h"
-#include "service/hls/segments/disk_segment_store.h"
+#include "service/hls/segments/segment_files.h"
 
 namespace service::hls {
 
@@ -65,56 +65,62 @@ bool run_on_worker(const std::function<void()>& job) {
 
 }  // namespace
 
-// Data shared by a worker and the segment store.
-struct DiskSegmentStore::Found {
-    const SegmentStoreOptions options;
+// Data shared by a worker and the SegmentFiles.
+struct SegmentFiles::Found {
+    const SegmentFilesOptions options;
     const SegmentPaths names;
     const uint64_t first_own;  // number of this run's first growing file
 
-    bool any = false;  // a playlist was read
+    LeftFiles left{};
     std::string error{};
-    uint64_t media_sequence = 0;
-    uint64_t next_sequence = 0;  // after the last segment of the playlist
-    uint64_t discontinuity_sequence = 0;
-    std::deque<Entry> entries{};
     size_t missing = 0;  // segments named by the playlist that do not exist
-    std::optional<std::string> init{};
-    std::vector<RenditionId> renditions{};  // of which there are playlists too
-    bool master = false;                    // there is a multivariant one
 
     void look();
-    bool read_entry(const m3u8::Segment& segment);
+    void add(const m3u8::Segment& segment, bool independent);
+    void drop_lost();
     void remove_all();
     void remove_left_behind();
 };
 
-bool DiskSegmentStore::Found::read_entry(const m3u8::Segment& segment) {
-    auto path = names.segment_path(segment.uri);
-    if (!path || !is_file(options.root + "/" + *path)) return false;
+// A segment whose files are not all there is lost.
+void SegmentFiles::Found::add(const m3u8::Segment& segment, bool independent) {
     Entry entry;
-    entry.item = segment;
-    entry.path = *path;
-    entry.independent = false;  // the playlist has no such flag per segment
-    if (!segment.key.uri.empty()) {
-        auto key = names.key_path(segment.key.uri);
-        if (!key || !is_file(options.key_root + "/" + *key)) return false;
+    entry.disk = Entry::Disk::kLost;
+    const auto path = names.segment_path(segment.uri);
+    const auto key = segment.key.uri.empty() ? std::string() : names.key_path(segment.key.uri);
+    const auto map = segment.map_uri.empty() ? std::string() : names.segment_path(segment.map_uri);
+    if (path && key && map) {
+        entry.path = *path;
         entry.key_path = *key;
-    }
-    if (!segment.map_uri.empty()) {
-        auto map = names.segment_path(segment.map_uri);
-        if (!map || !is_file(options.root + "/" + *map)) return false;
+        entry.key = segment.key;
         entry.map_path = *map;
+        const bool is_there = is_file(options.root + "/" + *path) &&
+                              (key->empty() || is_file(options.key_root + "/" + *key)) &&
+                              (map->empty() || is_file(options.root + "/" + *map));
+        if (is_there) entry.disk = Entry::Disk::kThere;
     }
-    entries.push_back(std::move(entry));
-    return true;
+    if (entry.disk == Entry::Disk::kLost && !segment.gap) ++missing;
+    left.entries.push_back(std::move(entry));
+    // The playlist has no such flag for each segment.
+    left.segments.push_back({segment.duration_ms, 0, segment.discontinuity, independent, 0});
 }
 
-void DiskSegmentStore::Found::look() {
+// The first ones: they are no use to anybody.
+void SegmentFiles::Found::drop_lost() {
+    while (!left.entries.empty() && left.entries.front().disk == Entry::Disk::kLost) {
+        ++left.media_sequence;
+        left.discontinuity_sequence += left.segments.front().discontinuity ? 1 : 0;
+        left.entries.pop_front();
+        left.segments.pop_front();
+    }
+}
+
+void SegmentFiles::Found::look() {
     std::string path = options.root + "/" + names.playlist();
     remove_growing(path, names, first_own);
-    if (names.is_main()) master = is_file(options.root + "/" + names.master());
+    if (names.is_main()) left.master = is_file(options.root + "/" + names.master());
     for (RenditionId id = 0; names.is_main() && id < kRenditions; ++id)
-        if (is_file(options.root + "/" + names.of_rendition(id).playlist())) renditions.push_back(id);
+        if (is_file(options.root + "/" + names.of_rendition(id).playlist())) left.renditions.push_back(id);
     auto text = read_small(path, m3u8::kMaxBytes);
     if (!text) return;
     auto playlist = m3u8::read(*text);
@@ -122,54 +128,49 @@ void DiskSegmentStore::Found::look() {
         error = playlist.error().text();
         return;
     }
-    any = true;
-    media_sequence = playlist->media_sequence;
-    next_sequence = media_sequence + playlist->segments.size();
-    discontinuity_sequence = playlist->discontinuity_sequence;
-    // Segments before a missing one are useless too.
-    for (const m3u8::Segment& segment : playlist->segments) {
-        if (read_entry(segment)) {
-            entries.back().independent = playlist->independent_segments;
-            continue;
-        }
-        missing += entries.size() + 1;
-        media_sequence += entries.size() + 1;
-        for (const Entry& entry : entries) discontinuity_sequence += entry.item.discontinuity ? 1 : 0;
-        discontinuity_sequence += segment.discontinuity ? 1 : 0;
-        entries.clear();
-    }
+    left.any = true;
+    left.media_sequence = playlist->media_sequence;
+    left.discontinuity_sequence = playlist->discontinuity_sequence;
+    for (const m3u8::Segment& segment : playlist->segments) add(segment, playlist->independent_segments);
     if (!options.recover) return remove_all();
+    drop_lost();
     if (options.cleanup) remove_left_behind();
-    if (!entries.empty() && !entries.back().map_path.empty())
-        init = read_small(options.root + "/" + entries.back().map_path, kMaxInitBytes);
+    if (left.entries.empty() || left.entries.back().map_path.empty()) return;
+    if (auto init = read_small(options.root + "/" + left.entries.back().map_path, kMaxInitBytes))
+        left.entries.back().content.init = std::make_shared<const std::string>(*std::move(init));
 }
 
-void DiskSegmentStore::Found::remove_all() {
+void SegmentFiles::Found::remove_all() {
     unlink((options.root + "/" + names.playlist()).c_str());
     if (options.cleanup) {
-        for (const Entry& entry : entries) {
+        for (const Entry& entry : left.entries) {
+            if (entry.path.empty()) continue;
             unlink((options.root + "/" + entry.path).c_str());
             if (!entry.key_path.empty()) unlink((options.key_root + "/" + entry.key_path).c_str());
             if (!entry.map_path.empty()) unlink((options.root + "/" + entry.map_path).c_str());
         }
         remove_left_behind();
     }
-    any = false;
+    left.any = false;
+    left.entries.clear();
+    left.segments.clear();
 }
 
 // Removes files that had left the playlist and were kept for a while, and what it did not name yet, if their names can
 // be derived.
-void DiskSegmentStore::Found::remove_left_behind() {
+void SegmentFiles::Found::remove_left_behind() {
     if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
-    for (uint64_t n = 1; n <= kMaxLeftBehind && n <= media_sequence; ++n)
-        unlink((options.root + "/" + names.segment({media_sequence - n, 0, 0})).c_str());
-    for (uint64_t n = 0; n < kMaxNotListed; ++n)
-        unlink((options.root + "/" + names.segment({next_sequence + n, 0, 0})).c_str());
+    const auto unlink_segment = [&](uint64_t sequence) {
+        unlink((options.root + "/" + names.segment({sequence, 0, 0})).c_str());
+    };
+    const uint64_t first = left.media_sequence, next = first + left.segments.size();
+    for (uint64_t n = 1; n <= kMaxLeftBehind && n <= first; ++n) unlink_segment(first - n);
+    for (uint64_t n = 0; n < kMaxNotListed; ++n) unlink_segment(next + n);
 }
 
-void DiskSegmentStore::recover() {
+void SegmentFiles::recover() {
     auto self = shared_from_this();
-    auto found = std::make_shared<Found>(Found{options_, paths_, first_file_});
+    auto found = std::make_shared<Found>(Found{options_, list_->paths(), first_file_});
     bool looked = run_on_worker([found] { found->look(); });
     if (looked) take_over(*found);
     recovering_ = false;
@@ -177,61 +178,54 @@ void DiskSegmentStore::recover() {
     advance();
 }
 
-void DiskSegmentStore::take_over(Found& found) {
-    std::string path = path_of(paths_.playlist());
-    if (host_ && (found.master || !found.renditions.empty())) host_->found_renditions(found.renditions, found.master);
+void SegmentFiles::take_over(Found& found) {
+    std::string path = path_of(list_->paths().playlist());
     if (!found.error.empty()) base::log::warn("HLS: {} is not continued: {}", path, found.error);
-    if (!found.any) return;
-    if (found.missing > 0)
-        base::log::warn("HLS: {} named missing segments; its first {} are omitted", path, found.missing);
-    for (const Entry& entry : found.entries) {
-        Resource segment = resource();
-        segment.root = options_.root;
-        index_.put(options_.vhost, entry.path, segment);
-        if (!entry.map_path.empty()) index_.put(options_.vhost, entry.map_path, segment);
-        if (entry.key_path.empty()) continue;
-        segment.root = options_.key_root;
-        segment.max_age_s = 0;
-        index_.put(options_.vhost, entry.key_path, segment);
+    if (found.missing > 0) base::log::warn("HLS: {} names {} segments that are missing", path, found.missing);
+    for (const Entry& entry : found.left.entries) {
+        if (entry.disk != Entry::Disk::kThere) continue;
+        put(entry.path, options_.root, options_.max_age_s);
+        if (!entry.map_path.empty()) put(entry.map_path, options_.root, options_.max_age_s);
+        if (!entry.key_path.empty()) put(entry.key_path, options_.key_root, 0);
     }
-    if (found.init) {
-        last_init_ = std::make_shared<const std::string>(*std::move(found.init));
-        last_map_path_ = found.entries.back().map_path;
-    }
-    window_.recover(found.media_sequence, found.discontinuity_sequence, std::move(found.entries));
-    window_.skip_to(options_.first_sequence);
-    record_gap();
-    base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", path, window_.next_sequence(),
-                     window_.entries().size());
-    if (host_ && !window_.entries().empty()) host_->store_changed(*this);
+    if (!found.left.entries.empty() && found.left.entries.back().content.init)
+        map_on_disk_ = found.left.entries.back().map_path;
+    if (host_) host_->files_recovered(std::move(found.left));
 }
 
-void DiskSegmentStore::verify() {
-    if (busy_ || recovering_ || disposed_ || window_.entries().empty()) return;
+void SegmentFiles::verify() {
+    if (busy_ || recovering_ || disposed_ || !list_->is_listed(SegmentList::Where::kOnDisk)) return;
     busy_ = true;  // nothing is added meanwhile
     drop_missing();
     step_done();
 }
 
 // Yields.
-void DiskSegmentStore::drop_missing() {
+void SegmentFiles::drop_missing() {
+    struct Looked {
+        Id id;
+        std::string path;
+        bool is_there = true;
+    };
     auto self = shared_from_this();
-    auto paths = std::make_shared<std::vector<std::string>>();
-    for (const Entry& entry : window_.entries()) paths->push_back(path_of(entry.path));
-    auto gone = std::make_shared<size_t>(0);  // number of missing segments from the front
-    bool looked = run_on_worker([paths, gone] {
-        for (size_t i = paths->size(); i > 0 && *gone == 0; --i)
-            if (!is_file((*paths)[i - 1])) *gone = i;
-    });
-    if (!looked || *gone == 0 || disposed_) return;
-    std::string path = paths->at(*gone - 1);
-    window_.drop(*gone);
-    forget_shared();
-    record_gap();
+    auto looked = std::make_shared<std::vector<Looked>>();
+    for (Id id = list_->first_listed(SegmentList::Where::kOnDisk); id < list_->end(); ++id)
+        if (const Entry& entry = *list_->find(id); entry.disk == Entry::Disk::kThere)
+            looked->push_back({id, path_of(entry.path)});
+    if (!run_on_worker([looked] {
+            for (Looked& one : *looked) one.is_there = is_file(one.path);
+        }))
+        return;
+    std::erase_if(*looked, &Looked::is_there);
+    if (looked->empty() || disposed_) return;
+    for (const Looked& one : *looked) set_lost(one.id);
     rewrite_ = true;
-    if (host_) host_->store_changed(*this);
-    fail(path,
-         base::Error(base::Code::kNotFound, fmt::format("{} is gone; {} segments leave the playlist", path, *gone)));
+    key_on_disk_.clear();
+    map_on_disk_.clear();
+    if (host_) host_->files_changed();
+    fail(looked->back().path,
+         base::Error(base::Code::kNotFound, fmt::format("{} is gone; {} segments of the playlist are lost",
+                                                        looked->back().path, looked->size())));
 }
 
 }  // namespace service::hls

@@ -1,12 +1,13 @@
 // A publisher's frames with hostile times: steps of a millisecond to hours, backwards, equal, beyond the range of 32
 // bits; on several tracks, with new configurations, publications that end and begin, a clock that stands or leaps, a
 // wall clock that is set, and a sink that loses segments. They pass the segmenter and the muxer of TS or MP4, and the
-// segments go into a window. What must hold: small segments are limited, by the clock, in number; no frame is
-// in two, and those of a track keep their order; held frames are limited; the playlist's numbers do not go back, no
-// segment is longer than the target duration, and none much longer than the longest.
+// segments go into a playlist, some of them as gaps. What must hold: small segments are limited, by the clock, in
+// number; no frame is in two, and those of a track keep their order; held frames are limited; the playlist's numbers do
+// not go back, no segment is longer than the target duration, and none much longer than the longest.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +16,9 @@
 #include "base/result.h"
 #include "media/aac.h"
 #include "media/h264.h"
+#include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_muxer.h"
 #include "service/hls/segments/segmenter.h"
-#include "service/hls/segments/window.h"
 
 namespace {
 
@@ -42,7 +43,9 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
                      .max_bytes = flags & 16 ? 2'000u : 1'000'000u},
                     *this),
           muxer_(flags & 32 ? make_mp4_muxer(*this) : make_ts_muxer(*this)),
-          window({.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments}) {}
+          list_(*service::hls::SegmentPaths::make({}, {"v", "live", "s"}, true), timeline) {
+        list_.begin_naming();
+    }
 
     void open_segment(const service::hls::Opening& opening) override {
         CHECK(!open_);
@@ -74,28 +77,28 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         CHECK(closing.duration_ms <= segmenter.longest_ms() + kMaxBeyondLongestMs);
         if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
         CHECK(muxer_->memory() == 0);
-        const uint64_t sequence = window.next_sequence(), discontinuities = window.discontinuities();
-        service::hls::Entry entry;
-        entry.item.uri = entry.path = std::to_string(sequence);
-        entry.item.duration_ms = closing.duration_ms;
-        entry.item.discontinuity = discontinuity_;
-        entry.independent = closing.independent;
-        entry.bytes = bytes_;
-        window.add(std::move(entry), now.monotonic_ms);
+        const uint64_t discontinuities = timeline->discontinuities(timeline->end());
+        const auto id = timeline->add({.duration_ms = closing.duration_ms,
+                                       .wall_ms = now.wall_ms,
+                                       .discontinuity = discontinuity_,
+                                       .independent = closing.independent},
+                                      now.monotonic_ms);
+        list_.add(id, {.content = {.bytes = bytes_}, .in_memory = bytes_ % 5 != 0});
         bytes_ = 0;
-        CHECK(window.next_sequence() == sequence + 1);
-        CHECK(window.discontinuities() == discontinuities + discontinuity_);
-        check_window();
+        CHECK(timeline->discontinuities(timeline->end()) == discontinuities + discontinuity_);
+        check_playlist();
     }
-    void check_window() {
-        CHECK(window.first_sequence() >= first_);
-        first_ = window.first_sequence();
-        CHECK(window.entries().size() <= kMaxSegments);
-        (void)window.take_expired(now.monotonic_ms);
-        CHECK(window.left_entries() <= kMaxSegments);
-        const auto playlist = window.playlist();
+    void check_playlist() {
+        timeline->expire(now.monotonic_ms);
+        (void)list_.forget();
+        CHECK(timeline->end() - timeline->listed() <= kMaxSegments);
+        CHECK(timeline->listed() - timeline->kept() <= kMaxSegments);
+        const auto playlist = list_.playlist(service::hls::SegmentList::Where::kAnywhere);
+        CHECK(playlist.media_sequence >= first_);
+        first_ = playlist.media_sequence;
         CHECK(playlist.discontinuity_sequence >= discontinuity_sequence_);
         discontinuity_sequence_ = playlist.discontinuity_sequence;
+        CHECK(playlist.segments.empty() || !playlist.segments.front().gap);
         for (const auto& segment : playlist.segments) CHECK(segment.duration_ms <= playlist.target_duration_s * 1'000);
     }
     void update_held() {
@@ -121,6 +124,8 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
     int64_t fed_wall_ms = 0;  // of the last frame
     uint64_t begun = 0;       // all but those that were not small in the end
     bool fail_next = false;
+    const std::shared_ptr<service::hls::SegmentTimeline> timeline = std::make_shared<service::hls::SegmentTimeline>(
+        service::hls::SegmentTimelineOptions{.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments});
 
   private:
     void put(std::span<const uint8_t> bytes) override { bytes_ += bytes.size(); }
@@ -138,9 +143,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
     uint64_t oldest_ = 0;  // the number of the oldest held frame
     uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
     uint64_t written_[3][media::kMaxTracks] = {};
-
-  public:
-    service::hls::Window window;
+    service::hls::SegmentList list_;
 };
 
 // A publisher, and its stream: the tracks are passed on as a stream does.
@@ -251,13 +254,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 break;
             case 14:
                 checker.tick();
-                checker.check_window();
+                checker.check_playlist();
                 break;
             case 15:
                 checker.segmenter.end();
                 CHECK(checker.segmenter.held_bytes() == 0);
                 publisher.begin();
-                if (flags & 1) checker.window.begin();
+                if (flags & 1) checker.timeline->begin();
                 break;
         }
         CHECK(checker.segmenter.held_bytes() <= Segmenter::kMaxHeldBytes + 100'000);

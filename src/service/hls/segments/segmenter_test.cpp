@@ -14,7 +14,7 @@ using media::Codec;
 using media::Frame;
 using media::Kind;
 
-struct Segment {
+struct Written {
     int64_t wall_ms = 0;
     bool discontinuity = false;
     bool changed = false;
@@ -123,12 +123,12 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     }
     std::vector<int64_t> durations() const {
         std::vector<int64_t> out;
-        for (const Segment& segment : segments_) out.push_back(segment.closing ? segment.closing->duration_ms : -1);
+        for (const Written& segment : segments_) out.push_back(segment.closing ? segment.closing->duration_ms : -1);
         return out;
     }
     std::vector<bool> discontinuities() const {
         std::vector<bool> out;
-        for (const Segment& segment : segments_) out.push_back(segment.discontinuity);
+        for (const Written& segment : segments_) out.push_back(segment.discontinuity);
         return out;
     }
     // Every frame that was fed is in exactly one segment, in its track's order.
@@ -137,7 +137,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
             std::vector<std::string> want, got;
             for (const Frame& frame : fed_)
                 if (frame.kind == kind) want.emplace_back(frame.payload.text());
-            for (const Segment& segment : segments_)
+            for (const Written& segment : segments_)
                 for (const Frame& frame : segment.frames)
                     if (frame.kind == kind) got.emplace_back(frame.payload.text());
             EXPECT_EQ(want, got);
@@ -153,7 +153,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
 
     std::unique_ptr<Segmenter> segmenter_;
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();
-    std::vector<Segment> segments_;
+    std::vector<Written> segments_;
     std::vector<Frame> fed_;
     bool open_ = false;
     bool discontinuity_ = false;  // of the next frame
@@ -356,7 +356,7 @@ TEST_F(SegmenterTest, AudioThatComesLaterBeginsWithTheNextKeyframe) {
     expect_keyframes();
     expect_all();
     std::vector<bool> has_audio;
-    for (const Segment& segment : segments_) has_audio.push_back(segment.has_audio);
+    for (const Written& segment : segments_) has_audio.push_back(segment.has_audio);
     // The segment from 28 to 32 s is the last one without audio.
     EXPECT_EQ(has_audio, (Flags{false, false, false, false, false, false, false, false, true, true}));
     EXPECT_EQ(media::to_ms(segments_[8].frames.front().dts), 30'005);
@@ -414,7 +414,7 @@ TEST_F(SegmenterTest, VideoWithoutAnyKeyframeIsNoneAndItsAudioHasSegmentsOfItsLe
     }
     segmenter_->end();
     EXPECT_EQ(durations(), (Durations{4'200, 4'200, 4'200, 4'200, 1'200}));
-    for (const Segment& segment : segments_) EXPECT_FALSE(segment.has_video);
+    for (const Written& segment : segments_) EXPECT_FALSE(segment.has_video);
     expect_all();
 }
 

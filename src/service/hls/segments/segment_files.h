@@ -1,0 +1,143 @@
+#pragma once
+// SegmentFiles: the segments of a rendition as files. A segment is written under a temporary name. When it is complete,
+// its key and initialisation segment are written, it is renamed, the playlist is rewritten, and only then is the host
+// notified. Segments are processed one at a time. What cannot be written is a gap of the playlist. Whenever the process
+// ends, the playlist on disk names only complete files; the next run reads it and continues after it.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/disk/disk.h"
+#include "service/hls/segments/segment_list.h"
+#include "service/hls/serving/index.h"
+
+namespace service::hls {
+
+class SegmentFilesHost {
+  public:
+    // What an earlier run has left was read, or there is nothing. media_sequence and discontinuity_sequence: of the
+    // playlist. Its entries are to be in the list afterwards, where the list is to have them.
+    virtual void files_recovered(struct LeftFiles left) = 0;
+    // The playlist has changed on disk, and everything in it but the gaps is there; or a segment is lost.
+    virtual void files_changed() = 0;
+    // The segment and the playlist with it are on disk. path: with its directory.
+    virtual void segment_on_disk(SegmentTimeline::Id id, const std::string& path) = 0;
+    virtual void files_failed(const std::string& path, const base::Error& error) = 0;
+
+  protected:
+    ~SegmentFilesHost() = default;
+};
+
+// What an earlier run has left.
+struct LeftFiles {
+    uint64_t media_sequence = 0;
+    uint64_t discontinuity_sequence = 0;
+    std::deque<Segment> segments{};
+    std::deque<Entry> entries{};  // as many
+    bool any = false;             // there was a playlist
+    // Playlists of these renditions are beside the main one, and a multivariant one or none.
+    std::vector<RenditionId> renditions{};
+    bool master = false;
+};
+
+struct SegmentFilesOptions {
+    std::string vhost;
+    std::string root;      // hls_path
+    std::string key_root;  // hls_key_file_path
+    bool cleanup = true;
+    bool recover = true;
+    int64_t max_age_s = 60;
+    std::shared_ptr<const live::StreamKey> stream{};
+};
+
+class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
+  public:
+    using Id = SegmentTimeline::Id;
+
+    // Complete segments that wait for the previous one to be renamed; on a slower disk segments are lost.
+    static constexpr size_t kMaxWaiting = 64;
+
+    // The host must live until detach(). It does nothing before recover().
+    SegmentFiles(SegmentFilesHost& host, std::shared_ptr<SegmentList> list, SegmentFilesOptions options,
+                 const Index& index);
+    ~SegmentFiles();
+    SegmentFiles(const SegmentFiles&) = delete;
+
+    // Yields. Reads the files of an earlier run and continues from them, or deletes them; removes incomplete segments.
+    void recover();
+    // Yields. Checks that the files named by the playlist still exist; those that do not are removed from it.
+    void verify();
+
+    // For each segment: open, any number of writes, then finish or abandon.
+    void open();
+    base::Result<void> write(std::span<const uint8_t> bytes);
+    // The list has it. False: it is lost.
+    bool finish(Id id);
+    void abandon();
+    // The list's segments have names.
+    void begin_naming() { advance(); }
+    // The playlist changed without a new segment.
+    void rewrite();
+    // Files that nobody needs any more.
+    void remove(std::vector<std::string> paths);
+    // Removes everything. The last call.
+    void dispose();
+    // No operation is in progress.
+    bool idle() const { return !busy_ && waiting_.empty() && !recovering_; }
+    void detach() { host_ = nullptr; }
+
+  private:
+    struct Waiting {
+        Id id;
+        std::unique_ptr<runtime::disk::AppendFile> file;
+    };
+    struct Found;
+
+    void advance();
+    void name_next();
+    void write_shared(const Entry& entry);
+    runtime::disk::Done part_done();
+    void named();
+    void publish_named();
+    void give_up_named();
+    void set_lost(Id id);
+    void drop_missing();
+    void write_playlist(std::function<void(base::Result<void>)> then);
+    void step_done();
+    void fail(const std::string& path, const base::Error& error);
+    void take_over(Found& found);
+    void put(const std::string& path, const std::string& root, int64_t max_age_s);
+    void remove_unneeded();
+    void remove_files(const std::vector<std::string>& paths);
+    std::string path_of(const std::string& path) const { return options_.root + "/" + path; }
+
+    SegmentFilesHost* host_;
+    const std::shared_ptr<SegmentList> list_;
+    SegmentFilesOptions options_;
+    Index index_;
+    std::unique_ptr<runtime::disk::AppendFile> file_;
+    const std::string owner_;    // owner recorded for its files
+    const uint64_t first_file_;  // number of its first file; files of earlier runs have lower numbers
+    uint64_t files_ = 0;
+    size_t buffer_bytes_ = 0;  // final size of the last buffer; the next segment is of the same stream
+    bool recovering_ = true;
+    bool busy_ = false;
+    bool rewrite_ = false;
+    bool disposed_ = false;
+    bool suspicious_ = false;    // after a failure: older files may be missing too
+    bool playlist_good_ = true;  // the playlist on disk is up to date
+    std::deque<Waiting> waiting_;
+    std::vector<std::string> unneeded_;      // to be removed once the playlist on disk does not name them
+    std::string key_on_disk_, map_on_disk_;  // the last ones that were written
+    // The segment being renamed.
+    Id naming_ = 0;
+    std::string naming_path_, growing_path_;
+    int parts_ = 0;
+    std::optional<base::Error> part_error_;
+};
+
+}  // namespace service::hls

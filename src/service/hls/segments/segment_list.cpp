@@ -1,0 +1,136 @@
+#include "service/hls/segments/segment_list.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace service::hls {
+
+Entry& SegmentList::add(Id id, Entry entry) {
+    if (entries_.empty()) {
+        begin_ = id;
+        first_ = std::max(first_, id);
+    }
+    while (end() < id) {
+        entries_.emplace_back();
+        if (has_names_) name(end() - 1, entries_.back());
+    }
+    entries_.push_back(std::move(entry));
+    if (has_names_) name(id, entries_.back());
+    return entries_.back();
+}
+
+void SegmentList::recover(Id first, std::deque<Entry> entries) {
+    if (entries.empty()) return;
+    const Id end = first + entries.size();
+    if (!entries.back().map_path.empty()) {
+        last_init_ = entries.back().content.init;
+        last_map_path_ = entries.back().map_path;
+    }
+    if (entries_.empty()) {
+        begin_ = first;
+        entries_ = std::move(entries);
+        return;
+    }
+    while (begin_ > end) {
+        entries_.emplace_front();
+        --begin_;
+    }
+    for (; begin_ > first && !entries.empty(); entries.pop_back(), --begin_)
+        entries_.push_front(std::move(entries.back()));
+    first_ = begin_;
+}
+
+void SegmentList::begin_naming() {
+    has_names_ = true;
+    for (Id id = begin_; id < end(); ++id)
+        if (Entry& entry = *find(id); entry.path.empty()) name(id, entry);
+}
+
+void SegmentList::name(Id id, Entry& entry) {
+    const Segment& segment = timeline_->at(id);
+    const PathValues values{timeline_->sequence(id), segment.wall_ms, segment.duration_ms};
+    std::string path = paths_.segment(values);
+    entry.path = has_path(path) ? paths_.segment(values, true) : std::move(path);
+    const SegmentContent& content = entry.content;
+    if (content.key) {
+        if (content.key != last_key_) last_key_path_ = paths_.key(values);
+        last_key_ = content.key;
+        entry.key_path = last_key_path_;
+        entry.key = {paths_.key_uri(entry.key_path), content.iv};
+    }
+    if (content.init) {
+        if (!last_init_ || *last_init_ != *content.init) {
+            const bool taken = !last_map_path_.empty() || std::ranges::any_of(entries_, [](const Entry& other) {
+                return !other.map_path.empty();
+            });
+            last_map_path_ = paths_.init(values, taken);
+        }
+        last_init_ = content.init;
+        entry.map_path = last_map_path_;
+    }
+}
+
+SegmentList::Id SegmentList::first_listed(Where where) const {
+    Id id = std::min(std::max({timeline_->listed(), first_, begin_}), end());
+    while (id < end() && is_lost(*find(id), where)) ++id;
+    return id;
+}
+
+SegmentList::Id SegmentList::end_listed(Where where) const {
+    const auto is_known = [&](const Entry& entry) {
+        if (entry.path.empty()) return false;
+        return entry.disk != Entry::Disk::kPending || (where == Where::kAnywhere && entry.in_memory);
+    };
+    Id id = first_listed(where);
+    while (id < end() && is_known(*find(id))) ++id;
+    return id;
+}
+
+m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
+    const Id first = first_listed(where), end = end_listed(where);
+    m3u8::MediaPlaylist playlist;
+    playlist.target_duration_s = timeline_->target_s();
+    playlist.media_sequence = timeline_->sequence(first);
+    playlist.discontinuity_sequence = timeline_->discontinuities(first);
+    playlist.independent_segments = true;
+    playlist.ended = ended_;
+    for (Id id = first; id < end; ++id) {
+        const Segment& segment = timeline_->at(id);
+        const Entry& entry = *find(id);
+        playlist.independent_segments &= segment.independent;
+        playlist.segments.push_back({paths_.segment_uri(entry.path), segment.duration_ms, segment.discontinuity,
+                                     entry.key, entry.map_path.empty() ? "" : paths_.segment_uri(entry.map_path),
+                                     is_lost(entry, where)});
+    }
+    return playlist;
+}
+
+uint64_t SegmentList::bytes_in_memory() const {
+    uint64_t sum = 0;
+    for (const Entry& entry : entries_) sum += entry.in_memory ? entry.content.bytes : 0;
+    return sum;
+}
+
+bool SegmentList::has_path(std::string_view path) const {
+    return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.path == path; });
+}
+
+bool SegmentList::uses(std::string Entry::*file, const std::string& path) const {
+    return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.*file == path; });
+}
+
+std::vector<std::string> SegmentList::forget() {
+    std::vector<std::string> paths;
+    for (; !entries_.empty() && begin_ < timeline_->kept(); ++begin_) {
+        Entry entry = std::move(entries_.front());
+        entries_.pop_front();
+        if (!entry.path.empty()) paths.push_back(std::move(entry.path));
+        for (const auto file : {&Entry::key_path, &Entry::map_path}) {
+            std::string& path = entry.*file;
+            if (!path.empty() && !uses(file, path)) paths.push_back(std::move(path));
+        }
+    }
+    return paths;
+}
+
+}  // namespace service::hls

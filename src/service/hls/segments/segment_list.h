@@ -1,0 +1,110 @@
+#pragma once
+// SegmentList: the segments of a stream's timeline as one rendition has them: their paths, keys and initialisation
+// segments, and whether they are in memory, on disk or lost. A lost one is a gap of the playlist (EXT-X-GAP): numbers
+// and times are those of all renditions. A rendition whose track comes later begins later.
+//
+// It is shared by the rendition and by what writes its files, which may take longer than the rendition lasts. Pure,
+// except for the time zone of paths.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/m3u8/playlist.h"
+#include "service/hls/playlists/segment_paths.h"
+#include "service/hls/segments/cipher.h"
+#include "service/hls/segments/segment_timeline.h"
+
+namespace service::hls {
+
+// What a segment was made with.
+struct SegmentContent {
+    uint64_t bytes = 0;
+    std::shared_ptr<const SegmentKey> key{};  // null: not encrypted
+    std::string iv{};
+    std::shared_ptr<const std::string> init{};  // fMP4's initialisation segment
+};
+
+// A segment with its files, as paths below their directory.
+struct Entry {
+    enum class Disk : uint8_t { kNone, kPending, kThere, kLost };  // kNone: it is not to be on disk
+
+    SegmentContent content{};
+    std::string path{};      // empty: the segment has no name yet
+    std::string key_path{};  // may be shared with other segments; empty: none
+    std::string map_path{};  // likewise
+    m3u8::Key key{};
+    bool in_memory = false;
+    Disk disk = Disk::kNone;
+
+    bool is_there() const { return in_memory || disk == Disk::kThere; }
+    bool is_lost() const { return !is_there() && disk != Disk::kPending; }
+};
+
+class SegmentList {
+  public:
+    using Id = SegmentTimeline::Id;
+    enum class Where : uint8_t { kAnywhere, kOnDisk };
+
+    // Names are given once the numbers of the segments are known: from begin_naming() on.
+    SegmentList(SegmentPaths paths, std::shared_ptr<SegmentTimeline> timeline)
+        : paths_(std::move(paths)), timeline_(std::move(timeline)) {}
+
+    // The newest segment of the timeline. Those since the last one that was added are lost here.
+    Entry& add(Id id, Entry entry);
+    // The segments that an earlier run has left, as they were read; the last ones of them may be missing.
+    void recover(Id first, std::deque<Entry> entries);
+    // The segments before that one are of another playlist: they leave.
+    void restart_at(Id id) { first_ = std::max(first_, id); }
+    void begin_naming();
+    bool has_names() const { return has_names_; }
+
+    Entry* find(Id id) { return id >= begin_ && id < end() ? &entries_[id - begin_] : nullptr; }
+    const Entry* find(Id id) const { return const_cast<SegmentList*>(this)->find(id); }
+    Id begin() const { return begin_; }  // the oldest that is kept; of none if it is end()
+    Id end() const { return begin_ + entries_.size(); }
+    // The playlist's first one, which is not lost, and the one behind its last, before the first whose fate is not
+    // known.
+    Id first_listed(Where where) const;
+    Id end_listed(Where where) const;
+    bool is_listed(Where where) const { return first_listed(where) < end_listed(where); }
+    uint64_t bytes_in_memory() const;
+
+    // The publisher, or the track, will not go on with it.
+    void set_ended(bool ended) { ended_ = ended; }
+    bool ended() const { return ended_; }
+    m3u8::MediaPlaylist playlist(Where where) const;
+
+    // Forgets the segments that the timeline has forgotten. Returns the paths of their files, and of the keys and maps
+    // that no other segment uses.
+    std::vector<std::string> forget();
+
+    const SegmentPaths& paths() const { return paths_; }
+    const SegmentTimeline& timeline() const { return *timeline_; }
+
+  private:
+    static bool is_lost(const Entry& entry, Where where) {
+        return where == Where::kOnDisk ? entry.disk == Entry::Disk::kLost : entry.is_lost();
+    }
+    void name(Id id, Entry& entry);
+    bool has_path(std::string_view path) const;
+    bool uses(std::string Entry::*file, const std::string& path) const;
+
+    const SegmentPaths paths_;
+    const std::shared_ptr<SegmentTimeline> timeline_;
+    Id begin_ = SegmentTimeline::kFirstId;
+    Id first_ = 0;  // the playlist begins there, or later
+    bool has_names_ = false;
+    bool ended_ = false;
+    std::deque<Entry> entries_;
+    // Of the newest segment.
+    std::shared_ptr<const SegmentKey> last_key_;
+    std::string last_key_path_;
+    std::shared_ptr<const std::string> last_init_;
+    std::string last_map_path_;
+};
+
+}  // namespace service::hls

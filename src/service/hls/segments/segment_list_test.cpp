@@ -1,0 +1,132 @@
+#include "service/hls/segments/segment_list.h"
+
+#include <gtest/gtest.h>
+
+namespace service::hls {
+namespace {
+
+using Strings = std::vector<std::string>;
+using Where = SegmentList::Where;
+
+class SegmentListTest : public testing::Test {
+  protected:
+    static SegmentPaths paths(bool mp4 = false, const std::string& pattern = {}) {
+        VhostConfig hls;
+        hls.use_fmp4 = mp4;
+        if (!pattern.empty()) hls.ts_file = pattern;
+        return *SegmentPaths::make(hls, {"v", "live", "s"}, true);
+    }
+    void use(SegmentPaths paths) { list_ = std::make_unique<SegmentList>(std::move(paths), timeline_); }
+    SegmentTimeline::Id segment(Entry entry, bool discontinuity = false) {
+        const auto id = timeline_->add({.duration_ms = 1'000, .discontinuity = discontinuity}, 0);
+        list_->add(id, std::move(entry));
+        return id;
+    }
+    static Entry in_memory() { return {.content = {.bytes = 10}, .in_memory = true}; }
+    static Entry on_disk(Entry::Disk disk) { return {.content = {.bytes = 10}, .disk = disk}; }
+    Strings uris(Where where = Where::kAnywhere) const {
+        Strings out;
+        for (const auto& item : list_->playlist(where).segments) out.push_back((item.gap ? "!" : "") + item.uri);
+        return out;
+    }
+    void forget(int64_t now_ms) {
+        timeline_->expire(now_ms);
+        forgotten_ = list_->forget();
+    }
+
+    std::shared_ptr<SegmentTimeline> timeline_ =
+        std::make_shared<SegmentTimeline>(SegmentTimelineOptions{3'000, 1'000});
+    std::unique_ptr<SegmentList> list_ = std::make_unique<SegmentList>(paths(), timeline_);
+    Strings forgotten_;
+};
+
+TEST_F(SegmentListTest, NamesWhatTheTimelineNames) {
+    list_->begin_naming();
+    for (int i = 0; i < 5; ++i) segment(in_memory(), i == 3);
+    EXPECT_EQ(uris(), (Strings{"s-2.ts", "s-3.ts", "s-4.ts"}));
+    const auto playlist = list_->playlist(Where::kAnywhere);
+    EXPECT_EQ(playlist.media_sequence, 2u);
+    EXPECT_EQ(playlist.discontinuity_sequence, 0u);
+    EXPECT_TRUE(playlist.segments[1].discontinuity);
+    EXPECT_EQ(list_->bytes_in_memory(), 50u);
+    forget(1'000'000);
+    EXPECT_EQ(forgotten_, (Strings{"live/s-0.ts", "live/s-1.ts"}));
+    EXPECT_EQ(list_->bytes_in_memory(), 30u);
+}
+
+TEST_F(SegmentListTest, WhatIsLostIsAGapAndNothingAtTheBeginning) {
+    list_->begin_naming();
+    segment(on_disk(Entry::Disk::kLost));
+    segment(on_disk(Entry::Disk::kThere));
+    segment(on_disk(Entry::Disk::kLost));
+    EXPECT_EQ(uris(), (Strings{"s-1.ts", "!s-2.ts"}));
+    segment(on_disk(Entry::Disk::kThere));
+    EXPECT_EQ(uris(), (Strings{"s-1.ts", "!s-2.ts", "s-3.ts"}));
+    EXPECT_EQ(list_->playlist(Where::kAnywhere).media_sequence, 1u);
+}
+
+TEST_F(SegmentListTest, WhatIsNotKnownYetEndsThePlaylist) {
+    list_->begin_naming();
+    segment(on_disk(Entry::Disk::kThere));
+    const auto waits = segment(on_disk(Entry::Disk::kPending));
+    segment(on_disk(Entry::Disk::kThere));
+    EXPECT_EQ(uris(), Strings{"s-0.ts"});
+    list_->find(waits)->in_memory = true;
+    EXPECT_EQ(uris(), (Strings{"s-0.ts", "s-1.ts", "s-2.ts"}));
+    EXPECT_EQ(uris(Where::kOnDisk), Strings{"s-0.ts"});
+    list_->find(waits)->disk = Entry::Disk::kLost;
+    EXPECT_EQ(uris(Where::kOnDisk), (Strings{"s-0.ts", "!s-1.ts", "s-2.ts"}));
+}
+
+TEST_F(SegmentListTest, HasNoNamesBeforeItsNumbersAreKnown) {
+    segment(in_memory());
+    EXPECT_FALSE(list_->is_listed(Where::kAnywhere));
+    timeline_->recover(7, 0, {{.duration_ms = 1'000}});
+    list_->recover(timeline_->listed(), {Entry{.path = "live/s-7.ts", .disk = Entry::Disk::kThere}});
+    list_->begin_naming();
+    EXPECT_EQ(uris(), (Strings{"s-7.ts", "s-8.ts"}));
+}
+
+TEST_F(SegmentListTest, ARenditionThatComesLaterBeginsLater) {
+    for (int i = 0; i < 2; ++i) timeline_->add({.duration_ms = 1'000, .discontinuity = i == 1}, 0);
+    list_->begin_naming();
+    segment(in_memory(), true);
+    EXPECT_EQ(uris(), Strings{"s-2.ts"});
+    EXPECT_EQ(list_->playlist(Where::kAnywhere).discontinuity_sequence, 1u);
+    // It has none of the next one.
+    timeline_->add({.duration_ms = 1'000}, 0);
+    const auto again = segment(in_memory());
+    EXPECT_EQ(uris(), (Strings{"s-2.ts", "!s-3.ts", "s-4.ts"}));
+    list_->restart_at(again);
+    EXPECT_EQ(uris(), Strings{"s-4.ts"});
+    EXPECT_NE(list_->find(again - 2), nullptr) << "players may still want it";
+}
+
+TEST_F(SegmentListTest, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
+    use(paths(true));
+    list_->begin_naming();
+    const std::shared_ptr<const SegmentKey> keys[] = {std::make_shared<SegmentKey>(), std::make_shared<SegmentKey>()};
+    const std::string iv(32, '0');
+    for (int i = 0; i < 5; ++i) {
+        Entry entry = in_memory();
+        entry.content.key = keys[i < 2 ? 0 : 1];
+        entry.content.iv = iv;
+        entry.content.init = std::make_shared<const std::string>(i < 4 ? "init" : "another");
+        segment(std::move(entry));
+    }
+    EXPECT_EQ(list_->find(list_->end() - 1)->map_path, "live/s/init-4.mp4");
+    EXPECT_EQ(list_->find(list_->end() - 2)->map_path, "live/s/init.mp4");
+    EXPECT_EQ(list_->playlist(Where::kAnywhere).segments[0].key, (m3u8::Key{"s-2.key", iv}));
+    forget(1'000'000);
+    EXPECT_EQ(forgotten_, (Strings{"live/s-0.m4s", "live/s-1.m4s", "live/s-0.key"}));
+}
+
+TEST_F(SegmentListTest, NoTwoSegmentsHaveOneName) {
+    use(paths(false, "[app]/[stream].ts"));
+    list_->begin_naming();
+    for (int i = 0; i < 3; ++i) segment(in_memory());
+    EXPECT_EQ(uris(), (Strings{"s.ts", "s-1.ts", "s-2.ts"}));
+}
+
+}  // namespace
+}  // namespace service::hls

@@ -1,0 +1,120 @@
+#include "service/hls/segments/segment_timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace service::hls {
+namespace {
+
+Segment of_ms(int64_t ms, bool discontinuity = false) { return {.duration_ms = ms, .discontinuity = discontinuity}; }
+
+// The numbers that playlists name.
+std::vector<uint64_t> listed(const SegmentTimeline& timeline) {
+    std::vector<uint64_t> out;
+    for (auto id = timeline.listed(); id < timeline.end(); ++id) out.push_back(timeline.sequence(id));
+    return out;
+}
+
+using Numbers = std::vector<uint64_t>;
+
+TEST(SegmentTimelineTest, KeepsItsLengthAndThreeSegmentsAtLeast) {
+    SegmentTimeline timeline({6'000, 2'000});
+    for (int i = 0; i < 5; ++i) timeline.add(of_ms(2'000), 0);
+    EXPECT_EQ(listed(timeline), (Numbers{2, 3, 4}));
+    EXPECT_EQ(timeline.sequence(timeline.end()), 5u);
+    timeline.add(of_ms(3'000), 0);
+    EXPECT_EQ(listed(timeline), (Numbers{2, 3, 4, 5})) << "three times the target duration";
+    for (int i = 6; i < 20; ++i) timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(listed(timeline), (Numbers{11, 12, 13, 14, 15, 16, 17, 18, 19}));
+}
+
+// Timestamps that stand still give segments of duration 0, which would never leave.
+TEST(SegmentTimelineTest, SegmentsLeaveByTheClockToo) {
+    SegmentTimeline timeline({6'000, 2'000});
+    for (int i = 0; i < 10; ++i) timeline.add(of_ms(1), 1 + i * 10'000);
+    EXPECT_EQ(listed(timeline), (Numbers{3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(SegmentTimelineTest, SegmentsAreLimitedInNumber) {
+    SegmentTimeline timeline({6'000, 2'000, 5});
+    for (int i = 0; i < 20; ++i) timeline.add(of_ms(1), 1);
+    EXPECT_EQ(listed(timeline), (Numbers{15, 16, 17, 18, 19}));
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 0u);
+    timeline.expire(1);
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 10u);
+    EXPECT_EQ(listed(timeline).size(), 5u);
+}
+
+TEST(SegmentTimelineTest, TheTargetDurationIsNoShorterThanAnySegmentAndDoesNotShrink) {
+    SegmentTimeline timeline({6'000, 1'500});
+    timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.target_s(), 2);
+    timeline.add(of_ms(4'001), 0);
+    EXPECT_EQ(timeline.target_s(), 5);
+    for (int i = 2; i < 20; ++i) timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.target_s(), 5);
+    timeline.begin();
+    EXPECT_EQ(timeline.target_s(), 2);
+}
+
+TEST(SegmentTimelineTest, CountsDiscontinuitiesThatLeft) {
+    SegmentTimeline timeline({3'000, 1'000});
+    for (int i = 0; i < 6; ++i) timeline.add(of_ms(1'000, i % 2 == 1), 0);
+    const auto first = timeline.listed();
+    EXPECT_EQ(timeline.sequence(first), 3u);
+    EXPECT_EQ(timeline.discontinuities(first), 1u);
+    EXPECT_EQ(timeline.discontinuities(first + 1), 2u);
+    timeline.expire(1'000'000);
+    EXPECT_EQ(timeline.discontinuities(first), 1u) << "forgotten segments count";
+    EXPECT_EQ(timeline.discontinuities(timeline.end()), 3u);
+}
+
+TEST(SegmentTimelineTest, WhatLeftStaysAsLongAsItMayBePlayed) {
+    SegmentTimeline timeline({3'000, 1'000});
+    for (int i = 0; i < 4; ++i) timeline.add(of_ms(1'000), 1'000 * i);
+    // "0" left at 3 s, from a playlist of 4 s.
+    timeline.expire(7'999);
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 0u);
+    timeline.expire(8'000);
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 1u);
+    timeline.expire(8'000, true);
+    EXPECT_TRUE(timeline.empty());
+    EXPECT_EQ(timeline.sequence(timeline.add(of_ms(1'000), 0)), 4u);
+}
+
+TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
+    SegmentTimeline timeline({60'000, 1'000});
+    timeline.recover(7, 2, {of_ms(3'000), of_ms(1'000, true)});
+    EXPECT_EQ(listed(timeline), (Numbers{7, 8}));
+    EXPECT_EQ(timeline.target_s(), 3);
+    EXPECT_EQ(timeline.id_of(8), timeline.listed() + 1);
+    timeline.skip_to(50);
+    const auto next = timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.sequence(next), 9u);
+    EXPECT_EQ(timeline.at(next).discontinuity, true) << "it is of another run";
+    EXPECT_EQ(timeline.discontinuities(timeline.listed()), 2u);
+    EXPECT_EQ(timeline.discontinuities(timeline.end()), 4u);
+}
+
+TEST(SegmentTimelineTest, AnEarlierRunMayBeReadWhenThereAreSegments) {
+    SegmentTimeline timeline({60'000, 1'000});
+    const auto first = timeline.add(of_ms(1'000), 0);
+    timeline.recover(7, 0, {of_ms(1'000), of_ms(1'000)});
+    EXPECT_EQ(listed(timeline), (Numbers{7, 8, 9}));
+    EXPECT_EQ(timeline.sequence(first), 9u);
+    EXPECT_TRUE(timeline.at(first).discontinuity);
+    EXPECT_FALSE(timeline.at(timeline.add(of_ms(1'000), 0)).discontinuity);
+}
+
+TEST(SegmentTimelineTest, BeginsWithTheNumberThatItIsTold) {
+    SegmentTimeline timeline({60'000, 1'000});
+    timeline.skip_to(5);
+    timeline.break_here();
+    const auto id = timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.sequence(id), 5u);
+    EXPECT_TRUE(timeline.at(id).discontinuity);
+}
+
+}  // namespace
+}  // namespace service::hls
