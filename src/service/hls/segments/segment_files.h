@@ -17,23 +17,9 @@
 
 namespace service::hls {
 
-class SegmentFilesHost {
-  public:
-    // What an earlier run has left was read, or there is nothing. media_sequence and discontinuity_sequence: of the
-    // playlist. Its entries are to be in the list afterwards, where the list is to have them.
-    virtual void files_recovered(struct LeftFiles left) = 0;
-    // The playlist has changed on disk, and everything in it but the gaps is there; or a segment is lost.
-    virtual void files_changed() = 0;
-    // The segment and the playlist with it are on disk. path: with its directory.
-    virtual void segment_on_disk(SegmentTimeline::Id id, const std::string& path) = 0;
-    virtual void files_failed(const std::string& path, const base::Error& error) = 0;
-
-  protected:
-    ~SegmentFilesHost() = default;
-};
-
 // What an earlier run has left.
 struct LeftFiles {
+    // Of the playlist.
     uint64_t media_sequence = 0;
     uint64_t discontinuity_sequence = 0;
     std::deque<Segment> segments{};
@@ -42,6 +28,20 @@ struct LeftFiles {
     // Playlists of these renditions are beside the main one, and a multivariant one or none.
     std::vector<RenditionId> renditions{};
     bool master = false;
+};
+
+class SegmentFilesHost {
+  public:
+    // What an earlier run has left was read, or there is nothing.
+    virtual void files_recovered(LeftFiles left) = 0;
+    // The playlist has changed on disk, and everything in it but the gaps is there; or a segment is lost.
+    virtual void files_changed() = 0;
+    // The segment and the playlist with it are on disk. path: with its directory.
+    virtual void segment_on_disk(SegmentTimeline::Id id, const std::string& path) = 0;
+    virtual void files_failed(const std::string& path, const base::Error& error) = 0;
+
+  protected:
+    ~SegmentFilesHost() = default;
 };
 
 struct SegmentFilesOptions {
