@@ -45,6 +45,9 @@ void add_limits(std::vector<Row>& rows) {
     rows.push_back(row(scope, "waiting_players", &A::waiting_players, 100, count(0, 1'000'000), kLive,
                        "Maximum number of players of one address that wait for their stream before they are answered, "
                        "and of its RTMP and RTSP players that get nothing; 0: no limit."));
+    rows.push_back(row(scope, "waiting_requests", &A::waiting_requests, 2000, count(0, 10'000'000), kLive,
+                       "Maximum number of HTTP requests of one address that wait for an answer that comes later; 0: no "
+                       "limit."));
     rows.push_back(row(scope, "input_memory", &A::input_memory, 64, megabytes(0, 1'000'000), kLive,
                        "Maximum memory of the unfinished input of one address: messages, frames and requests whose end "
                        "has not come. Of all addresses together it is a quarter of total_stream_memory. 0: no limit."));

@@ -41,6 +41,10 @@ void add_global(std::vector<Row>& rows) {
                        "player gets status 404. Also the maximum number of RTMP and RTSP players that get "
                        "nothing, because the stream is not published or they have paused. Beyond it the one that has "
                        "waited longest is closed, of the address that has most."));
+    rows.push_back(
+        row(scope, "max_waiting_requests", &G::max_waiting_requests, 20'000, count(1, 10'000'000), kLive,
+            "Maximum number of HTTP requests that wait for an answer that comes later, such as the next part "
+            "of a low-latency HLS playlist. Beyond the limit a request gets status 503."));
     rows.push_back(row(scope, "waiting_timeout", &G::waiting_timeout, 600'000, milliseconds(0, 86'400'000), kLive,
                        "An RTMP or RTSP player that gets nothing for this time, because the stream is not published or "
                        "it has paused, is closed; 0: never."));

@@ -31,6 +31,7 @@ struct Global {
     int max_connections{};
     int max_hls_viewers{};
     int max_waiting_players{};
+    int max_waiting_requests{};
     int waiting_timeout{};  // ms; 0: no limit
     bool daemon{};
     bool utc_time{};
@@ -152,6 +153,7 @@ struct AddressLimits {
     int hls_viewers{};  // this and the two below: at once; 0: no limit
     int rtc_offers{};
     int waiting_players{};
+    int waiting_requests{};
     int input_memory{};  // MB of unfinished input; 0: no limit
     IpNetworks exempt{};
 };

@@ -91,6 +91,8 @@ const std::vector<Line>& lines() {
         {"address_limits/rtc_offers", "100", {"0", "1", "1000000"}, no_integer({"-1", "1000001"})},
         {"max_hls_viewers", "20000", {"1", "10000000"}, no_integer({"0", "10000001"})},
         {"max_waiting_players", "2000", {"1", "1000000"}, no_integer({"0", "1000001"})},
+        {"max_waiting_requests", "20000", {"1", "10000000"}, no_integer({"0", "10000001"})},
+        {"address_limits/waiting_requests", "2000", {"0", "1", "10000000"}, no_integer({"-1", "10000001"})},
         {"address_limits/waiting_players", "100", {"0", "1", "1000000"}, no_integer({"-1", "1000001"})},
         {"address_limits/input_memory", "64", {"0", "1", "1000000"}, no_integer({"-1", "1000001"})},
         {"address_limits/exempt", "127.0.0.0/8 ::1", {"none", "10.0.0.0/8", "192.0.2.1 2001:db8::/32"}, kNoNetwork},

@@ -153,6 +153,8 @@ struct Limits : WithoutClients {
                                         next->global.waiting_timeout, exempt});
         sessions.waiting().set_limits({static_cast<size_t>(limits.waiting_players),
                                        static_cast<size_t>(next->global.max_waiting_players), 0, 0, exempt});
+        sessions.deferred().set_limits({static_cast<size_t>(limits.waiting_requests),
+                                        static_cast<size_t>(next->global.max_waiting_requests), 0, 0, exempt});
     }
 };
 

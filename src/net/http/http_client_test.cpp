@@ -65,7 +65,7 @@ class Scripted {
 
 constexpr const char* kGood = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n0";
 
-class HttpClientTest : public testing::Test {
+class HttpClientTest : public ::testing::Test {
   protected:
     HttpClientTest() { runtime::testing::start_loop_once(); }
     static HttpCall post(std::string url) {

@@ -76,6 +76,7 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
     transport_.stream = std::move(stream);
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
     transport_.opened_files = &server_.opened_files_;
+    transport_.deferred = &server_.sessions_.deferred();
 }
 
 HttpConnection::~HttpConnection() {
@@ -121,10 +122,12 @@ void HttpConnection::work(const runtime::Task& task) {
     task_ = task;
     runtime::set_context_id(id_);
     const Next next = why_.empty() ? serve() : Next::kClose;
+    if (closes_gently_) close_gently(*transport_.stream, options_->response.write_timeout_ms);
     task_ = {};
     if (next != Next::kRest || runtime::cancelled()) return finish();
     parked_ = true;
     transport_.stream->park(*this);
+    if (waiting_ && waiting_->is_answered()) send_answer();
 }
 
 void HttpConnection::wake() {
@@ -324,13 +327,14 @@ HttpConnection::Next HttpConnection::serve_one() {
     bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
     HttpResponse response(transport_, request, options_->response, keep_alive);
     answer(response, request, std::move(match));
-    last_answer_ = fmt::format("{} {}", http::method_name(request.message.method), response.status());
+    if (!response.deferral())
+        last_answer_ = fmt::format("{} {}", http::method_name(request.message.method), response.status());
     if (response.detached()) return Next::kClose;
+    if (response.deferral()) return defer(response, request);
     if (!response.complete()) return end("the response was not complete", CloseReason::kSystemError);
     if (response.keep_alive()) return Next::kRequest;
-    end("done", CloseReason::kDone);
-    close_gently(*transport_.stream, options_->response.write_timeout_ms);
-    return Next::kClose;
+    closes_gently_ = true;
+    return end("done", CloseReason::kDone);
 }
 
 // For a connection of the reserve: whether the request may use it. If the server is not full any more, it becomes a
@@ -349,7 +353,7 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, std::o
     const bool is_logged = base::log::enabled(base::log::Level::kInfo);
     const int64_t began_ms = is_logged ? base::monotonic_ms() : 0;
     auto result = dispatch(response, request, std::move(match));
-    if (result && !response.detached()) result = response.end();
+    if (result && !response.detached() && !response.deferral()) result = response.end();
     if (!result) {
         base::log::info("HTTP {} {}: {}", http::method_name(request.message.method), request.message.target,
                         result.error().describe());
@@ -357,7 +361,7 @@ void HttpConnection::answer(HttpResponse& response, HttpRequest& request, std::o
         if (!response.started() && result.error().code() != Code::kCancelled)
             tell_failure(response, request, result.error());
     }
-    if (is_logged)
+    if (is_logged && !response.deferral())
         base::log::info("HTTP {} {} -> {}, {} bytes in {} ms", http::method_name(request.message.method),
                         request.message.target, response.status(), response.body_bytes(),
                         base::monotonic_ms() - began_ms);
@@ -384,6 +388,7 @@ base::Result<void> HttpConnection::dispatch(HttpResponse& response, HttpRequest&
         if (late_ && !match->route->still_served) continue;
         request.captures = std::move(match->captures);
         TRY(match->route->handler(request, response));
+        if (response.deferral()) response.deferral()->route = match->route;
         if (response.started()) return {};
     }
     if (late_) {

@@ -1,7 +1,7 @@
 #pragma once
 // HttpConnection: one client of an HttpServer, from the TLS handshake to the close. While it handshakes, and from a
-// request's first byte until its response is sent, a coroutine of the server's pool serves it; between requests it
-// rests without one. Private to HttpServer.
+// request's first byte until its response is sent, a coroutine of the server's pool serves it; between requests, and
+// while a request waits that was deferred, it rests without one. Private to HttpServer.
 
 #include <list>
 #include <memory>
@@ -9,13 +9,17 @@
 
 #include "net/http/http_exchange.h"
 #include "net/http/http_server.h"
+#include "net/http/waiting_request.h"
 #include "protocol/http/request_parser.h"
 #include "runtime/loop/coroutine_pool.h"
 #include "runtime/socket/byte_stream.h"
 
 namespace net {
 
-class HttpConnection final : public runtime::Work, private EvictionCandidate, private runtime::ParkedHandler {
+class HttpConnection final : public runtime::Work,
+                             private EvictionCandidate,
+                             private runtime::ParkedHandler,
+                             private WaitingRequest::User {
   public:
     HttpConnection(HttpServer& server, const HttpRouter& router, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);
@@ -35,6 +39,9 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
     void enter_reserve();
     // It may be closed to make room for others until its request has arrived.
     void await_request();
+    // A request that was deferred gets its late answer, the last one of the connection. Not one of a route that still
+    // serves its clients while the server drains, unless the server stops.
+    void end_wait(bool stops);
 
     size_t index = 0;  // in the server's list
 
@@ -43,10 +50,17 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
     enum class Next : uint8_t { kRequest, kRest, kClose };
 
     void work(const runtime::Task& task) override;
-    void on_readable() override { wake(); }
-    void on_writable() override {}
-    void on_hangup() override { wake(); }
+    void on_readable() override { waiting_ ? read_early() : wake(); }
+    void on_writable() override;
+    void on_hangup() override;
     void wake();
+    // ---- A request that was deferred (http_connection_waiting.cpp)
+    void on_answer() override;
+    void on_write_timeout() override;
+    Next defer(HttpResponse& response, const HttpRequest& request);
+    void read_early();
+    void send_answer();
+    void end_answer();
     Next serve();
     base::Result<void> handshake();
     // Reads, routes and answers one request.
@@ -84,6 +98,7 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     std::string last_target_;
     std::string last_answer_;  // "GET 404"; empty: there is none yet
+    std::unique_ptr<WaitingRequest> waiting_;
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
     uint32_t body_memory_ = 0;             // bytes of allocations, of the body that is being read
@@ -92,7 +107,9 @@ class HttpConnection final : public runtime::Work, private EvictionCandidate, pr
     runtime::Deadline idle_since_ = runtime::Deadline::never();
     bool parked_ = false;  // the stream; no coroutine serves it, nor will before there is input
     bool in_reserve_ = false;
-    bool late_;  // it was accepted after the server had stopped accepting new clients
+    bool has_early_input_ = false;  // some was not read while a request was waiting
+    bool closes_gently_ = false;    // the last answer has been sent
+    bool late_;                     // it was accepted after the server had stopped accepting new clients
 };
 
 // Sends 503 or 429 and closes gracefully.

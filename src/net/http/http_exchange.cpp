@@ -4,9 +4,7 @@
 
 #include <utility>
 
-#include "base/clock.h"
 #include "base/redaction.h"
-#include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
 
 namespace net {
@@ -19,16 +17,6 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
 std::string script_begin(std::string_view function) { return fmt::format("/**/{}(", function); }
 constexpr std::string_view kScriptEnd = ");\n";
 constexpr std::string_view kJson = "application/json";
-// Written once in a second. Valid until the next call.
-const std::string& date_of_now() {
-    static int64_t second = -1;
-    static std::string text;
-    const int64_t now = base::wall_ms() / 1000;
-    if (now != second) text = http::format_date(second = now);
-    return text;
-}
-// These statuses have neither a length nor a body.
-bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
 }  // namespace
 
 std::string_view HttpRequest::capture(std::string_view name) const {
@@ -60,19 +48,14 @@ std::string HttpResponse::date() const { return date_of_now(); }
 std::string HttpResponse::make_head(int status, std::string_view content_type, std::optional<uint64_t> length,
                                     Body framing) {
     status_ = status;
-    http::HeadWriter out(status);
-    out.field("Date", date_of_now()).field("Server", options_.server_name);
-    if (!content_type.empty()) out.field("Content-Type", content_type);
-    if (length && !has_no_body(status)) out.field("Content-Length", *length);
-    if (framing == Body::kChunked) out.field("Transfer-Encoding", "chunked");
-    for (auto& [name, value] : headers_) out.field(name, value);
-    if (options_.crossdomain && crossdomain_) {
-        out.lines(
-            "Access-Control-Allow-Origin: *\r\n"
-            "Access-Control-Expose-Headers: Server,Date,Content-Length,Content-Range,Location,ETag,Link\r\n");
-    }
-    out.lines(keep_alive_ ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
-    return out.finish();
+    return write_http1_head({.status = status,
+                             .content_type = content_type,
+                             .length = length,
+                             .chunked = framing == Body::kChunked,
+                             .keep_alive = keep_alive_,
+                             .crossdomain = crossdomain(),
+                             .server_name = options_.server_name},
+                            {headers_.begin(), headers_.end()});
 }
 
 std::string HttpResponse::head(int status, std::string_view content_type) {
@@ -214,6 +197,14 @@ base::Result<void> HttpResponse::end() {
         return base::fail(base::Code::kOther, fmt::format("the response is {} bytes short", length_left_));
     if (framing_ == Body::kChunked) TRY(write_parts(http::kLastChunk, {}, {}), "ending the response");
     complete_ = true;
+    return {};
+}
+
+base::Result<void> HttpResponse::defer(std::unique_ptr<Deferred> deferred, int64_t limit_ms) {
+    CHECK(!started_);
+    auto share = TRY(transport_.deferred->take(request_.peer_ip, 0));
+    deferral_ = std::make_unique<Deferral>(Deferral{std::move(deferred), std::move(share), limit_ms});
+    started_ = true;
     return {};
 }
 

@@ -13,7 +13,10 @@
 
 #include "base/result.h"
 #include "base/slice.h"
+#include "net/admission/address_quota.h"
+#include "net/http/deferred.h"
 #include "net/http/file_body.h"
+#include "net/http/http1_head.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/socket/byte_stream.h"
@@ -21,6 +24,7 @@
 namespace net {
 
 class OpenedFiles;
+struct HttpRoute;
 
 struct HttpRequest {
     http::Request message;
@@ -45,6 +49,7 @@ struct HttpTransport {
     uint64_t received_bytes = 0;
     uint64_t sent_bytes = 0;
     OpenedFiles* opened_files = nullptr;  // of the server
+    AddressQuota* deferred = nullptr;     // for requests that wait without a coroutine
 };
 
 struct HttpResponseOptions {
@@ -100,6 +105,19 @@ class HttpResponse {
     base::Result<void> write(std::string_view text);
     base::Result<void> end();
 
+    // The answer comes later (deferred.h): within limit_ms, or the request's late_answer() is sent. Nothing may have
+    // been sent; fields that were set, and as_script(), do not apply to it. The handler must return at once after it.
+    // kLimit: too many wait; the request is destroyed, and the error is the handler's.
+    base::Result<void> defer(std::unique_ptr<Deferred> deferred, int64_t limit_ms);
+    struct Deferral {
+        std::unique_ptr<Deferred> deferred{};
+        AddressQuota::Share share{};
+        int64_t limit_ms = 0;
+        const HttpRoute* route = nullptr;  // set by the dispatcher
+    };
+    // For the connection; null: it was not deferred.
+    Deferral* deferral() const { return deferral_.get(); }
+
     // Detaches the connection, for a viewer: its stream, and the bytes that the peer has sent after the request. The
     // session's id becomes free. Nothing may have been sent: the new owner sends head() or its own. The handler must
     // return at once after it.
@@ -130,6 +148,8 @@ class HttpResponse {
     // being sent.
     using BodyObserver = std::function<void(size_t bytes)>;
     void observe_body(BodyObserver observer) { observer_ = std::move(observer); }
+    BodyObserver take_observer() { return std::move(observer_); }
+    bool crossdomain() const { return options_.crossdomain && crossdomain_; }
 
   private:
     enum class Body : uint8_t { kNone, kLength, kChunked, kUntilClose };
@@ -156,6 +176,7 @@ class HttpResponse {
     uint64_t length_left_ = 0;
     uint64_t body_bytes_ = 0;
     BodyObserver observer_;
+    std::unique_ptr<Deferral> deferral_;
     http::Headers headers_;
 };
 

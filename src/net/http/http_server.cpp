@@ -93,7 +93,10 @@ void HttpServer::stop_accepting() {
     stopping_ = true;
     for (auto& listener : listeners_)
         if (listener->acceptor && !listener->still_serves()) listener->acceptor->stop();
-    for (auto& connection : connections_) connection->close_if_idle();
+    for (auto& connection : connections_) {
+        connection->close_if_idle();
+        connection->end_wait(false);
+    }
 }
 
 void HttpServer::stop() {
@@ -104,6 +107,7 @@ void HttpServer::stop() {
     tasks.push_back(std::move(close_idle_));
     std::vector<HttpConnection*> unserved;
     for (auto& connection : connections_) {
+        connection->end_wait(true);
         connection->cancel("the server stops", base::CloseReason::kServerStop);
         if (connection->task()) {
             tasks.push_back(connection->task());

@@ -27,6 +27,7 @@ class RawClient {
         if (stream) stream_ = *std::move(stream);
         EXPECT_TRUE(stream_ != nullptr);
     }
+    explicit RawClient(std::unique_ptr<runtime::ByteStream> stream) : stream_(std::move(stream)) {}
     void send(std::string_view text) {
         (void)stream_
             ->write({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, runtime::Deadline::in_ms(5000))

@@ -141,6 +141,9 @@ class SessionTable {
     // Players, with or without a session, that wait for their stream to be published before they are answered.
     AddressQuota& waiting() { return waiting_; }
     const AddressQuota& waiting() const { return waiting_; }
+    // Requests that wait for their answer without a coroutine (net/http/deferred.h).
+    AddressQuota& deferred() { return deferred_; }
+    const AddressQuota& deferred() const { return deferred_; }
     InputMemory& input_memory() { return input_memory_; }
     const InputMemory& input_memory() const { return input_memory_; }
     // Logs a line, at most one a second; the next one reports how many were left out.
@@ -195,6 +198,7 @@ class SessionTable {
     InputMemory input_memory_;
     UnservedSessions unserved_;
     AddressQuota waiting_{"players that wait for a stream", "address_limits.waiting_players", "max_waiting_players"};
+    AddressQuota deferred_{"waiting requests", "address_limits.waiting_requests", "max_waiting_requests"};
     int64_t refusal_logged_ms_ = 0;
     uint64_t refusals_unlogged_ = 0;
 };

@@ -148,6 +148,10 @@ void Report::totals(Text& text) const {
                 number(sessions_.waiting().count()));
     write_refused(text, "srs_waiting_players_refused_total",
                   "Such players refused by max_waiting_players or address_limits.", sessions_.waiting());
+    text.single("srs_waiting_requests", Type::kGauge, "HTTP requests that wait for an answer that comes later.",
+                number(sessions_.deferred().count()));
+    write_refused(text, "srs_waiting_requests_refused_total",
+                  "Such requests refused by max_waiting_requests or address_limits.", sessions_.deferred());
     const net::InputMemory& input = sessions_.input_memory();
     text.single(
         "srs_unfinished_input_bytes", Type::kGauge,
