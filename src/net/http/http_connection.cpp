@@ -64,7 +64,7 @@ class HttpConnection::HttpSession final : public Session {
 HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
                                std::unique_ptr<runtime::ByteStream> stream, std::shared_ptr<runtime::TlsContext> tls)
     : server_(server),
-      router_(router),
+      dispatch_(router, server.logs_),
       tls_(std::move(tls)),
       options_(server.options_),
       id_(runtime::new_context_id()),
@@ -75,8 +75,6 @@ HttpConnection::HttpConnection(HttpServer& server, const HttpRouter& router,
       late_(server.stopping_) {
     transport_.stream = std::move(stream);
     transport_.session = std::make_unique<HttpSession>(*this, peer_ip_);
-    transport_.opened_files = &server_.opened_files_;
-    transport_.deferred = &server_.sessions_.deferred();
 }
 
 HttpConnection::~HttpConnection() {
@@ -309,7 +307,7 @@ HttpConnection::Next HttpConnection::serve_one() {
         return Next::kClose;
     }
     leave_list();
-    auto match = router_.match(parser.request().method, parser.request().path);
+    auto match = dispatch_.router().match(parser.request().method, parser.request().path);
     auto body = read_body(parser, match ? match->route->body_limit_bytes : options_->limits.body_bytes);
     if (!body) return end(body.error());
     if (!*body) return Next::kClose;
@@ -325,8 +323,8 @@ HttpConnection::Next HttpConnection::serve_one() {
     ++served_;
     ++server_.counters_.requests;
     bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
-    HttpResponse response(transport_, request, options_->response, keep_alive);
-    answer(response, request, std::move(match));
+    Http1Response response(transport_, shared_parts(), request, options_->response, keep_alive);
+    if (auto answered = dispatch_.answer(response, request, std::move(match), late_); !answered) end(answered.error());
     if (!response.deferral())
         last_answer_ = fmt::format("{} {}", http::method_name(request.message.method), response.status());
     if (response.detached()) return Next::kClose;
@@ -349,82 +347,14 @@ bool HttpConnection::may_be_served(const http::Request& message) {
     return options_->may_use_reserve(message, client_ip(peer_ip_, message.headers, options_->trusted_proxies));
 }
 
-void HttpConnection::answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match) {
-    const bool is_logged = base::log::enabled(base::log::Level::kInfo);
-    const int64_t began_ms = is_logged ? base::monotonic_ms() : 0;
-    auto result = dispatch(response, request, std::move(match));
-    if (result && !response.detached() && !response.deferral()) result = response.end();
-    if (!result) {
-        base::log::info("HTTP {} {}: {}", http::method_name(request.message.method), request.message.target,
-                        result.error().describe());
-        end(result.error());
-        if (!response.started() && result.error().code() != Code::kCancelled)
-            tell_failure(response, request, result.error());
-    }
-    if (is_logged && !response.deferral())
-        base::log::info("HTTP {} {} -> {}, {} bytes in {} ms", http::method_name(request.message.method),
-                        request.message.target, response.status(), response.body_bytes(),
-                        base::monotonic_ms() - began_ms);
-}
-
-// An overload, or a fault in the handler; if the connection broke, this fails too.
-void HttpConnection::tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error) {
-    response.close_after();
-    if (error.code() == Code::kLimit) {
-        runtime::warn_some(server_.failure_log_, "HTTP {}: {}", request.message.target, error.describe());
-        response.header("Retry-After", "5").header("Cache-Control", "no-store");
-        (void)response.send_error(503, "too much at once");
-        return;
-    }
-    runtime::error_some(server_.failure_log_, "HTTP {} failed: {}", request.message.target, error.describe());
-    (void)response.send_error(500);
-}
-
-base::Result<void> HttpConnection::dispatch(HttpResponse& response, HttpRequest& request,
-                                            std::optional<HttpRouter::Match> match) {
-    const http::Request& message = request.message;
-    const bool has_route = match.has_value();
-    for (; match; match = router_.match(message.method, message.path, match->next)) {
-        if (late_ && !match->route->still_served) continue;
-        request.captures = std::move(match->captures);
-        TRY(match->route->handler(request, response));
-        if (response.deferral()) response.deferral()->route = match->route;
-        if (response.started()) return {};
-    }
-    if (late_) {
-        response.header("Retry-After", "5").header("Cache-Control", "no-store");
-        return response.send_error(503, "the server ends");
-    }
-    if (message.method == http::Method::kOptions) return answer_options(response, request);
-    if (has_route) return response.send_error(404);
-    const auto methods = router_.methods_of(message.path);
-    if (methods.empty()) return response.send_error(404);
-    response.header("Allow", allow_list(methods));
-    return response.send_error(405);
-}
-
-base::Result<void> HttpConnection::answer_options(HttpResponse& response, const HttpRequest& request) {
-    const auto methods = router_.methods_of(request.message.path);
-    if (methods.empty() && request.message.path != "*") return response.send_error(404);
-    response.header("Allow", allow_list(methods));
-    if (options_->response.crossdomain) {
-        // Any requested header is allowed: nothing here depends on cookies.
-        std::string_view asked = request.message.headers.get("Access-Control-Request-Headers");
-        response.header("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS");
-        response.header("Access-Control-Allow-Headers", asked.empty() ? "*" : asked);
-        response.header("Access-Control-Max-Age", "86400");
-    }
-    return response.send(204, {}, {});
-}
-
 // For input that cannot be served: sends the reason and closes gracefully.
 void HttpConnection::refuse_request(int status, std::string_view text) {
     ++server_.counters_.bad_requests;
-    runtime::warn_some(server_.refusal_log_, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);
+    runtime::warn_some(dispatch_.logs().refusals, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);
     end(fmt::format("refused with {}: {}", status, text),
         status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;
-    HttpResponse response(transport_, request, options_->response, false);
+    Http1Response response(transport_, shared_parts(), request, options_->response, false);
     if (status == 503) response.header("Retry-After", "5");
     if (response.send_error(status, text)) close_gently(*transport_.stream, kLingerMs);
 }

@@ -7,7 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "net/http/http_exchange.h"
+#include "net/http/http1_response.h"
+#include "net/http/http_dispatch.h"
 #include "net/http/http_server.h"
 #include "net/http/waiting_request.h"
 #include "protocol/http/request_parser.h"
@@ -75,19 +76,16 @@ class HttpConnection final : public runtime::Work,
     void end_idle();
     base::Result<bool> read_head(http::RequestParser& parser);
     base::Result<bool> read_body(http::RequestParser& parser, size_t limit_bytes);
-    void answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match);
-    base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match);
-    base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request);
-    void tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error);
     void refuse_request(int status, std::string_view text);
     void evict() override;
+    Http1Response::Server shared_parts() const { return {server_.opened_files_, server_.sessions_.deferred()}; }
     bool may_be_served(const http::Request& message);
     void leave_reserve();
     Next end(std::string why, base::CloseReason reason);
     Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
 
     HttpServer& server_;
-    const HttpRouter& router_;
+    HttpDispatch dispatch_;
     HttpTransport transport_;
     std::shared_ptr<runtime::TlsContext> tls_;
     std::shared_ptr<const HttpServerOptions> options_;

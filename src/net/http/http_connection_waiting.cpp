@@ -17,8 +17,7 @@ constexpr size_t kEarlyBytes = 4 * 1024;
 
 HttpConnection::Next HttpConnection::defer(HttpResponse& response, const HttpRequest& request) {
     HttpResponse::Deferral& deferral = *response.deferral();
-    // The answer would wait for an acknowledgement, which may be delayed by 40 ms.
-    if (!std::exchange(transport_.no_delay, true)) transport_.stream->set_no_delay(true);
+    transport_.send_at_once();
     has_early_input_ = false;
     waiting_ = std::make_unique<WaitingRequest>(static_cast<WaitingRequest::User&>(*this),
                                                 WaitingRequest::Details{

@@ -16,7 +16,6 @@
 #include "net/admission/address_quota.h"
 #include "net/http/deferred.h"
 #include "net/http/file_body.h"
-#include "net/http/http1_head.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/socket/byte_stream.h"
@@ -40,18 +39,6 @@ struct HttpRequest {
     bool is_head() const { return message.method == http::Method::kHead; }
 };
 
-// The state of a connection, which a response may detach.
-struct HttpTransport {
-    bool no_delay = false;  // current setting of the stream
-    std::unique_ptr<runtime::ByteStream> stream;
-    std::unique_ptr<Session> session;
-    std::vector<uint8_t> unread;  // bytes after the current request: pipelined requests, WebSocket frames
-    uint64_t received_bytes = 0;
-    uint64_t sent_bytes = 0;
-    OpenedFiles* opened_files = nullptr;  // of the server
-    AddressQuota* deferred = nullptr;     // for requests that wait without a coroutine
-};
-
 struct HttpResponseOptions {
     std::string server_name = "SRS";
     bool crossdomain = true;            // Access-Control-Allow-Origin: *
@@ -60,13 +47,14 @@ struct HttpResponseOptions {
     std::function<std::string(int status, std::string_view text)> json_error{};
 };
 
+// What all transports have in common; each implements the private functions (http1_response.h).
 class HttpResponse {
   public:
-    HttpResponse(HttpTransport& transport, const HttpRequest& request, const HttpResponseOptions& options,
-                 bool keep_alive);
+    HttpResponse(const HttpResponse&) = delete;
 
-    // The connection, for a handler that waits on the client's behalf (runtime::EndWatch); null once it was detached.
-    runtime::ByteStream* client() const { return transport_.stream.get(); }
+    // The connection or stream, for a handler that waits on the client's behalf (runtime::EndWatch); null once it was
+    // detached.
+    virtual runtime::ByteStream* client() const = 0;
 
     // Adds a field to those of every response. Only before anything was sent.
     HttpResponse& header(std::string_view name, std::string_view value);
@@ -85,7 +73,7 @@ class HttpResponse {
     // JSON is sent as a script that calls that function with it (JSONP). The status becomes 200, because browsers do
     // not run scripts of error responses, except 401, which asks for credentials. Only before anything was sent.
     void as_script(std::string_view function) { function_ = function; }
-    // The connection will not serve another request.
+    // The connection will not serve another request, where it serves one after another.
     void close_after() { keep_alive_ = false; }
 
     // The whole response. For HEAD only its head is sent.
@@ -98,8 +86,8 @@ class HttpResponse {
     base::Result<void> send_error(int status, std::string_view text = {});
     base::Result<void> redirect(int status, std::string_view location);
 
-    // Streaming: begin, any number of writes, end. Without a length it is chunked (HTTP/1.0: until the connection
-    // closes). A response shorter than its length breaks the connection.
+    // Streaming: begin, any number of writes, end. A response shorter than its length breaks off, which the client
+    // notices.
     base::Result<void> begin(int status, std::string_view content_type, std::optional<uint64_t> length);
     base::Result<void> write(std::span<const uint8_t> bytes);
     base::Result<void> write(std::string_view text);
@@ -118,24 +106,26 @@ class HttpResponse {
     // For the connection; null: it was not deferred.
     Deferral* deferral() const { return deferral_.get(); }
 
-    // Detaches the connection, for a viewer: its stream, and the bytes that the peer has sent after the request. The
-    // session's id becomes free. Nothing may have been sent: the new owner sends head() or its own. The handler must
-    // return at once after it.
+    // Detaches the body, for a viewer: it is what is written to the stream, after `first`, until that is closed. Its
+    // session's id becomes free. Nothing may have been sent. The handler must return at once after it.
     struct Detached {
         std::unique_ptr<runtime::ByteStream> stream;
-        std::vector<uint8_t> early;
+        std::string first;           // to be written before anything else
+        std::vector<uint8_t> early;  // what the peer has sent after the request
         Session::Past past;
     };
-    Detached detach();
-    // The head that send() would write, but without length and with "Connection: close": the body ends with the
-    // connection.
-    std::string head(int status, std::string_view content_type);
+    base::Result<Detached> detach(int status, std::string_view content_type);
+    // The same for another protocol, of which `first` is the caller's: HTTP/1.1 alone can change it.
+    virtual base::Result<Detached> upgrade() = 0;
     std::string date() const;  // of now
     const HttpResponseOptions& options() const { return options_; }
 
-    OpenedFiles& opened_files() const { return *transport_.opened_files; }
+    OpenedFiles& opened_files() const { return server_.opened_files; }
     // The client has closed, or half-closed, as far as the kernel knows now: for handlers that take long.
-    bool peer_gone() const { return !transport_.stream || transport_.stream->peer_gone(); }
+    bool peer_gone() const {
+        const runtime::ByteStream* peer = client();
+        return !peer || peer->peer_gone();
+    }
     bool started() const { return started_; }
     bool detached() const { return detached_; }
     // The whole announced response was sent.
@@ -151,13 +141,42 @@ class HttpResponse {
     BodyObserver take_observer() { return std::move(observer_); }
     bool crossdomain() const { return options_.crossdomain && crossdomain_; }
 
-  private:
-    enum class Body : uint8_t { kNone, kLength, kChunked, kUntilClose };
-    std::string make_head(int status, std::string_view content_type, std::optional<uint64_t> length, Body framing);
-    void count(size_t bytes);
-    base::Result<void> write_parts(std::string_view a, std::span<const uint8_t> b, std::string_view c);
+  protected:
+    // Of the server, which outlives it.
+    struct Server {
+        OpenedFiles& opened_files;
+        AddressQuota& deferred;  // requests that wait without a coroutine
+    };
+    HttpResponse(const Server& server, const HttpRequest& request, const HttpResponseOptions& options, bool keep_alive)
+        : server_(server), request_(request), options_(options), keep_alive_(keep_alive) {}
+    ~HttpResponse() = default;
 
-    HttpTransport& transport_;
+    const HttpRequest& request() const { return request_; }
+    // By another way than detach(). Nothing may have been sent.
+    void mark_detached();
+    const http::Headers& headers() const { return headers_; }
+    // The head has no length where the body's is not known; of a status that has_no_body() there is neither.
+    struct Head {
+        int status;
+        std::string_view content_type;
+        std::optional<uint64_t> length;
+    };
+
+  private:
+    virtual base::Result<void> put_whole(const Head& head, std::span<const uint8_t> body) = 0;
+    // sent: to be called with the bytes of the body that the connection has taken.
+    virtual base::Result<void> put_files(const Head& head, FileParts parts, std::function<void(size_t)> sent) = 0;
+    virtual base::Result<void> put_head(const Head& head) = 0;
+    virtual base::Result<void> put_body(std::span<const uint8_t> bytes) = 0;
+    // Of a body without a length.
+    virtual base::Result<void> put_end() = 0;
+    virtual base::Result<Detached> put_detached(const Head& head) = 0;
+
+    void count(size_t bytes);
+    // Changes status and content type for as_script(); false if it does not apply.
+    bool make_script(int& status, std::string_view& content_type);
+
+    const Server server_;
     const HttpRequest& request_;
     const HttpResponseOptions& options_;
     bool keep_alive_;
@@ -166,14 +185,10 @@ class HttpResponse {
     bool started_ = false;
     bool complete_ = false;
     bool detached_ = false;
-    Body framing_ = Body::kNone;
-    // Changes status and content type for as_script(); false if it does not apply.
-    bool make_script(int& status, std::string_view& content_type);
-
     std::string function_;
     std::string script_end_;  // sent first by end()
     int status_ = 0;
-    uint64_t length_left_ = 0;
+    std::optional<uint64_t> length_left_;
     uint64_t body_bytes_ = 0;
     BodyObserver observer_;
     std::unique_ptr<Deferral> deferral_;

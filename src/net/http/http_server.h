@@ -16,13 +16,13 @@
 #include "base/ip.h"
 #include "net/admission/acceptor.h"
 #include "net/admission/tls_pair.h"
+#include "net/http/http_dispatch.h"
 #include "net/http/http_exchange.h"
 #include "net/http/http_router.h"
 #include "net/http/opened_files.h"
 #include "net/sessions/session.h"
 #include "protocol/http/message.h"
 #include "runtime/loop/coroutine_pool.h"
-#include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 
 namespace net {
@@ -111,8 +111,7 @@ class HttpServer {
     std::vector<runtime::Task> refusals_;
     bool stopping_ = false;
     HttpCounters counters_;
-    runtime::LogLimit refusal_log_;  // of requests that cannot be served
-    runtime::LogLimit failure_log_;  // of handlers that failed
+    HttpDispatch::Logs logs_;
 };
 
 }  // namespace net

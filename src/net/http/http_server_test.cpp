@@ -46,9 +46,8 @@ class HttpServerTest : public runtime::testing::RuntimeTest {
         });
         route({http::Method::kGet}, "/passes", [](HttpRequest&, HttpResponse&) { return base::Result<void>(); });
         route({http::Method::kGet}, "/take", [this](HttpRequest&, HttpResponse& response) -> base::Result<void> {
-            std::string head = response.head(200, "video/x-flv");
-            taken = response.detach();
-            TRY(taken.stream->write(base::Slice::copy(head), runtime::Deadline::in_ms(1000)));
+            taken = TRY(response.detach(200, "video/x-flv"));
+            TRY(taken.stream->write(base::Slice::copy(taken.first), runtime::Deadline::in_ms(1000)));
             return {};
         });
     }

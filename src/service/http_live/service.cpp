@@ -174,20 +174,16 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
         // The client is another server, which recognizes itself there.
         response.header("Via", http::via_of_path(relay::path_through(*stream, registry_)));
     }
-    std::string head;
-    if (websocket) {
-        head = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
-    } else {
-        head = response.head(200, content_type(match.format));
-    }
-    auto taken = response.detach();
+    auto taken = TRY(websocket ? response.upgrade() : response.detach(200, content_type(match.format)));
+    if (websocket)
+        taken.first = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
     LiveViewerOwner& owner = *this;
     LiveViewer& viewer =
         viewers_.add(std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
                                                   stream, *std::move(grant), websocket, visitor));
     convert::FlvOptions options = flv_options(vhost.get<VhostConfig>());
     options.all_tracks = convert::asks_for_all_tracks(request.message.parameters);
-    viewer.join(log_key(match.format, options, websocket), std::move(taken.stream), head, taken.early);
+    viewer.join(log_key(match.format, options, websocket), std::move(taken.stream), taken.first, taken.early);
     return {};
 }
 
