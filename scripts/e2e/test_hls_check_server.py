@@ -45,7 +45,7 @@ def test_no_rule_is_broken(servers, tmp_path, form):
     assert not errors, text
     assert text.splitlines()[-1].startswith("2 media" if form.startswith("ts") else "3 media"), text
     # What this server does not do.
-    assert set(found) <= {"date-missing", "independent-multivariant", "rendition-language"}, text
+    assert set(found) <= {"independent-multivariant", "rendition-language"}, text
 
 
 @pytest.mark.quiet

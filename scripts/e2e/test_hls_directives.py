@@ -28,8 +28,8 @@ def checked(server, playlist, **options):
     "directives, source, lengths, target",
     [
         ({"fragment": "2", "wait_keyframe": "off"}, media.rare_keyframes, (2.0, 2.0), 2),
-        ({"fragment": "1", "aof_ratio": "3"}, media.audio_only, (3.0, 3.1), 4),
-        ({"fragment": "1"}, media.audio_only, (2.1, 2.2), 3),
+        ({"fragment": "1", "aof_ratio": "3"}, media.audio_only, (3.0, 3.1), 3),
+        ({"fragment": "1"}, media.audio_only, (2.1, 2.2), 2),
         ({"fragment": "2", "td_ratio": "5"}, media.rare_keyframes, (20.0, 20.0), 20),
         ({"fragment": "5", "td_ratio": "5"}, media.rare_keyframes, (20.0, 20.0), 25),
     ],

@@ -244,7 +244,7 @@ def test_recordings_and_segments(servers):
             assert body["m3u8_url"] == "live/one.m3u8" and body["cwd"] == str(server.dir.resolve()), body
             assert body["url"] == f"live/{(server.dir / body['file']).name}", f"with the app before it: {body}"
             text = (server.dir / body["m3u8"]).read_text()
-            assert f"#EXTINF:{body['duration']:.3f},\n{body['url'].removeprefix('live/')}\n" in text, f"{body} in\n{text}"
+            assert f"#EXTINF:{body['duration']:.5f},\n{body['url'].removeprefix('live/')}\n" in text, f"{body} in\n{text}"
             assert (server.dir / body["file"]).stat().st_size % 188 == 0, body
         notified = [call for call in asked.calls if call.method == "GET"]
         wanted = [f"/cache/vid-test/{publish['service_id']}/live/one/{body['url'].removeprefix('live/')}?token=a" for body in segments]

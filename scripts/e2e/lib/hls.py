@@ -1,6 +1,7 @@
 """HLS (RFC 8216): configurations, playlists read strictly, segments fetched and decrypted, what must hold of all of
 them."""
 
+import datetime
 import re
 import subprocess
 from typing import NamedTuple
@@ -23,6 +24,7 @@ class Segment(NamedTuple):
     map: str | None
     sequence: int
     gap: bool = False  # it cannot be fetched
+    date: float | None = None  # since 1970, s
 
 
 def lines_of(text):
@@ -59,6 +61,11 @@ def attributes(value, **forms):
     return found
 
 
+def without_dates(text):
+    """The text of a playlist without what differs each time."""
+    return re.sub(r"#EXT-X-PROGRAM-DATE-TIME:.*\n", "", text)
+
+
 class Playlist:
     """A media playlist."""
 
@@ -68,7 +75,7 @@ class Playlist:
         self.discontinuities = 0
         self.segments = []
         self.ended = False
-        duration, discontinuity, gap, key, map_uri = None, False, False, None, None
+        duration, discontinuity, gap, key, map_uri, date = None, False, False, None, None, None
         once = set()
         lines = lines_of(text)
         for line in lines:
@@ -98,6 +105,9 @@ class Playlist:
                 assert duration is None, f"two EXTINF for a segment:\n{text}"
                 duration = number(value.removesuffix(","), r"\d{1,10}\.\d{1,6}")
                 assert value.endswith(","), f"{line} has no comma"
+            elif tag == "#EXT-X-PROGRAM-DATE-TIME":
+                assert date is None, f"two dates of a segment:\n{text}"
+                date = datetime.datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
             elif tag == "#EXT-X-MAP":
                 map_uri = attributes(value, URI=r'"[!-~]+"')["URI"]
             elif tag == "#EXT-X-KEY":
@@ -108,14 +118,15 @@ class Playlist:
                 assert not line.startswith("#"), f"no tag of ours: {line}"
                 assert duration is not None, f"{line} has no EXTINF:\n{text}"
                 count = self.sequence + len(self.segments)
-                self.segments.append(Segment(line, duration, discontinuity, key, map_uri, count, gap))
-                duration, discontinuity, gap = None, False, False
+                self.segments.append(Segment(line, duration, discontinuity, key, map_uri, count, gap, date))
+                duration, discontinuity, gap, date = None, False, False, None
         assert self.target is not None and self.sequence is not None, f"target and sequence are missing:\n{text}"
         assert "#EXT-X-VERSION" in once and self.version >= 3, f"parts of seconds need version 3:\n{text}"
         assert self.version >= 6 or not any(segment.map for segment in self.segments), f"maps need version 6:\n{text}"
-        assert duration is None and not discontinuity and not gap, f"no segment is behind the last tag:\n{text}"
+        assert duration is None and not discontinuity and not gap and date is None, f"no segment is behind the last tag:\n{text}"
         for segment in self.segments:
-            assert segment.duration <= self.target, f"{segment} is longer than the target:\n{text}"
+            # "When rounded to the nearest integer" (4.3.3.1).
+            assert segment.duration < self.target + 0.5, f"{segment} is longer than the target:\n{text}"
 
     def span(self):
         return sum(segment.duration for segment in self.segments)

@@ -1,8 +1,8 @@
 #pragma once
 // HLS playlists (RFC 8216, section 4): writes what a live server needs, and reads it. A media playlist's key and map
 // are stored with each segment; the writer emits the tags only where they change. A master playlist has one variant,
-// and audio renditions. Not supported: byte ranges, other renditions, I-frame playlists, program dates and server
-// control; the reader skips unknown tags and reads no master playlists.
+// and audio renditions. Not supported: byte ranges, other renditions, I-frame playlists and server control; the reader
+// skips unknown tags and reads no master playlists.
 
 #include <cstdint>
 #include <span>
@@ -23,11 +23,12 @@ struct Key {
 
 struct Segment {
     std::string uri;
-    int64_t duration_ms = 0;
+    int64_t duration_us = 0;
     bool discontinuity = false;  // before this segment
     Key key{};
-    std::string map_uri;  // EXT-X-MAP; empty: none. Maps are never encrypted.
-    bool gap = false;     // EXT-X-GAP: it cannot be fetched, and its key and map do not matter
+    std::string map_uri{};  // EXT-X-MAP; empty: none. Maps are never encrypted.
+    bool gap = false;       // EXT-X-GAP: it cannot be fetched, and its key and map do not matter
+    int64_t date_ms = 0;    // EXT-X-PROGRAM-DATE-TIME: the wall clock at its beginning, since 1970; 0: none
     friend bool operator==(const Segment&, const Segment&) = default;
 };
 

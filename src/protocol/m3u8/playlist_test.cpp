@@ -5,31 +5,31 @@
 namespace m3u8 {
 namespace {
 
-Segment plain(std::string uri, int64_t ms) { return {std::move(uri), ms, false, {}, {}}; }
+Segment plain(std::string uri, int64_t ms) { return {std::move(uri), ms * 1'000, false, {}, {}}; }
 
 TEST(Playlist, AMediaPlaylistIsWrittenAsTheSpecificationHasIt) {
     MediaPlaylist playlist{10, 7, 0, false, false, {plain("live-7.ts", 10'000), plain("live-8.ts", 9'041)}};
     EXPECT_EQ(write(playlist).text,
               "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXT-X-MEDIA-SEQUENCE:7\n"
-              "#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXTINF:10.000,\nlive-7.ts\n#EXTINF:9.041,\nlive-8.ts\n");
+              "#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXTINF:10.00000,\nlive-7.ts\n#EXTINF:9.04100,\nlive-8.ts\n");
 }
 
 TEST(Playlist, TagsStandWhereSomethingChanges) {
     MediaPlaylist playlist{2, 3, 1, true, true, {}};
     Key a{"a.key", "000102030405060708090a0b0c0d0e0f"}, b{"b.key", ""};
-    playlist.segments = {{"3.m4s", 2'000, false, a, "init.mp4"},
-                         {"4.m4s", 2'000, false, a, "init.mp4"},
-                         {"5.m4s", 1'000, true, b, "init-5.mp4"},
-                         {"6.m4s", 1'000, false, {}, "init-5.mp4"}};
+    playlist.segments = {{"3.m4s", 2'000'000, false, a, "init.mp4"},
+                         {"4.m4s", 2'000'000, false, a, "init.mp4"},
+                         {"5.m4s", 1'000'000, true, b, "init-5.mp4"},
+                         {"6.m4s", 1'000'000, false, {}, "init-5.mp4"}};
     EXPECT_EQ(write(playlist).text,
               "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:3\n"
               "#EXT-X-DISCONTINUITY-SEQUENCE:1\n#EXT-X-INDEPENDENT-SEGMENTS\n"
               "#EXT-X-MAP:URI=\"init.mp4\"\n"
               "#EXT-X-KEY:METHOD=AES-128,URI=\"a.key\",IV=0x000102030405060708090a0b0c0d0e0f\n"
-              "#EXTINF:2.000,\n3.m4s\n#EXTINF:2.000,\n4.m4s\n"
+              "#EXTINF:2.00000,\n3.m4s\n#EXTINF:2.00000,\n4.m4s\n"
               "#EXT-X-DISCONTINUITY\n#EXT-X-KEY:METHOD=NONE\n#EXT-X-MAP:URI=\"init-5.mp4\"\n"
-              "#EXT-X-KEY:METHOD=AES-128,URI=\"b.key\"\n#EXTINF:1.000,\n5.m4s\n"
-              "#EXT-X-KEY:METHOD=NONE\n#EXTINF:1.000,\n6.m4s\n#EXT-X-ENDLIST\n");
+              "#EXT-X-KEY:METHOD=AES-128,URI=\"b.key\"\n#EXTINF:1.00000,\n5.m4s\n"
+              "#EXT-X-KEY:METHOD=NONE\n#EXTINF:1.00000,\n6.m4s\n#EXT-X-ENDLIST\n");
     auto again = read(write(playlist).text);
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(*again, playlist);
@@ -42,8 +42,8 @@ TEST(Playlist, AGapHasNeitherKeyNorMap) {
     playlist.segments[1].gap = true;
     const std::string text = write(playlist).text;
     EXPECT_TRUE(
-        text.ends_with("#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:2.000,\na.m4s\n#EXT-X-GAP\n#EXTINF:2.000,\nb.m4s\n"
-                       "#EXTINF:2.000,\nc.m4s\n"))
+        text.ends_with("#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:2.00000,\na.m4s\n#EXT-X-GAP\n#EXTINF:2.00000,\nb.m4s\n"
+                       "#EXTINF:2.00000,\nc.m4s\n"))
         << text;
     const auto again = read(text);
     ASSERT_TRUE(again);
@@ -51,12 +51,47 @@ TEST(Playlist, AGapHasNeitherKeyNorMap) {
     EXPECT_FALSE(again->segments[2].gap);
 }
 
+TEST(Playlist, ADurationIsKeptToTenMicroseconds) {
+    MediaPlaylist playlist{4, 0, 0, false, false, {}};
+    // An hour of segments of 60 frames of 30000/1001 a second.
+    for (int i = 0; i < 1'798; ++i) playlist.segments.push_back({"a.ts", 2'002'000});
+    playlist.segments.push_back({"b.ts", 1'066'667});
+    const std::string text = write(playlist).text;
+    EXPECT_TRUE(text.ends_with("#EXTINF:2.00200,\na.ts\n#EXTINF:1.06667,\nb.ts\n"));
+    const auto again = read(text);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->segments[0].duration_us, 2'002'000);
+    EXPECT_EQ(again->segments.back().duration_us, 1'066'670);
+}
+
+TEST(Playlist, ASegmentMayHaveADate) {
+    MediaPlaylist playlist{2, 7, 0, false, false, {plain("a.m4s", 2'000), plain("b.m4s", 2'000)}};
+    playlist.segments[0].map_uri = "init.mp4";
+    playlist.segments[1].map_uri = "init.mp4";
+    playlist.segments[0].date_ms = 1'772'323'199'007;
+    const std::string text = write(playlist).text;
+    EXPECT_TRUE(
+        text.ends_with("#EXT-X-MAP:URI=\"init.mp4\"\n#EXT-X-PROGRAM-DATE-TIME:2026-02-28T23:59:59.007Z\n"
+                       "#EXTINF:2.00000,\na.m4s\n#EXTINF:2.00000,\nb.m4s\n"))
+        << text;
+    const auto again = read(text);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, playlist);
+    for (const char* other :
+         {"2026-02-29T00:00:00.000Z", "2026-02-28T24:00:00.000Z", "2026-02-28T23:59:59Z", "2026-02-28T23:59:59.007+",
+          "1969-12-31T23:59:59.999Z", "2026-13-01T00:00:00.000Z", "x"}) {
+        const auto none = read(std::string("#EXTM3U\n#EXT-X-PROGRAM-DATE-TIME:") + other + "\n#EXTINF:1,\na\n");
+        ASSERT_TRUE(none);
+        EXPECT_EQ(none->segments[0].date_ms, 0) << other;
+    }
+}
+
 TEST(Playlist, AViewersQueryStandsBehindEveryUri) {
-    MediaPlaylist playlist{2, 0, 0, false, false, {{"0.ts?x=1", 2'000, false, {"k.key", ""}, ""}}};
+    MediaPlaylist playlist{2, 0, 0, false, false, {{"0.ts?x=1", 2'000'000, false, {"k.key", ""}, ""}}};
     EXPECT_EQ(with_query(write(playlist), "?hls_ctx=abc"),
               "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n"
               "#EXT-X-DISCONTINUITY-SEQUENCE:0\n#EXT-X-KEY:METHOD=AES-128,URI=\"k.key?hls_ctx=abc\"\n"
-              "#EXTINF:2.000,\n0.ts?x=1&hls_ctx=abc\n");
+              "#EXTINF:2.00000,\n0.ts?x=1&hls_ctx=abc\n");
 }
 
 TEST(Playlist, AMasterPlaylistNamesOneVariant) {

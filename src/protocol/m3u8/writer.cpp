@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/text.h"
@@ -33,7 +34,10 @@ class Writer {
             add("#EXT-X-GAP\n");
         else
             key_and_map(segment);
-        add("#EXTINF:{}.{:03},\n", segment.duration_ms / 1000, segment.duration_ms % 1000);
+        date(segment.date_ms);
+        // With five decimals: sums stay exact to a frame for as long as a playlist is.
+        const int64_t units = (segment.duration_us + 5) / 10;
+        add("#EXTINF:{}.{:05},\n", units / 100'000, units % 100'000);
         add_uri(segment.uri);
         add("\n");
     }
@@ -57,6 +61,17 @@ class Writer {
             }
         }
         if (segment.key != key_) key(segment.key);
+    }
+
+    void date(int64_t ms) {
+        if (ms <= 0) return;
+        const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(ms)};
+        const auto day = std::chrono::floor<std::chrono::days>(time);
+        const std::chrono::year_month_day date(day);
+        const std::chrono::hh_mm_ss clock(time - day);
+        add("#EXT-X-PROGRAM-DATE-TIME:{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\n", static_cast<int>(date.year()),
+            static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+            clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
     }
 
     template <class... Args>

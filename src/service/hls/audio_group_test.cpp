@@ -63,7 +63,7 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         const Frame first = frame(Codec::kAac, 0, dts_, "2122");
         media::TrackSet main_tracks = tracks_;
         std::erase_if(main_tracks.tracks, [](const media::Track& track) { return track.index != 0; });
-        const Opening opening{tracks_, first, changed_, changed_ && !timeline_->empty(), 0};
+        const Opening opening{tracks_, first, changed_, changed_ && !timeline_->empty(), 0, 0};
         changed_ = false;
         ASSERT_TRUE(main_->open(main_tracks, first, opening.tracks_changed));
         group_->open(opening);
@@ -73,8 +73,9 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         close(opening.discontinuity);
     }
     void close(bool discontinuity) {
-        const Closing closing{1'000, true, std::nullopt};
-        const auto id = timeline_->add({.duration_ms = 1'000, .discontinuity = discontinuity}, runtime::now_ms());
+        const Closing closing{std::chrono::seconds(1), std::nullopt};
+        const auto id =
+            timeline_->add({.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, runtime::now_ms());
         ASSERT_TRUE(main_->close(closing, id));
         group_->close(closing, id);
     }
@@ -199,7 +200,7 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         key.kind = Kind::kVideo;
         key.keyframe = true;
         const auto one = [&] {
-            const Opening opening{tracks_, key, true, !timeline_->empty(), 0};
+            const Opening opening{tracks_, key, true, !timeline_->empty(), 0, 0};
             ASSERT_TRUE(main_->open(tracks_, key, true));
             group_->open(opening);
             ASSERT_TRUE(main_->add(frame(Codec::kAac, 0, 0, "2122")));

@@ -76,9 +76,10 @@ void Output::files_read(Rendition& rendition) {
     }
     const LeftFiles& left = *main_.left_over();
     if (left.any) {
-        timeline_->recover(left.media_sequence, left.discontinuity_sequence, left.segments);
+        timeline_->recover(left.timeline);
+        segmenter_.set_longest(timeline_->longest());
         base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", main_.playlist_path(),
-                         timeline_->sequence(SegmentTimeline::kFirstId), left.segments.size());
+                         timeline_->sequence(SegmentTimeline::kFirstId), left.entries.size());
     }
     timeline_->skip_to(options_.first_sequence);
     const std::vector<RenditionId> renditions = left.renditions;
@@ -125,7 +126,8 @@ void Output::on_publish() {
     waiting_.clear();
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
-    timeline_->begin();
+    timeline_->begin(main_.list().ended());
+    segmenter_.set_longest(timeline_->longest());
     for_each_rendition([](Rendition& rendition) { rendition.begin_publishing(); });
     segmenter_.begin();
 }
@@ -248,7 +250,10 @@ void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
     video_frames_ = 0;
     record_size(opening);
-    segment_ = {.wall_ms = opening.wall_ms, .discontinuity = opening.discontinuity};
+    segment_ = {.start = opening.first.dts,
+                .wall_ms = opening.wall_ms,
+                .date_ms = opening.date_ms,
+                .discontinuity = opening.discontinuity};
     auto opened =
         main_.open(first_of_each_kind(opening.tracks), opening.first, opening.tracks_changed || opening.discontinuity);
     if (opened) {
@@ -281,11 +286,11 @@ void Output::lose_segment() {
 
 void Output::close_segment(const Closing& closing) {
     // That of a shorter segment would not be exact.
-    if (closing.duration_ms >= kMinRateMs)
-        frame_rate_ = std::max(frame_rate_, 1e3 * video_frames_ / static_cast<double>(closing.duration_ms));
-    segment_.duration_ms = closing.duration_ms;
-    segment_.independent = closing.independent;
+    if (closing.duration >= kMinRate)
+        frame_rate_ = std::max(frame_rate_, 1e6 * video_frames_ / static_cast<double>(media::to_us(closing.duration)));
+    segment_.duration = closing.duration;
     const SegmentTimeline::Id id = timeline_->add(segment_, runtime::now_ms());
+    segmenter_.set_longest(timeline_->longest());
     auto closed = main_.close(closing, id);
     audio_.close(closing, id);
     keep_below(options_.memory_limit / 2);
@@ -358,11 +363,11 @@ void Output::segment_done(Rendition& rendition, SegmentTimeline::Id id, const st
     event.url = rendition.paths().segment_uri(entry.path);
     event.playlist_path = rendition.playlist_path();
     event.playlist_url = rendition.paths().playlist();
-    event.duration_ms = segment.duration_ms;
+    event.duration_ms = media::to_ms(segment.duration);
     event.sequence = timeline_->sequence(id);
     event.publisher = publisher_;
     event.full_url = options_.hls.entry_prefix.empty() ? entry.path : event.url;
-    base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, segment.duration_ms,
+    base::log::info("HLS: {} segment {}, {} ms, {} bytes{}", options_.key.text(), entry.path, event.duration_ms,
                     entry.content.bytes, segment.discontinuity ? ", behind a discontinuity" : "");
     events_.notify(event);
 }
@@ -389,9 +394,9 @@ bool Output::lasts(int64_t now_ms) const {
     if (stream_) return true;
     const auto shown = view();
     if (!shown) return false;
-    int64_t length_ms = shown->playlist.target_duration_s * 1'000;
-    for (const auto& segment : shown->playlist.segments) length_ms += segment.duration_ms;
-    return now_ms < unpublished_ms_ + length_ms;
+    int64_t length_us = shown->playlist.target_duration_s * 1'000'000;
+    for (const auto& segment : shown->playlist.segments) length_us += segment.duration_us;
+    return now_ms < unpublished_ms_ + length_us / 1'000;
 }
 
 void Output::tick(int64_t now_ms) {

@@ -103,7 +103,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     static constexpr size_t kFramesAtOnce = 48, kAudioFramesAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
     static constexpr int64_t kMaxWaitingMs = 2'000;
-    static constexpr int64_t kMinRateMs = 500;
+    static constexpr media::Time kMinRate = std::chrono::milliseconds(500);
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;

@@ -28,7 +28,9 @@ CutOptions cut_options(const OutputOptions& options) {
 SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
     const auto usual = static_cast<size_t>(hls.window / hls.fragment);
-    return {ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual};
+    SegmentTimelineOptions out{ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, hls.wait_keyframe};
+    out.grows = hls.wait_keyframe;
+    return out;
 }
 
 SegmentFilesOptions files_options(const OutputOptions& options) {

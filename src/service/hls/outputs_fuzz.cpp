@@ -151,7 +151,7 @@ class Hls final : private service::hls::SegmentSink, private service::hls::ByteS
         if (frame.track == 0 && !muxer_->add(frame)) lose();
     }
     void close_segment(const service::hls::Closing& closing) override {
-        CHECK(open_ && closing.duration_ms >= 1);
+        CHECK(open_ && closing.duration >= std::chrono::milliseconds(1));
         open_ = false;
         if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
     }

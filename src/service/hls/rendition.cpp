@@ -53,7 +53,7 @@ void Rendition::begin_naming() {
 void Rendition::take_left_over() {
     const SegmentTimeline& timeline = list_->timeline();
     std::deque<Entry> entries = std::move(left_->entries);
-    Id first = timeline.id_of(left_->media_sequence);
+    Id first = timeline.id_of(left_->timeline.media_sequence);
     std::vector<std::string> others;
     const auto leaves_out = [&](Entry& entry) {
         for (std::string* path : {&entry.path, &entry.key_path, &entry.map_path}) {
@@ -202,18 +202,18 @@ void Rendition::show() {
     auto view = std::make_shared<View>();
     view->playlist = list_->playlist(SegmentList::Where::kAnywhere);
     view->written = m3u8::write(view->playlist);
-    uint64_t bits = 0, all_ms = 0;
+    uint64_t bits = 0, all_us = 0;
     const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
     for (size_t i = 0; i < view->playlist.segments.size(); ++i) {
         const m3u8::Segment& segment = view->playlist.segments[i];
         if (segment.gap) continue;
-        const auto duration = static_cast<uint64_t>(std::max<int64_t>(1, segment.duration_ms));
+        const auto duration = static_cast<uint64_t>(std::max<int64_t>(1, segment.duration_us));
         const uint64_t bytes = list_->find(first + i)->content.bytes;
-        view->bandwidth = std::max(view->bandwidth, bytes * 8'000 / duration);
+        view->bandwidth = std::max(view->bandwidth, bytes * 8'000'000 / duration);
         bits += bytes * 8;
-        all_ms += duration;
+        all_us += duration;
     }
-    view->average_bandwidth = bits * 1'000 / std::max<uint64_t>(1, all_ms);
+    view->average_bandwidth = bits * 1'000'000 / std::max<uint64_t>(1, all_us);
     view->bandwidth = std::max<uint64_t>(1, view->bandwidth);
     view_ = std::move(view);
 }

@@ -52,7 +52,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
         EXPECT_FALSE(audio_->view()) << "the numbers are not known yet";
         main_->files()->recover();
         const LeftFiles& left = *main_->left_over();
-        if (left.any) timeline_->recover(left.media_sequence, left.discontinuity_sequence, left.segments);
+        if (left.any) timeline_->recover(left.timeline);
         main_->begin_naming();
         audio_->begin_naming();
     }
@@ -69,9 +69,9 @@ class RenditionTest : public testing::Test, public RenditionHost {
             ASSERT_TRUE(rendition->open(tracks, frame, false));
             ASSERT_TRUE(rendition->add(frame));
         }
-        const auto id = timeline_->add({.duration_ms = 1'000}, runtime::now_ms());
+        const auto id = timeline_->add({.duration = std::chrono::seconds(1)}, runtime::now_ms());
         for (Rendition* rendition : {main_.get(), audio_.get()})
-            ASSERT_TRUE(rendition->close({1'000, true, std::nullopt}, id));
+            ASSERT_TRUE(rendition->close({std::chrono::seconds(1), std::nullopt}, id));
     }
     void write_segment() {
         segment();

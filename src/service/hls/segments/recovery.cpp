@@ -76,14 +76,14 @@ struct SegmentFiles::Found {
     size_t missing = 0;  // segments named by the playlist that do not exist
 
     void look();
-    void add(const m3u8::Segment& segment, bool independent);
+    void add(const m3u8::Segment& segment);
     void drop_lost();
     void remove_all();
     void remove_left_behind();
 };
 
 // A segment whose files are not all there is lost.
-void SegmentFiles::Found::add(const m3u8::Segment& segment, bool independent) {
+void SegmentFiles::Found::add(const m3u8::Segment& segment) {
     Entry entry;
     entry.disk = Entry::Disk::kLost;
     const auto path = names.segment_path(segment.uri);
@@ -101,17 +101,18 @@ void SegmentFiles::Found::add(const m3u8::Segment& segment, bool independent) {
     }
     if (entry.disk == Entry::Disk::kLost && !segment.gap) ++missing;
     left.entries.push_back(std::move(entry));
-    // The playlist has no such flag for each segment.
-    left.segments.push_back({segment.duration_ms, 0, segment.discontinuity, independent, 0});
+    left.timeline.segments.push_back({.duration = media::from_us(segment.duration_us),
+                                      .date_ms = segment.date_ms,
+                                      .discontinuity = segment.discontinuity});
 }
 
 // The first ones: they are no use to anybody.
 void SegmentFiles::Found::drop_lost() {
     while (!left.entries.empty() && left.entries.front().disk == Entry::Disk::kLost) {
-        ++left.media_sequence;
-        left.discontinuity_sequence += left.segments.front().discontinuity ? 1 : 0;
+        ++left.timeline.media_sequence;
+        left.timeline.discontinuity_sequence += left.timeline.segments.front().discontinuity ? 1 : 0;
         left.entries.pop_front();
-        left.segments.pop_front();
+        left.timeline.segments.pop_front();
     }
 }
 
@@ -129,9 +130,11 @@ void SegmentFiles::Found::look() {
         return;
     }
     left.any = true;
-    left.media_sequence = playlist->media_sequence;
-    left.discontinuity_sequence = playlist->discontinuity_sequence;
-    for (const m3u8::Segment& segment : playlist->segments) add(segment, playlist->independent_segments);
+    left.timeline.media_sequence = playlist->media_sequence;
+    left.timeline.discontinuity_sequence = playlist->discontinuity_sequence;
+    left.timeline.target_s = playlist->target_duration_s;
+    left.timeline.independent = playlist->independent_segments;
+    for (const m3u8::Segment& segment : playlist->segments) add(segment);
     if (!options.recover) return remove_all();
     drop_lost();
     if (options.cleanup) remove_left_behind();
@@ -153,7 +156,7 @@ void SegmentFiles::Found::remove_all() {
     }
     left.any = false;
     left.entries.clear();
-    left.segments.clear();
+    left.timeline.segments.clear();
 }
 
 // Removes files that had left the playlist and were kept for a while, and what it did not name yet, if their names can
@@ -163,7 +166,7 @@ void SegmentFiles::Found::remove_left_behind() {
     const auto unlink_segment = [&](uint64_t sequence) {
         unlink((options.root + "/" + names.segment({sequence, 0, 0})).c_str());
     };
-    const uint64_t first = left.media_sequence, next = first + left.segments.size();
+    const uint64_t first = left.timeline.media_sequence, next = first + left.timeline.segments.size();
     for (uint64_t n = 1; n <= kMaxLeftBehind && n <= first; ++n) unlink_segment(first - n);
     for (uint64_t n = 0; n < kMaxNotListed; ++n) unlink_segment(next + n);
 }

@@ -19,11 +19,8 @@ namespace service::hls {
 
 // What an earlier run has left.
 struct LeftFiles {
-    // Of the playlist.
-    uint64_t media_sequence = 0;
-    uint64_t discontinuity_sequence = 0;
-    std::deque<Segment> segments{};
-    std::deque<Entry> entries{};  // as many
+    LeftTimeline timeline{};
+    std::deque<Entry> entries{};  // as many as it has segments
     bool any = false;             // there was a playlist
     // Playlists of these renditions are beside the main one, and a multivariant one or none.
     std::vector<RenditionId> renditions{};

@@ -34,7 +34,7 @@ struct ServerRun final : SegmentFilesHost {
     ~ServerRun() { files->detach(); }
 
     void files_recovered(LeftFiles left) override {
-        if (left.any) timeline->recover(left.media_sequence, left.discontinuity_sequence, left.segments);
+        if (left.any) timeline->recover(left.timeline);
         list->recover(timeline->kept(), std::move(left.entries));
         list->begin_naming();
     }
@@ -47,7 +47,7 @@ struct ServerRun final : SegmentFilesHost {
     void segment(std::string_view bytes, SegmentContent content = {}, bool discontinuity = false) {
         files->open();
         ASSERT_TRUE(files->write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
-        const auto id = timeline->add({.duration_ms = 1'000, .discontinuity = discontinuity}, 0);
+        const auto id = timeline->add({.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, 0);
         list->add(id, {.content = std::move(content), .disk = Entry::Disk::kPending});
         (void)files->finish(id);
     }

@@ -48,7 +48,7 @@ void SegmentList::begin_naming() {
 
 void SegmentList::name(Id id, Entry& entry) {
     const Segment& segment = timeline_->at(id);
-    const PathValues values{timeline_->sequence(id), segment.wall_ms, segment.duration_ms};
+    const PathValues values{timeline_->sequence(id), segment.wall_ms, media::to_ms(segment.duration)};
     std::string path = paths_.segment(values);
     entry.path = has_path(path) ? paths_.segment(values, true) : std::move(path);
     const SegmentContent& content = entry.content;
@@ -92,15 +92,18 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
     playlist.target_duration_s = timeline_->target_s();
     playlist.media_sequence = timeline_->sequence(first);
     playlist.discontinuity_sequence = timeline_->discontinuities(first);
-    playlist.independent_segments = true;
+    playlist.independent_segments = timeline_->independent();
     playlist.ended = ended_;
     for (Id id = first; id < end; ++id) {
         const Segment& segment = timeline_->at(id);
         const Entry& entry = *find(id);
-        playlist.independent_segments &= segment.independent;
-        playlist.segments.push_back({paths_.segment_uri(entry.path), segment.duration_ms, segment.discontinuity,
-                                     entry.key, entry.map_path.empty() ? "" : paths_.segment_uri(entry.map_path),
-                                     is_lost(entry, where)});
+        playlist.segments.push_back({.uri = paths_.segment_uri(entry.path),
+                                     .duration_us = media::to_us(segment.duration),
+                                     .discontinuity = segment.discontinuity,
+                                     .key = entry.key,
+                                     .map_uri = entry.map_path.empty() ? "" : paths_.segment_uri(entry.map_path),
+                                     .gap = is_lost(entry, where),
+                                     .date_ms = segment.date_ms});
     }
     return playlist;
 }

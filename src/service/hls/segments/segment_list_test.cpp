@@ -18,7 +18,7 @@ class SegmentListTest : public testing::Test {
     }
     void use(SegmentPaths paths) { list_ = std::make_unique<SegmentList>(std::move(paths), timeline_); }
     SegmentTimeline::Id segment(Entry entry, bool discontinuity = false) {
-        const auto id = timeline_->add({.duration_ms = 1'000, .discontinuity = discontinuity}, 0);
+        const auto id = timeline_->add({.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, 0);
         list_->add(id, std::move(entry));
         return id;
     }
@@ -81,20 +81,20 @@ TEST_F(SegmentListTest, WhatIsNotKnownYetEndsThePlaylist) {
 TEST_F(SegmentListTest, HasNoNamesBeforeItsNumbersAreKnown) {
     segment(in_memory());
     EXPECT_FALSE(list_->is_listed(Where::kAnywhere));
-    timeline_->recover(7, 0, {{.duration_ms = 1'000}});
+    timeline_->recover({7, 0, 1, true, {{.duration = std::chrono::seconds(1)}}});
     list_->recover(timeline_->listed(), {Entry{.path = "live/s-7.ts", .disk = Entry::Disk::kThere}});
     list_->begin_naming();
     EXPECT_EQ(uris(), (Strings{"s-7.ts", "s-8.ts"}));
 }
 
 TEST_F(SegmentListTest, ARenditionThatComesLaterBeginsLater) {
-    for (int i = 0; i < 2; ++i) timeline_->add({.duration_ms = 1'000, .discontinuity = i == 1}, 0);
+    for (int i = 0; i < 2; ++i) timeline_->add({.duration = std::chrono::seconds(1), .discontinuity = i == 1}, 0);
     list_->begin_naming();
     segment(in_memory(), true);
     EXPECT_EQ(uris(), Strings{"s-2.ts"});
     EXPECT_EQ(list_->playlist(Where::kAnywhere).discontinuity_sequence, 1u);
     // It has none of the next one.
-    timeline_->add({.duration_ms = 1'000}, 0);
+    timeline_->add({.duration = std::chrono::seconds(1)}, 0);
     const auto again = segment(in_memory());
     EXPECT_EQ(uris(), (Strings{"s-2.ts", "!s-3.ts", "s-4.ts"}));
     list_->restart_at(again);

@@ -5,16 +5,23 @@
 
 namespace service::hls {
 
-void SegmentTimeline::begin() {
-    longest_ms_ = 0;
-    for (Id id = listed(); id < end(); ++id) longest_ms_ = std::max(longest_ms_, at(id).duration_ms);
+namespace {
+
+int64_t rounded_s(media::Time duration) { return media::to_ticks(duration, 1); }
+
+}  // namespace
+
+void SegmentTimeline::begin(bool anew) {
+    clock_.reset();
+    if (anew) target_s_ = 0;
 }
 
 SegmentTimeline::Id SegmentTimeline::add(Segment segment, int64_t now_ms) {
-    longest_ms_ = std::max(longest_ms_, segment.duration_ms);
     segment.added_ms = now_ms;
     segment.discontinuity |= std::exchange(breaks_, false);
+    set_date(segment);
     segments_.push_back({segment});
+    if (target_s_ == 0 || options_.grows) choose_target();
     while (end() - listed() > kMinSegments && first_is_over(now_ms)) leave(now_ms);
     return end() - 1;
 }
@@ -23,29 +30,47 @@ bool SegmentTimeline::first_is_over(int64_t now_ms) const {
     if (end() - listed() > options_.max_segments) return true;
     const Segment& first = at(listed());
     if (first.added_ms > 0 && now_ms - first.added_ms > kMaxWindows * options_.window_ms) return true;
-    const int64_t all_ms = listed_ms();
-    return all_ms > options_.window_ms && all_ms - first.duration_ms >= kMinTargets * target_s() * 1'000;
+    const media::Time all = listed_length();
+    return all > media::from_ms(options_.window_ms) &&
+           all - first.duration >= kMinTargets * std::chrono::seconds(target_s());
+}
+
+void SegmentTimeline::choose_target() {
+    target_s_ = std::max(target_s_, configured_s());
+    for (Id id = listed(); id < end(); ++id) target_s_ = std::max(target_s_, rounded_s(at(id).duration));
+}
+
+void SegmentTimeline::set_date(Segment& segment) {
+    if (segment.discontinuity || !clock_) clock_ = {segment.start, std::max(segment.date_ms, date_end_ms_)};
+    segment.date_ms = clock_->wall_ms + media::to_ms(segment.start - clock_->start);
+    date_end_ms_ = std::max(date_end_ms_, segment.date_ms + media::to_ms(segment.duration));
 }
 
 // A segment stays until a player with the newest playlist that names it has played it.
 void SegmentTimeline::leave(int64_t now_ms) {
     Row& row = segments_[left_];
-    row.until_ms = now_ms + row.segment.duration_ms + listed_ms();
+    row.until_ms = now_ms + media::to_ms(row.segment.duration + listed_length());
     ++left_;
 }
 
-void SegmentTimeline::recover(uint64_t media_sequence, uint64_t discontinuity_sequence,
-                              const std::deque<Segment>& segments) {
+void SegmentTimeline::recover(const LeftTimeline& left) {
     const bool any_of_this_run = !segments_.empty();
-    base_ = media_sequence + segments.size();
-    for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) segments_.push_front({*segment});
-    kept_ -= segments.size();
-    discontinuities_ = discontinuity_sequence;
-    begin();
+    base_ = left.media_sequence + left.segments.size();
+    for (auto segment = left.segments.rbegin(); segment != left.segments.rend(); ++segment)
+        segments_.push_front({*segment});
+    kept_ -= left.segments.size();
+    discontinuities_ = left.discontinuity_sequence;
+    choose_target();
+    target_s_ = std::max(target_s_, left.target_s);
+    independent_ &= left.independent;
+    if (!left.segments.empty()) {
+        const Segment& last = left.segments.back();
+        date_end_ms_ = std::max(date_end_ms_, last.date_ms + media::to_ms(last.duration));
+    }
     // They have nothing to do with each other.
     const bool any_before = base_ > 0;
     if (any_of_this_run)
-        segments_[segments.size()].segment.discontinuity |= any_before;
+        segments_[left.segments.size()].segment.discontinuity |= any_before;
     else
         breaks_ |= any_before;
 }
@@ -70,12 +95,17 @@ uint64_t SegmentTimeline::discontinuities(Id id) const {
            static_cast<uint64_t>(std::count_if(first, last, [](const Row& row) { return row.segment.discontinuity; }));
 }
 
-int64_t SegmentTimeline::listed_ms() const {
-    int64_t sum = 0;
-    for (Id id = listed(); id < end(); ++id) sum += at(id).duration_ms;
+media::Time SegmentTimeline::listed_length() const {
+    media::Time sum{};
+    for (Id id = listed(); id < end(); ++id) sum += at(id).duration;
     return sum;
 }
 
-int64_t SegmentTimeline::target_s() const { return (std::max(longest_ms_, options_.target_ms) + 999) / 1000; }
+int64_t SegmentTimeline::target_s() const { return target_s_ > 0 ? target_s_ : configured_s(); }
+
+std::optional<media::Time> SegmentTimeline::longest() const {
+    if (target_s_ == 0 || options_.grows) return std::nullopt;
+    return std::chrono::seconds(target_s_) + kRoundedDown;
+}
 
 }  // namespace service::hls

@@ -1,20 +1,28 @@
 #pragma once
 // SegmentTimeline: the segments of a stream, which are the same in all its playlists: those that playlists name, and
 // those that have left them but must stay available to players with an older one (RFC 8216, 6.2.2). It maintains the
-// media and discontinuity sequence numbers, which never decrease. Where a segment's bytes are, and whether they were
-// lost, is each rendition's business (segment_list.h). Pure: the caller provides the clock.
+// media and discontinuity sequence numbers, which never decrease, and what may not change during a playlist's life: the
+// target duration, and whether segments begin with keyframes. Where a segment's bytes are, and whether they were lost,
+// is each rendition's business (segment_list.h). Pure: the caller provides the clocks.
+//
+// Dates are those of one pair of times, of the stream and of the wall clock, which is taken where a publishing begins
+// and at each discontinuity. So they are in step with the durations, and the same in all playlists.
 
 #include <cstdint>
 #include <deque>
+#include <optional>
+
+#include "media/time.h"
 
 namespace service::hls {
 
 struct Segment {
-    int64_t duration_ms = 0;
-    int64_t wall_ms = 0;         // at its beginning; 0: from an earlier run
+    media::Time start{};         // by the stream's times
+    media::Time duration{};      // to the next one's start
+    int64_t wall_ms = 0;         // when it began to arrive; 0: from an earlier run
+    int64_t date_ms = 0;         // the wall clock at its start, as the playlist says it; 0: not known
     bool discontinuity = false;  // before it
-    bool independent = true;
-    int64_t added_ms = 0;  // monotonic; 0: from an earlier run
+    int64_t added_ms = 0;        // monotonic; 0: from an earlier run
 };
 
 struct SegmentTimelineOptions {
@@ -22,6 +30,18 @@ struct SegmentTimelineOptions {
     int64_t target_ms = 10'000;  // the target duration's least
     // The most that the playlists name, and as many that have left them: a publisher's times may stand still.
     size_t max_segments = 1'000;
+    bool independent = true;  // segments begin with keyframes, or have no video
+    // A segment may be longer than the target duration, which then grows: it waits for a keyframe.
+    bool grows = false;
+};
+
+// What the playlist of an earlier run has.
+struct LeftTimeline {
+    uint64_t media_sequence = 0;
+    uint64_t discontinuity_sequence = 0;
+    int64_t target_s = 0;
+    bool independent = true;
+    std::deque<Segment> segments{};
 };
 
 class SegmentTimeline {
@@ -37,13 +57,18 @@ class SegmentTimeline {
     // A publisher's times may stand still, so a segment also leaves after this many windows by the clock.
     static constexpr int64_t kMaxWindows = 10;
 
-    explicit SegmentTimeline(const SegmentTimelineOptions& options) : options_(options) {}
+    // A segment whose duration rounds to the target duration at most is no longer than this more (4.3.3.1).
+    static constexpr media::Time kRoundedDown = std::chrono::milliseconds(499);
 
-    // A new publishing begins: the target duration may shrink to that of the segments present.
-    void begin();
+    explicit SegmentTimeline(const SegmentTimelineOptions& options)
+        : options_(options), independent_(options.independent) {}
+
+    // A new publishing begins. anew: the playlists have ended, and their target duration is chosen again.
+    void begin(bool anew);
+    // date_ms of it is the wall clock at its start, as far as its arrival tells; what becomes of it: see above.
     Id add(Segment segment, int64_t now_ms);
-    // Puts what was read of an earlier run before what there is.
-    void recover(uint64_t media_sequence, uint64_t discontinuity_sequence, const std::deque<Segment>& segments);
+    // Puts what was read of an earlier run before what there is. Its target duration stays, unless it is too short now.
+    void recover(const LeftTimeline& left);
     // While there is no segment of an earlier run: the first one has at least that number.
     void skip_to(uint64_t sequence);
     // The next segment is not continuous with the one before.
@@ -61,24 +86,41 @@ class SegmentTimeline {
     Id id_of(uint64_t sequence) const { return sequence - base_ + kFirstId; }
     // Of a playlist that begins with that one.
     uint64_t discontinuities(Id id) const;
+    // It is chosen with the first segment of a playlist: as configured, or as long as that segment is, so that a
+    // publisher's usual distance of keyframes fits. After that it does not change, but for
+    // SegmentTimelineOptions::grows.
     int64_t target_s() const;
+    // The longest that a segment may be. Nothing: there is no such limit, or the target duration is not chosen yet.
+    std::optional<media::Time> longest() const;
+    // EXT-X-INDEPENDENT-SEGMENTS.
+    bool independent() const { return independent_; }
 
   private:
     struct Row {
         Segment segment;
         int64_t until_ms = 0;  // once it has left
     };
+    struct ClockPair {
+        media::Time start;
+        int64_t wall_ms;
+    };
+    void choose_target();
+    void set_date(Segment& segment);
     void leave(int64_t now_ms);
     bool first_is_over(int64_t now_ms) const;
-    int64_t listed_ms() const;
+    media::Time listed_length() const;
+    int64_t configured_s() const { return (options_.target_ms + 999) / 1'000; }
 
     SegmentTimelineOptions options_;
+    bool independent_;
     Id kept_ = kFirstId;
     size_t left_ = 0;               // of segments_, the first ones
     uint64_t base_ = 0;             // the number of kFirstId
     uint64_t discontinuities_ = 0;  // of the segments before kept_
-    int64_t longest_ms_ = 0;
+    int64_t target_s_ = 0;          // 0: not chosen yet
     bool breaks_ = false;
+    std::optional<ClockPair> clock_;  // nothing: the next segment gives it
+    int64_t date_end_ms_ = 0;         // of the newest segment: dates do not go back
     std::deque<Row> segments_;
 };
 

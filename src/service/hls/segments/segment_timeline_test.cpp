@@ -7,7 +7,9 @@
 namespace service::hls {
 namespace {
 
-Segment of_ms(int64_t ms, bool discontinuity = false) { return {.duration_ms = ms, .discontinuity = discontinuity}; }
+Segment of_ms(int64_t ms, bool discontinuity = false) {
+    return {.duration = media::from_ms(ms), .discontinuity = discontinuity};
+}
 
 // The numbers that playlists name.
 std::vector<uint64_t> listed(const SegmentTimeline& timeline) {
@@ -23,10 +25,10 @@ TEST(SegmentTimelineTest, KeepsItsLengthAndThreeSegmentsAtLeast) {
     for (int i = 0; i < 5; ++i) timeline.add(of_ms(2'000), 0);
     EXPECT_EQ(listed(timeline), (Numbers{2, 3, 4}));
     EXPECT_EQ(timeline.sequence(timeline.end()), 5u);
-    timeline.add(of_ms(3'000), 0);
+    timeline.add(of_ms(1'000), 0);
     EXPECT_EQ(listed(timeline), (Numbers{2, 3, 4, 5})) << "three times the target duration";
     for (int i = 6; i < 20; ++i) timeline.add(of_ms(1'000), 0);
-    EXPECT_EQ(listed(timeline), (Numbers{11, 12, 13, 14, 15, 16, 17, 18, 19}));
+    EXPECT_EQ(listed(timeline), (Numbers{14, 15, 16, 17, 18, 19}));
 }
 
 // Timestamps that stand still give segments of duration 0, which would never leave.
@@ -46,16 +48,50 @@ TEST(SegmentTimelineTest, SegmentsAreLimitedInNumber) {
     EXPECT_EQ(listed(timeline).size(), 5u);
 }
 
-TEST(SegmentTimelineTest, TheTargetDurationIsNoShorterThanAnySegmentAndDoesNotShrink) {
+TEST(SegmentTimelineTest, TheTargetDurationIsChosenWithTheFirstSegmentAndStays) {
     SegmentTimeline timeline({6'000, 1'500});
-    timeline.add(of_ms(1'000), 0);
-    EXPECT_EQ(timeline.target_s(), 2);
-    timeline.add(of_ms(4'001), 0);
-    EXPECT_EQ(timeline.target_s(), 5);
+    EXPECT_FALSE(timeline.longest());
+    timeline.add(of_ms(4'003), 0);
+    EXPECT_EQ(timeline.target_s(), 4) << "it is compared with rounded durations";
+    EXPECT_EQ(timeline.longest(), media::from_ms(4'499));
     for (int i = 2; i < 20; ++i) timeline.add(of_ms(1'000), 0);
+    timeline.begin(false);
+    EXPECT_EQ(timeline.target_s(), 4);
+    timeline.begin(true);
+    timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.target_s(), 2) << "as configured";
+    timeline.begin(true);
+    timeline.add(of_ms(3'000), 0);
+    timeline.begin(true);
+    timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.target_s(), 3) << "one is still listed";
+}
+
+TEST(SegmentTimelineTest, TheTargetDurationGrowsWhereASegmentWaitsForItsKeyframe) {
+    SegmentTimeline timeline({.window_ms = 60'000, .target_ms = 2'000, .grows = true});
+    for (const int64_t ms : {2'000, 4'600, 1'000}) {
+        timeline.add(of_ms(ms), 0);
+        EXPECT_FALSE(timeline.longest());
+    }
     EXPECT_EQ(timeline.target_s(), 5);
-    timeline.begin();
-    EXPECT_EQ(timeline.target_s(), 2);
+}
+
+TEST(SegmentTimelineTest, DatesAreInStepWithTheStreamsTimes) {
+    SegmentTimeline timeline({60'000, 1'000});
+    const auto date = [&](int64_t start_ms, int64_t wall_ms, bool discontinuity = false) {
+        Segment segment = of_ms(1'000, discontinuity);
+        segment.start = media::from_ms(start_ms);
+        segment.date_ms = wall_ms;
+        return timeline.at(timeline.add(segment, 0)).date_ms;
+    };
+    EXPECT_EQ(date(500, 1'000'000), 1'000'000);
+    EXPECT_EQ(date(1'500, 1'000'700), 1'001'000) << "whenever it came";
+    EXPECT_EQ(date(2'500, 7), 1'002'000) << "whatever the clock was set to";
+    EXPECT_EQ(date(90'000, 1'009'000, true), 1'009'000);
+    EXPECT_EQ(date(91'000, 1'009'000), 1'010'000);
+    EXPECT_EQ(date(0, 1'005'000, true), 1'011'000) << "a date does not go back";
+    timeline.begin(false);
+    EXPECT_EQ(date(50'000, 1'030'000), 1'030'000) << "another publishing";
 }
 
 TEST(SegmentTimelineTest, CountsDiscontinuitiesThatLeft) {
@@ -85,9 +121,9 @@ TEST(SegmentTimelineTest, WhatLeftStaysAsLongAsItMayBePlayed) {
 
 TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
     SegmentTimeline timeline({60'000, 1'000});
-    timeline.recover(7, 2, {of_ms(3'000), of_ms(1'000, true)});
+    timeline.recover({7, 2, 4, true, {of_ms(3'000), of_ms(1'000, true)}});
     EXPECT_EQ(listed(timeline), (Numbers{7, 8}));
-    EXPECT_EQ(timeline.target_s(), 3);
+    EXPECT_EQ(timeline.target_s(), 4) << "as it was";
     EXPECT_EQ(timeline.id_of(8), timeline.listed() + 1);
     timeline.skip_to(50);
     const auto next = timeline.add(of_ms(1'000), 0);
@@ -100,11 +136,12 @@ TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
 TEST(SegmentTimelineTest, AnEarlierRunMayBeReadWhenThereAreSegments) {
     SegmentTimeline timeline({60'000, 1'000});
     const auto first = timeline.add(of_ms(1'000), 0);
-    timeline.recover(7, 0, {of_ms(1'000), of_ms(1'000)});
+    timeline.recover({7, 0, 1, false, {of_ms(1'000), of_ms(1'000)}});
     EXPECT_EQ(listed(timeline), (Numbers{7, 8, 9}));
     EXPECT_EQ(timeline.sequence(first), 9u);
     EXPECT_TRUE(timeline.at(first).discontinuity);
     EXPECT_FALSE(timeline.at(timeline.add(of_ms(1'000), 0)).discontinuity);
+    EXPECT_FALSE(timeline.independent()) << "its playlist does not say so";
 }
 
 TEST(SegmentTimelineTest, BeginsWithTheNumberThatItIsTold) {

@@ -45,7 +45,7 @@ bool is_main_keyframe(const Frame& frame) { return is_main_video(frame) && frame
 
 }  // namespace
 
-int64_t Segmenter::longest_ms() const {
+int64_t Segmenter::longest_wait_ms() const {
     auto audio = static_cast<int64_t>(options_.aof_ratio * static_cast<double>(options_.fragment_ms));
     return std::max<int64_t>(60'000, audio);
 }
@@ -64,6 +64,7 @@ void Segmenter::begin() {
 void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
     if (frame.kind == Kind::kData || state_ == State::kIdle) return;
     now_ = arrival;
+    fed_dts_ = frame.dts;
     has_keyframe_ |= is_main_keyframe(frame);
     // It cannot be decoded without a keyframe, and must not begin segments.
     if (is_main_video(frame) && !has_keyframe_) return;
@@ -91,6 +92,7 @@ void Segmenter::compare_tracks() {
 
 void Segmenter::forget_last() {
     last_.for_each([](Time& last) { last = media::kNoTime; });
+    keyframe_dts_ = media::kNoTime;
 }
 
 // ---- The beginning
@@ -170,17 +172,31 @@ bool Segmenter::is_long_enough(Time elapsed, int64_t wanted_ms) const {
 
 // Whether the segment has had all the bytes and all the time by the clock that it may have.
 bool Segmenter::exhausted() const {
-    return bytes_ >= options_.max_bytes || now_.monotonic_ms - started_.monotonic_ms >= kMaxSlower * longest_ms();
+    return bytes_ >= options_.max_bytes || now_.monotonic_ms - started_.monotonic_ms >= kMaxSlower * longest_wait_ms();
+}
+
+// Whether it is of the track whose frames tell how long the segment is.
+bool Segmenter::is_leading(const Frame& frame) const {
+    return is_main_video(frame) || (frame.track == 0 && !video_flows(frame.dts));
+}
+
+// Whether the segment would be longer than it may be if it had the frame. One of another track says so only where the
+// leading one pauses.
+bool Segmenter::would_be_too_long(const Frame& frame) const {
+    const Time elapsed = frame.dts - start_dts_;
+    return elapsed > (is_leading(frame) ? longest_ - step_ : longest_);
 }
 
 // Whether the segment ends before this frame, which belongs to its tracks and times.
 bool Segmenter::due(const Frame& frame) const {
     const Time elapsed = frame.dts - start_dts_;
-    if (elapsed >= media::from_ms(longest_ms()) || exhausted()) return true;
+    if (elapsed >= media::from_ms(longest_wait_ms()) || would_be_too_long(frame) || exhausted()) return true;
     if (frame.track != 0 || !may_begin()) return false;
     if (frame.keyframe) {
         const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
-        return discontinuity_ || !held_.empty() || is_long_enough(elapsed + slack, options_.fragment_ms);
+        const Time gop = keyframe_dts_ == media::kNoTime ? Time(0) : frame.dts - keyframe_dts_;
+        return discontinuity_ || !held_.empty() || (options_.wait_keyframe && elapsed > longest_ - gop) ||
+               is_long_enough(elapsed + slack, options_.fragment_ms);
     }
     if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
     if (video_flows(frame.dts)) return false;
@@ -263,16 +279,15 @@ void Segmenter::open_at(const Frame& frame) {
     discontinuity_ = false;
     start_dts_ = frame.dts;
     started_ = now_;
-    independent_ = frame.keyframe || !tracks_->video();
     bytes_ = 0;
     state_ = State::kOpen;
-    sink_.open_segment({*tracks_, frame, changed, discontinuity, now_.wall_ms});
+    const Time ahead = std::clamp(fed_dts_ - frame.dts, Time(0), media::from_ms(kMaxHeldMs));
+    sink_.open_segment({*tracks_, frame, changed, discontinuity, now_.wall_ms, now_.wall_ms - media::to_ms(ahead)});
 }
 
-// Both ends are rounded, so that the durations of a playlist add up to its length.
+// A pause in the times that is longer than a segment may be is no part of it.
 void Segmenter::close(Time end_dts, std::optional<Time> next_video_dts) {
-    const int64_t duration = std::max<int64_t>(1, media::to_ms(end_dts) - media::to_ms(start_dts_));
-    sink_.close_segment({duration, independent_, next_video_dts});
+    sink_.close_segment({std::clamp<Time>(end_dts - start_dts_, 1ms, longest_), next_video_dts});
     if (bytes_ >= kSmallBytes) next_begin_ms_ -= kMsPerSegment;
 }
 
@@ -288,6 +303,7 @@ void Segmenter::write(const Frame& frame) {
     bool leads = is_main_video(frame) || (frame.track == 0 && !tracks_->video());
     if (leads && last != media::kNoTime && frame.dts > last) step_ = std::min<Time>(frame.dts - last, 1s);
     last = frame.dts;
+    if (is_main_keyframe(frame)) keyframe_dts_ = frame.dts;
     newest_ = std::max(newest_, frame.dts);
     bytes_ += frame.payload.size();
     sink_.write_frame(frame);
@@ -307,7 +323,7 @@ void Segmenter::retry(const Frame& frame) {
     newest_ = frame.dts;
     bool waited = frame.dts < lost_at_ || frame.dts - lost_at_ >= kRetry;
     bool can_begin =
-        next_->video() ? is_main_keyframe(frame) || frame.dts - lost_at_ >= media::from_ms(longest_ms()) : true;
+        next_->video() ? is_main_keyframe(frame) || frame.dts - lost_at_ >= media::from_ms(longest_wait_ms()) : true;
     if (!waited || !can_begin) return;
     forget_last();
     before_jump_.reset();

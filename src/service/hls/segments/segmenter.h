@@ -4,7 +4,8 @@
 // keyframe is dropped. Pure: the caller provides the clocks. It knows no format, file or playlist.
 //
 //  - A segment ends at the first keyframe at which it is `fragment` long; without video, at any frame after aof_ratio
-//    times that. It waits for a keyframe no longer than longest_ms().
+//    times that. It waits for a keyframe no longer than longest_wait_ms(), and is no longer than set_longest() says: a
+//    keyframe ends it earlier where the next one, as far away as the last, would come too late.
 //  - At the beginning, frames are held until the tracks are known, at most one second. Another track that is new, or
 //    has a new configuration, is held until the next keyframe of the first video track, so that segments begin with
 //    keyframes. New video begins a segment at once.
@@ -44,12 +45,13 @@ struct Opening {
     const media::Frame& first;  // the segment's first frame
     bool tracks_changed;        // since the last segment, or this is the first
     bool discontinuity;
-    int64_t wall_ms;
+    int64_t wall_ms;  // at this call
+    // When the first frame was due, had all those that were held arrived as fast as they play. By the wall clock.
+    int64_t date_ms;
 };
 
 struct Closing {
-    int64_t duration_ms;
-    bool independent;  // it begins with a keyframe, or has no video
+    media::Time duration;
     // The dts of the video frame that begins the next segment, if one does.
     std::optional<media::Time> next_video_dts;
 };
@@ -77,6 +79,8 @@ class Segmenter {
 
     // A publishing begins; after an earlier one with a discontinuity.
     void begin();
+    // The longest that a segment may be, from the open one on. Nothing: as long as it waits for a keyframe.
+    void set_longest(std::optional<media::Time> longest) { longest_ = longest.value_or(media::Time::max()); }
     // The stream's tracks from the next frame on.
     void set_tracks(const base::Ref<media::TrackSet>& tracks);
     // Data frames are ignored.
@@ -93,7 +97,7 @@ class Segmenter {
     void tick(int64_t monotonic_ms);
 
     bool open() const { return state_ == State::kOpen; }
-    int64_t longest_ms() const;
+    int64_t longest_wait_ms() const;
 
   private:
     enum class State : uint8_t { kIdle, kStarting, kOpen, kLost };
@@ -117,6 +121,8 @@ class Segmenter {
     media::Time end_dts() const;
     bool video_flows(media::Time dts) const;
     bool due(const media::Frame& frame) const;
+    bool is_leading(const media::Frame& frame) const;
+    bool would_be_too_long(const media::Frame& frame) const;
     bool is_long_enough(media::Time elapsed, int64_t wanted_ms) const;
     void cut(const media::Frame& frame);
     void open_at(const media::Frame& frame);
@@ -144,7 +150,9 @@ class Segmenter {
     media::Time start_dts_{};  // of the open segment
     Arrival started_{};
     int64_t next_begin_ms_ = INT64_MIN / 2;  // monotonic, if small segments had begun each kMsPerSegment
-    bool independent_ = true;
+    media::Time longest_ = media::Time::max();
+    media::Time fed_dts_{};                      // of the newest frame that was fed
+    media::Time keyframe_dts_ = media::kNoTime;  // of the last one of the first video track
     uint64_t bytes_ = 0;
     media::PerTrack<media::Time> last_;       // dts
     media::Time newest_{};                    // the latest dts of any track

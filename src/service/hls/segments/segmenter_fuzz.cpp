@@ -3,7 +3,8 @@
 // wall clock that is set, and a sink that loses segments. They pass the segmenter and the muxer of TS or MP4, and the
 // segments go into a playlist, some of them as gaps. What must hold: small segments are limited, by the clock, in
 // number; no frame is in two, and those of a track keep their order; held frames are limited; the playlist's numbers do
-// not go back, no segment is longer than the target duration, and none much longer than the longest.
+// not go back, its target duration does not change, no segment is longer than that, and none much longer than the
+// longest.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,11 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         ++begun;
         payload_ = 0;
         CHECK(opening.wall_ms == fed_wall_ms);
-        discontinuity_ = opening.discontinuity;
+        CHECK(opening.date_ms <= opening.wall_ms && opening.date_ms >= opening.wall_ms - Segmenter::kMaxHeldMs);
+        segment_ = {.start = opening.first.dts,
+                    .wall_ms = opening.wall_ms,
+                    .date_ms = opening.date_ms,
+                    .discontinuity = opening.discontinuity};
         if (fail_next) return lose();
         if (!muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity))
             return lose();
@@ -73,19 +78,17 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         CHECK(open_);
         open_ = false;
         if (payload_ >= Segmenter::kSmallBytes) --begun;
-        CHECK(closing.duration_ms >= 1);
-        CHECK(closing.duration_ms <= segmenter.longest_ms() + kMaxBeyondLongestMs);
+        CHECK(closing.duration >= std::chrono::milliseconds(1));
+        CHECK(media::to_ms(closing.duration) <= segmenter.longest_wait_ms() + kMaxBeyondLongestMs);
         if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
         CHECK(muxer_->memory() == 0);
         const uint64_t discontinuities = timeline->discontinuities(timeline->end());
-        const auto id = timeline->add({.duration_ms = closing.duration_ms,
-                                       .wall_ms = now.wall_ms,
-                                       .discontinuity = discontinuity_,
-                                       .independent = closing.independent},
-                                      now.monotonic_ms);
+        segment_.duration = closing.duration;
+        const auto id = timeline->add(segment_, now.monotonic_ms);
+        segmenter.set_longest(timeline->longest());
         list_.add(id, {.content = {.bytes = bytes_}, .in_memory = bytes_ % 5 != 0});
         bytes_ = 0;
-        CHECK(timeline->discontinuities(timeline->end()) == discontinuities + discontinuity_);
+        CHECK(timeline->discontinuities(timeline->end()) == discontinuities + segment_.discontinuity);
         check_playlist();
     }
     void check_playlist() {
@@ -99,7 +102,14 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         CHECK(playlist.discontinuity_sequence >= discontinuity_sequence_);
         discontinuity_sequence_ = playlist.discontinuity_sequence;
         CHECK(playlist.segments.empty() || !playlist.segments.front().gap);
-        for (const auto& segment : playlist.segments) CHECK(segment.duration_ms <= playlist.target_duration_s * 1'000);
+        CHECK(target_s_ == 0 || playlist.segments.empty() || playlist.target_duration_s == target_s_);
+        target_s_ = playlist.segments.empty() ? 0 : playlist.target_duration_s;
+        int64_t end_ms = INT64_MIN;
+        for (const auto& segment : playlist.segments) {
+            CHECK((segment.duration_us + 500'000) / 1'000'000 <= playlist.target_duration_s);
+            CHECK(!segment.discontinuity || segment.date_ms >= end_ms);
+            end_ms = segment.date_ms + segment.duration_us / 1'000;
+        }
     }
     void update_held() {
         const Frame* oldest = segmenter.oldest_held();
@@ -138,10 +148,12 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
     }
 
     std::unique_ptr<service::hls::SegmentMuxer> muxer_;
-    bool open_ = false, fresh_ = true, discontinuity_ = false;
+    bool open_ = false, fresh_ = true;
+    service::hls::Segment segment_;
     std::optional<int64_t> held_since_ms_;
     uint64_t oldest_ = 0;  // the number of the oldest held frame
     uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
+    int64_t target_s_ = 0;  // of a playlist with segments
     uint64_t written_[3][media::kMaxTracks] = {};
     service::hls::SegmentList list_;
 };
@@ -260,7 +272,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 checker.segmenter.end();
                 CHECK(checker.segmenter.held_bytes() == 0);
                 publisher.begin();
-                if (flags & 1) checker.timeline->begin();
+                if (flags & 1) checker.timeline->begin(false);
                 break;
         }
         CHECK(checker.segmenter.held_bytes() <= Segmenter::kMaxHeldBytes + 100'000);

@@ -15,7 +15,7 @@ using media::Frame;
 using media::Kind;
 
 struct Written {
-    int64_t wall_ms = 0;
+    int64_t wall_ms = 0, date_ms = 0;
     bool discontinuity = false;
     bool changed = false;
     bool has_video = false, has_audio = false;
@@ -46,6 +46,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
         ASSERT_FALSE(open_);
         open_ = true;
         segments_.push_back({opening.wall_ms,
+                             opening.date_ms,
                              opening.discontinuity,
                              opening.tracks_changed,
                              opening.tracks.video() != nullptr,
@@ -123,7 +124,8 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     }
     std::vector<int64_t> durations() const {
         std::vector<int64_t> out;
-        for (const Written& segment : segments_) out.push_back(segment.closing ? segment.closing->duration_ms : -1);
+        for (const Written& segment : segments_)
+            out.push_back(segment.closing ? media::to_ms(segment.closing->duration) : -1);
         return out;
     }
     std::vector<bool> discontinuities() const {
@@ -146,8 +148,7 @@ class SegmenterTest : public testing::Test, public SegmentSink {
     void expect_keyframes() const {
         for (size_t i = 0; i < segments_.size(); ++i) {
             EXPECT_TRUE(segments_[i].begins_with_keyframe()) << "segment " << i;
-            ASSERT_TRUE(segments_[i].closing);
-            EXPECT_TRUE(segments_[i].closing->independent) << "segment " << i;
+            ASSERT_TRUE(segments_[i].closing) << "segment " << i;
         }
     }
 
@@ -198,7 +199,7 @@ TEST_F(SegmenterTest, FramesThatAllHaveOneTimeAreNotHeldForLong) {
     EXPECT_TRUE(segmenter_->open());
     EXPECT_EQ(segments_[0].frames.size(), 100u);
     // The segment's length is limited too.
-    monotonic_ms_ += 2 * segmenter_->longest_ms();
+    monotonic_ms_ += 2 * segmenter_->longest_wait_ms();
     segmenter_->feed(frame, at(0));
     EXPECT_EQ(segments_.size(), 2u);
     segmenter_->end();
@@ -258,6 +259,55 @@ TEST_F(SegmenterTest, AKeyframeEach20SecondsMakesSegmentsOf20Seconds) {
     expect_all();
 }
 
+TEST_F(SegmenterTest, ASegmentIsNoLongerThanItMayBe) {
+    use(2'000);
+    segmenter_->set_longest(media::from_ms(2'499));
+    begin();
+    headers();
+    flow(0, 9'000, 5'000);
+    segmenter_->end();
+    // The keyframe at 5 s ends a segment that began without one.
+    EXPECT_EQ(durations(), (Durations{2'480, 2'480, 40, 2'480, 1'520}));
+    EXPECT_TRUE(segments_[3].begins_with_keyframe());
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AKeyframeIsTakenWhereTheNextOneWouldComeTooLate) {
+    use(10'000);
+    segmenter_->set_longest(media::from_ms(10'499));
+    begin();
+    headers();
+    flow(0, 24'000, 6'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{6'000, 6'000, 6'000, 6'000}));
+    expect_keyframes();
+    expect_all();
+}
+
+TEST_F(SegmenterTest, AudioAndPausesToo) {
+    use({.fragment_ms = 2'000, .aof_ratio = 10});
+    segmenter_->set_longest(media::from_ms(2'499));
+    begin();
+    header(Kind::kAudio);
+    audio_flow(0, 5'000);
+    audio(9'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{2'480, 2'480, 2'499, 1'000}));
+    expect_all();
+}
+
+TEST_F(SegmenterTest, TheDateOfWhatWasHeldIsThatOfItsFirstFrame) {
+    use(2'000);
+    begin();
+    header(Kind::kVideo);
+    flow(0, 5'000, 2'000, false);
+    segmenter_->end();
+    ASSERT_EQ(segments_.size(), 3u);
+    EXPECT_EQ(segments_[0].wall_ms, wall_ms_ + 1'000) << "until the tracks were known";
+    EXPECT_EQ(segments_[0].date_ms, wall_ms_);
+    EXPECT_EQ(segments_[1].date_ms, wall_ms_ + 2'000);
+}
+
 TEST_F(SegmenterTest, WithoutWaitingForKeyframesSegmentsHaveTheirLength) {
     use({.fragment_ms = 2'000, .wait_keyframe = false});
     begin();
@@ -265,7 +315,7 @@ TEST_F(SegmenterTest, WithoutWaitingForKeyframesSegmentsHaveTheirLength) {
     flow(0, 6'000, 60'000);
     segmenter_->end();
     EXPECT_EQ(durations(), (Durations{2'000, 2'000, 2'000}));
-    EXPECT_FALSE(segments_[1].closing->independent);
+    EXPECT_FALSE(segments_[1].begins_with_keyframe());
     expect_all();
 }
 
@@ -504,7 +554,7 @@ TEST_F(SegmenterTest, SegmentsOfAFilePublishedAtOnceGetLonger) {
     segmenter_->end();
     EXPECT_LE(segments_.size(), 173u);
     EXPECT_GE(segments_.size(), 150u);
-    for (const int64_t duration : durations()) EXPECT_LE(duration, segmenter_->longest_ms());
+    for (const int64_t duration : durations()) EXPECT_LE(duration, segmenter_->longest_wait_ms());
     expect_keyframes();
     expect_all();
 }
