@@ -56,11 +56,8 @@ void Rendition::take_left_over() {
     Id first = timeline.id_of(left_->timeline.media_sequence);
     std::vector<std::string> others;
     const auto leaves_out = [&](Entry& entry) {
-        for (std::string* path : {&entry.path, &entry.key_path, &entry.map_path}) {
-            if (path->empty()) continue;
-            index_.erase(options_.vhost, *path);
-            others.push_back(std::move(*path));
-        }
+        for (std::string* path : {&entry.path, &entry.key_path, &entry.map_path})
+            if (!path->empty()) others.push_back(std::move(*path));
     };
     while (!entries.empty() && (first < timeline.kept() || first >= SegmentTimeline::kFirstId)) {
         leaves_out(entries.front());
@@ -71,6 +68,12 @@ void Rendition::take_left_over() {
         leaves_out(entries.back());
         entries.pop_back();
     }
+    // Keys and initialisation segments are shared.
+    std::erase_if(others, [&](const std::string& path) {
+        return std::ranges::any_of(
+            entries, [&](const Entry& entry) { return entry.key_path == path || entry.map_path == path; });
+    });
+    for (const std::string& path : others) index_.erase(options_.vhost, path);
     if (!others.empty()) files_->remove(std::move(others));
     list_->recover(first, std::move(entries));
     left_.reset();

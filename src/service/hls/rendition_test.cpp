@@ -35,7 +35,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
         read_files();
     }
     void make_renditions(bool recover) {
-        VhostConfig hls;
+        const VhostConfig& hls = hls_;
         const SegmentPaths paths = *SegmentPaths::make(hls, {"v", "live", "s"}, true);
         SegmentFilesOptions options;
         options.vhost = "v";
@@ -91,6 +91,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
     void segment_failed(const std::string&, const base::Error& error) override { ADD_FAILURE() << error.text(); }
     void files_read(Rendition&) override {}
 
+    VhostConfig hls_;
     std::string root_;
     Index index_;
     std::shared_ptr<SegmentTimeline> timeline_;
@@ -134,6 +135,19 @@ TEST_F(RenditionTest, TakesOverWhatTheMainOneHas) {
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-0~audio2.ts"));
     write_segment();
     EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.ts", "!s-2~audio2.ts", "s-3~audio2.ts"}));
+}
+
+TEST_F(RenditionTest, WhatItTakesOverKeepsItsInitialisationSegment) {
+    hls_.use_fmp4 = true;
+    begin_run();
+    for (int i = 0; i < 3; ++i) write_segment();
+    std::filesystem::remove(root_ + "/live/s-0.m4s");
+    begin_run();
+    ASSERT_TRUE(runtime::disk::drain(runtime::Deadline::in_ms(30'000)));
+    EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.m4s", "s-2~audio2.m4s"}));
+    EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-0~audio2.m4s"));
+    EXPECT_TRUE(std::filesystem::exists(root_ + "/live/s/init~audio2.mp4"));
+    EXPECT_NE(index_.find("v", "live/s/init~audio2.mp4"), nullptr);
 }
 
 TEST_F(RenditionTest, BeginsAnewWhereNothingIsToBeRecovered) {
