@@ -23,8 +23,8 @@
 #include "protocol/srtp/sender.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
-#include "runtime/socket/datagram_port.h"
 #include "runtime/threads/senders.h"
+#include "runtime/socket/datagram_port.h"
 #include "service/rtc/connection/srtp_route.h"
 
 namespace {
@@ -71,8 +71,7 @@ class Players final : private runtime::DatagramUser {
             player.to = {options.address, static_cast<uint16_t>(20'000 + i)};
             if (runtime::Senders* threads = runtime::senders()) {
                 player.thread = threads->assign_thread();
-                player.route.reset(
-                    new service::rtc::SrtpRoute(*port_, port_->target(player.to), player.sender.rtp_cipher()));
+                player.route.reset(new service::rtc::SrtpRoute(port_->target(player.to), player.sender.rtp_cipher()));
             }
         }
     }

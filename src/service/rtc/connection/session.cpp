@@ -342,8 +342,10 @@ void RtcSession::send_rtp(std::span<const uint8_t> header, std::span<const uint8
 // False: the loop sends, as over TCP and without encryption.
 bool RtcSession::make_route() {
     runtime::DatagramPort* port = wire_ && keys_ ? wire_->shared_port() : nullptr;
-    if (port) route_.reset(new SrtpRoute(*port, port->target(selected_, source_), keys_->sender.rtp_cipher()));
-    return port != nullptr;
+    if (!port) return false;
+    route_.reset(new SrtpRoute(port->target(selected_, source_), keys_->sender.rtp_cipher()));
+    overhead_ = static_cast<uint8_t>(keys_->sender.rtp_overhead());
+    return true;
 }
 
 void RtcSession::lend_rtp(runtime::Senders& threads, std::span<const uint8_t> header, std::span<const uint8_t> first,
@@ -353,8 +355,9 @@ void RtcSession::lend_rtp(runtime::Senders& threads, std::span<const uint8_t> he
     keys_->sender.check_rtp(header, first, second, index);
     const auto& packet = *new (room) srtp::DeferredRtp(header, first, second, index);
     if (is_lost()) return;
-    const size_t size = header.size() + first.size() + second.size() + route_->overhead();
-    route_->port().flush();  // what the loop committed goes before
+    // Neither of the route nor of the keys, which are the thread's: that would be a miss of the cache for each packet.
+    const size_t size = header.size() + first.size() + second.size() + overhead_;
+    wire_->shared_port()->flush();  // what the loop committed goes before
     threads.commit(thread_, packet.used(), *route_, size, ssrc_of(header));
     count_sent(size);
 }
@@ -382,7 +385,7 @@ void RtcSession::lend_rtcp(runtime::Senders& threads, std::span<const uint8_t> c
     uint8_t* room = threads.reserve_datagram(thread_, compound.size() + srtp::kMaxOverhead);
     const size_t size = room ? write_rtcp(compound, room) : 0;
     if (size == 0) return;
-    route_->port().flush();
+    wire_->shared_port()->flush();
     threads.commit_datagram(thread_, size, route_->target());
     count_sent(size);
 }

@@ -212,6 +212,7 @@ class RtcSession final : public net::Session, public MediaSession {
     bool closing_ = false;
     bool begins_dtls_ = false;  // we start DTLS, and have not yet
     uint8_t thread_ = 0;        // of runtime::senders()
+    uint8_t overhead_ = 0;      // of a packet that route_ protects, in bytes
     uint32_t to_lose_ = 0;
     SessionCounters counters_;
     int64_t alive_ms_;  // when something authenticated was last received

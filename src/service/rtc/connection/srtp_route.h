@@ -3,26 +3,20 @@
 // the session's next address, or with its end, it is retired, and the keys are wiped.
 
 #include "protocol/srtp/deferred_rtp.h"
-#include "runtime/socket/datagram_port.h"
 #include "runtime/threads/senders.h"
 
 namespace service::rtc {
 
 class SrtpRoute final : public runtime::DatagramRoute {
   public:
-    SrtpRoute(runtime::DatagramPort& port, const runtime::DatagramTarget& target, const srtp::RtpCipher& cipher)
-        : DatagramRoute(target), port_(port), cipher_(cipher) {}
-
-    // On the loop: where packets go that it sends itself.
-    runtime::DatagramPort& port() const { return port_; }
-    size_t overhead() const { return cipher_.overhead(); }
+    SrtpRoute(const runtime::DatagramTarget& target, const srtp::RtpCipher& cipher)
+        : DatagramRoute(target), cipher_(cipher) {}
 
   private:
     size_t write(const void* record, uint8_t* out) const override {
         return static_cast<const srtp::DeferredRtp*>(record)->protect(cipher_, out);
     }
 
-    runtime::DatagramPort& port_;
     const srtp::RtpCipher cipher_;
 };
 
