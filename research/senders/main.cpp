@@ -1,4 +1,4 @@
-// A measuring stick: what sender threads (runtime/threads/senders.h) bring where encryption is the limit, and how long
+// A measuring stick: what sender threads (runtime/senders/senders.h) bring where encryption is the limit, and how long
 // a sleeping one takes to begin. Packets of an RtpRing are protected and sent for each player as RtcSession does it: by
 // the loop itself, or by records to one or two threads. Unpaced, so the rate is what the processors give.
 // Usage: senders ADDRESS [SECONDS [WINDOWS [PACKETS [PLAYERS [PROFILE]]]]]
@@ -23,7 +23,7 @@
 #include "protocol/srtp/sender.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/datagram_port.h"
 #include "service/rtc/connection/srtp_route.h"
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/loop/cpu_slice.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace server {
 

@@ -8,7 +8,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace live {
 

@@ -10,7 +10,7 @@
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/cpu_slice.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace live {
 

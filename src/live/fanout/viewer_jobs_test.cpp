@@ -12,9 +12,9 @@
 #include "live/fanout/audience.h"
 #include "live/fanout/live_log.h"
 #include "live/fanout/viewer_testing.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/tcp_stream.h"
 #include "runtime/socket/tls_testing.h"
-#include "runtime/threads/senders.h"
 
 namespace live {
 namespace {

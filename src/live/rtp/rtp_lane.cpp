@@ -8,7 +8,7 @@
 #include "live/fanout/delivery.h"
 #include "live/hub/stream.h"
 #include "runtime/loop/clock.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace live {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace live {
 

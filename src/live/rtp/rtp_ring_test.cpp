@@ -5,7 +5,7 @@
 #include <string>
 
 #include "runtime/loop/testing.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace live {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/threads/lent_write.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/lent_write.h"
+#include "runtime/senders/senders.h"
 
 namespace net {
 

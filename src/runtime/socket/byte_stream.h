@@ -52,7 +52,7 @@ class ByteStream {
     virtual base::Result<size_t> try_write(std::span<const uint8_t> bytes) = 0;
     virtual base::Result<size_t> try_writev(std::span<const iovec> parts) = 0;
 
-    // A write that another thread makes (runtime/threads/senders.h). From lend_write() to end_lent_write() the loop
+    // A write that another thread makes (runtime/senders). From lend_write() to end_lent_write() the loop
     // neither writes nor closes; it may read where is_tls() is false. A write that was not made needs no end.
     struct WriteResult {
         ssize_t bytes = 0;     // accepted; negative: it failed

@@ -6,7 +6,6 @@
 
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
-#include "runtime/threads/senders.h"
 
 namespace runtime {
 
@@ -27,7 +26,7 @@ base::Result<std::unique_ptr<DatagramPort>> DatagramPort::open(const SocketAddre
 
 DatagramPort::~DatagramPort() {
     if (receiver_) receiver_.cancel_and_join();
-    if (Senders* threads = lent_ ? senders() : nullptr) threads->drain();
+    if (lent_ && detail::datagram_senders) detail::datagram_senders->drain();
 }
 
 DatagramTarget DatagramPort::target(const base::Endpoint& to, uint16_t source) {

@@ -11,9 +11,9 @@
 
 #include "base/endpoint.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/socket/lent_datagrams.h"
 #include "runtime/socket/udp.h"
 #include "runtime/socket/udp_batch.h"
-#include "runtime/threads/send_work.h"
 
 namespace runtime {
 

@@ -10,8 +10,8 @@
 #include "runtime/loop/immortal.h"
 #include "runtime/loop/reactor.h"
 #include "runtime/socket/address.h"
+#include "runtime/socket/lent_datagrams.h"
 #include "runtime/socket/udp_sources.h"
-#include "runtime/threads/senders.h"
 
 namespace runtime {
 namespace {
@@ -229,8 +229,8 @@ size_t udp_sockets() { return sockets.count; }
 UdpStats udp_totals() {
     UdpStats total = sockets.closed;
     for (Udp* socket = sockets.first; socket; socket = socket->next()) total += socket->stats();
-    if (const Senders* threads = senders()) {
-        const auto [sent, lost] = threads->datagrams();
+    if (detail::datagram_senders) {
+        const auto [sent, lost] = detail::datagram_senders->datagrams();
         total.sent += sent;
         total.send_lost += lost;
     }

@@ -59,7 +59,7 @@ class UdpSocket : public UdpOutput {
     // system calls: call it once per peer.
     virtual uint16_t source_for(const base::Endpoint&, uint16_t destination) { return destination; }
 
-    // For a thread that sends from it (runtime/threads/senders.h); it stays the socket's.
+    // For a thread that sends from it (runtime/senders); it stays the socket's.
     virtual int fd() const = 0;
 
     // For UdpBatch.

@@ -22,10 +22,10 @@
 
 #include "base/clock.h"
 #include "config/listeners.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/tcp.h"
 #include "runtime/threads/process.h"
 #include "runtime/threads/processors.h"
-#include "runtime/threads/senders.h"
 #include "server/process/directories.h"
 #include "server/services.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/loop/cached_value.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 #include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"

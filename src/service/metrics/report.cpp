@@ -13,8 +13,8 @@
 #include "runtime/disk/disk.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/cpu_slice.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/udp.h"
-#include "runtime/threads/senders.h"
 #include "service/metrics/config.h"
 #include "service/stream_view.h"
 

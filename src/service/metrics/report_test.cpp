@@ -9,7 +9,7 @@
 
 #include "live/hub/owner_testing.h"
 #include "runtime/loop/testing.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace service::metrics {
 namespace {

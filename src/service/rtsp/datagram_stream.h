@@ -13,8 +13,8 @@
 #include <string>
 
 #include "runtime/loop/timers.h"
+#include "runtime/senders/send_work.h"
 #include "runtime/socket/byte_stream.h"
-#include "runtime/threads/send_work.h"
 #include "service/rtsp/tracks.h"
 #include "service/rtsp/udp_ports.h"
 

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "runtime/loop/testing.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/tcp.h"
-#include "runtime/threads/senders.h"
 #include "service/rtsp/datagram_stream.h"
 #include "service/rtsp/tunnel.h"
 

@@ -22,7 +22,7 @@
 #include "protocol/ice/lite_agent.h"
 #include "protocol/srtp/receiver.h"
 #include "protocol/srtp/sender.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 #include "service/rtc/connection/srtp_route.h"
 #include "service/rtc/connection/wire.h"
 #include "service/rtc/media.h"

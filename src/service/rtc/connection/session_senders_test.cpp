@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/senders/senders.h"
 #include "runtime/socket/datagram_port.h"
-#include "runtime/threads/senders.h"
 #include "service/rtc/connection/session_testing.h"
 
 namespace service::rtc {

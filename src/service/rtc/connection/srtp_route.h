@@ -3,7 +3,7 @@
 // the session's next address, or with its end, it is retired, and the keys are wiped.
 
 #include "protocol/srtp/deferred_rtp.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace service::rtc {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/endpoint.h"
 #include "runtime/socket/byte_stream.h"
+#include "runtime/socket/lent_datagrams.h"
 
 namespace runtime {
 
@@ -20,26 +20,6 @@ namespace detail {
 class SenderThread;
 class SendNotices;
 }  // namespace detail
-
-// The destination of a datagram. The socket stays open until drain().
-struct DatagramTarget {
-    int fd = -1;
-    bool v6 = false;   // the socket's family
-    bool gso = false;  // the kernel knows UDP_SEGMENT
-    uint16_t source = 0;
-    base::Endpoint to{};
-    base::IpAddress source_address{};  // of `source`, where that is not 0
-};
-
-// What a job's write sends datagrams by.
-class DatagramSink {
-  public:
-    // Copies the datagram; it is sent by the end of the write.
-    virtual void send(std::span<const uint8_t> bytes, const DatagramTarget& target) = 0;
-
-  protected:
-    ~DatagramSink() = default;
-};
 
 // The owner of a job.
 class SendJobUser {

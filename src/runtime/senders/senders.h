@@ -19,8 +19,8 @@
 #include "base/slice.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/sync.h"
-#include "runtime/threads/send_work.h"
-#include "runtime/threads/sender_thread.h"
+#include "runtime/senders/send_work.h"
+#include "runtime/senders/sender_thread.h"
 
 namespace runtime {
 
@@ -34,7 +34,7 @@ struct SenderStats {
     uint64_t retired = 0;                         // bytes that wait until no thread needs them
 };
 
-class Senders {
+class Senders final : public DatagramSenders {
   public:
     static constexpr size_t kMaxThreads = 16;
     static constexpr size_t kMinSends = 8;
@@ -101,11 +101,10 @@ class Senders {
 
     // What was given so far begins now; otherwise a coroutine publishes it in this iteration of the loop.
     void publish();
-    // Waits, and blocks, until all work given so far is done: before a socket of records is closed.
-    void drain();
+    // Waits, and blocks, until all work given so far is done.
+    void drain() override;
     SenderStats stats() const;
-    // Those that the kernel took of the threads, and those that were lost on the way to it.
-    std::pair<uint64_t, uint64_t> datagrams() const;
+    std::pair<uint64_t, uint64_t> datagrams() const override;
 
     // In Mode::kManual: does up to so many entries of the thread. Returns how many.
     size_t run(uint32_t thread, size_t entries = SIZE_MAX);

@@ -88,8 +88,8 @@ class SenderRing {
     void release() { tail_.store(read_, std::memory_order_release); }
 
   private:
-    // The ring is larger than a cache: the entries after the next one are loaded while the loop is elsewhere. The second
-    // line may be behind the ring's end, where prefetching does nothing.
+    // The ring is larger than a cache: the entries after the next one are loaded while the loop is elsewhere. The
+    // second line may be behind the ring's end, where prefetching does nothing.
     static constexpr size_t kPrefetched = 192;
 
     using Size = uint64_t;  // as wide as an entry's alignment needs

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "runtime/loop/testing.h"
+#include "runtime/senders/lent_write.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/tcp_stream.h"
 #include "runtime/socket/tls_stream.h"
 #include "runtime/socket/tls_testing.h"
-#include "runtime/threads/lent_write.h"
-#include "runtime/threads/senders.h"
 
 namespace runtime {
 namespace {

@@ -1,9 +1,9 @@
-#include "runtime/threads/lent_write.h"
+#include "runtime/senders/lent_write.h"
 
 #include <algorithm>
 
 #include "runtime/loop/sync.h"
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 namespace runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

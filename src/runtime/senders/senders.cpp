@@ -1,4 +1,4 @@
-#include "runtime/threads/senders.h"
+#include "runtime/senders/senders.h"
 
 #include <algorithm>
 #include <charconv>
@@ -294,11 +294,13 @@ void Senders::begin_job(uint32_t thread) {
 void install_senders(std::unique_ptr<Senders> senders) {
     CHECK(!detail::the_senders);
     detail::the_senders = senders.release();
+    detail::datagram_senders = detail::the_senders;
 }
 
 void stop_senders() {
     if (!detail::the_senders) return;
     const std::unique_ptr<Senders> stopped(std::exchange(detail::the_senders, nullptr));
+    detail::datagram_senders = nullptr;
     stopped->drain();
 }
 

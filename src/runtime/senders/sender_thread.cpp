@@ -1,4 +1,4 @@
-#include "runtime/threads/sender_thread.h"
+#include "runtime/senders/sender_thread.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -20,7 +20,8 @@ namespace {
 constexpr int kRoomMs = 20;  // the longest wait for room in a socket of datagrams
 constexpr size_t kFlushBytes = 128 * 1024;
 // Added to the niceness: where there is not a processor for each thread, the loop, on which all clients depend, is not
-// queued behind what it has lent. Programs of the default priority still leave a sender thread a quarter of a processor.
+// queued behind what it has lent. Programs of the default priority still leave a sender thread a quarter of a
+// processor.
 constexpr int kNiceness = 5;
 
 }  // namespace

@@ -15,9 +15,9 @@
 #include "base/result.h"
 #include "runtime/diagnose/watched_thread.h"
 #include "runtime/loop/reactor.h"
+#include "runtime/senders/send_work.h"
+#include "runtime/senders/sender_ring.h"
 #include "runtime/socket/udp_arena.h"
-#include "runtime/threads/send_work.h"
-#include "runtime/threads/sender_ring.h"
 
 namespace runtime {
 
