@@ -13,6 +13,8 @@ FORMS = {
     "ts-keys": {"keys": "on", "fragments_per_key": 2, "ctx": "on"},
     "fmp4-keys-memory": {"use_fmp4": "on", "keys": "on", "storage": "memory"},
     "fmp4": {"use_fmp4": "on"},
+    "fmp4-parts": {"use_fmp4": "on", "low_latency": "on"},
+    "ts-parts-memory": {"low_latency": "on", "storage": "memory"},
 }
 
 

@@ -168,6 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
             "t.conf:1: warning: DASH is not built yet: no effect of vhost/dash/enabled, vhost/dash/dash_path\n"},
         ProblemCase{"vhost a { dash { enabled off; dash_path /x; } }", ""},
         ProblemCase{"vhost a { dash { dash_path /x; } }", ""},
+        ProblemCase{"vhost v { hls { enabled on; hls_keys on;\nhls_low_latency on; } }",
+                    "t.conf:2: warning: hls_low_latency has no effect with hls_keys\n"},
         ProblemCase{"stats { network 0; }\nvhost a { hls { hls_acodec aac; hls_vcodec h264; } }", ""},
         ProblemCase{"disk { backend uring; direct off; }\nvhost a { }",
                     "t.conf:1: warning: writing by io_uring is left out: two worker threads write all files: no "
@@ -457,6 +459,17 @@ TEST(Load, RtcIsForLowLatencyUnlessToldOtherwise) {
     loaded = load_text(rtc + "min_latency off; play { mw_latency 350; } }");
     EXPECT_FALSE(loaded.snapshot->vhosts[0].min_latency);
     EXPECT_EQ(loaded.snapshot->vhosts[0].play.mw_latency, 350);
+}
+
+TEST(Load, LowLatencyHlsIsReadAtOnceUnlessToldOtherwise) {
+    const auto of = [](const std::string& directives) {
+        const auto loaded = load_text("listen 1; vhost a { hls { enabled on; hls_low_latency on; " + directives);
+        EXPECT_TRUE(loaded.snapshot) << described(loaded.problems);
+        return std::pair(loaded.snapshot->vhosts[0].min_latency, loaded.snapshot->vhosts[0].play.mw_latency);
+    };
+    EXPECT_EQ(of("} }"), std::pair(true, 350)) << "players of other protocols are sent to as ever";
+    EXPECT_EQ(of("} min_latency off; }"), std::pair(false, 350));
+    EXPECT_EQ(of("hls_keys on; } }"), std::pair(false, 350)) << "there are no parts";
 }
 
 TEST(Load, AnAddressOfEveryIpv6LeavesIpv4ToWhoIsNamedBesideIt) {

@@ -70,13 +70,14 @@ void AudioGroup::leave_out(RenditionId id, const base::Error& why) {
     left_out_(id, why);
 }
 
+void AudioGroup::end_part(const PartEnd& end) {
+    for (Member& member : members_)
+        if (member.active) member.rendition->end_part(end);
+}
+
 void AudioGroup::close(const Closing& closing, SegmentTimeline::Id segment) {
-    for (RenditionId id = 0; id < kRenditions; ++id) {
-        Member& member = members_[id];
-        if (!member.active) continue;
-        auto closed = member.rendition->close(closing, segment);
-        if (!closed) leave_out(id, closed.error());
-    }
+    for (Member& member : members_)
+        if (member.active) member.rendition->close(closing, segment);
 }
 
 void AudioGroup::lose() {

@@ -36,6 +36,7 @@ class AudioGroup {
     void open(const Opening& opening);
     // Any frame; those that no rendition has are ignored.
     void add(const media::Frame& frame);
+    void end_part(const PartEnd& end);
     void close(const Closing& closing, SegmentTimeline::Id segment);
     void lose();
 

@@ -65,18 +65,18 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         std::erase_if(main_tracks.tracks, [](const media::Track& track) { return track.index != 0; });
         const Opening opening{tracks_, first, changed_, changed_ && !timeline_->empty(), 0, 0};
         changed_ = false;
+        timeline_->open({.discontinuity = opening.discontinuity});
         ASSERT_TRUE(main_->open(main_tracks, first, opening.tracks_changed));
         group_->open(opening);
         ASSERT_TRUE(main_->add(first));
         for (const int track : tracks) group_->add(frame(Codec::kAac, static_cast<uint8_t>(track), dts_, "2122"));
         dts_ += 1'000;
-        close(opening.discontinuity);
+        close();
     }
-    void close(bool discontinuity) {
+    void close() {
         const Closing closing{std::chrono::seconds(1), std::nullopt};
-        const auto id =
-            timeline_->add({.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, runtime::now_ms());
-        ASSERT_TRUE(main_->close(closing, id));
+        const auto id = timeline_->close(closing.duration, runtime::now_ms());
+        main_->close(closing, id);
         group_->close(closing, id);
     }
     void tick(int64_t now_ms) {
@@ -200,13 +200,14 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         key.kind = Kind::kVideo;
         key.keyframe = true;
         const auto one = [&] {
+            timeline_->open({.discontinuity = !timeline_->empty()});
             const Opening opening{tracks_, key, true, !timeline_->empty(), 0, 0};
             ASSERT_TRUE(main_->open(tracks_, key, true));
             group_->open(opening);
             ASSERT_TRUE(main_->add(frame(Codec::kAac, 0, 0, "2122")));
             group_->add(key);
             for (const uint8_t track : {0, 1}) group_->add(frame(Codec::kAac, track, 0, "2122"));
-            close(opening.discontinuity);
+            close();
         };
         one();
         EXPECT_EQ(group_->find(kVideoRendition), nullptr) << "one audio track";

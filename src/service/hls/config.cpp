@@ -36,6 +36,16 @@ void add_cutting(std::vector<config::Row>& rows) {
                        "Timestamps are the stream's own; otherwise those of AAC are counted from its samples."));
 }
 
+void add_low_latency(std::vector<config::Row>& rows) {
+    using namespace config;
+    rows.push_back(
+        row(kScope, "hls_low_latency", &H::low_latency, none(), kLive,
+            "Segments have parts that players fetch while the segment is made (low-latency HLS). It switches "
+            "min_latency on, unless that is set, and has no effect with hls_keys."));
+    rows.push_back(row(kScope, "hls_part", &H::part_ms, milliseconds(100, 5'000), kLive,
+                       "About the length of a part; it is a whole number of frames."));
+}
+
 void add_files(std::vector<config::Row>& rows) {
     using namespace config;
     rows.push_back(row(kScope, "hls_storage", &H::storage, one_of({"disk", "memory", "both"}), kLive,
@@ -96,6 +106,7 @@ void add_rows(std::vector<config::Row>& rows) {
                        "File that lists the streams with HLS on disk, so that hls_dispose holds over a restart; a "
                        "server each."));
     add_cutting(rows);
+    add_low_latency(rows);
     add_files(rows);
     add_viewers(rows);
     add_keys(rows);
@@ -169,9 +180,18 @@ void check_token_traverse(config::Checks& checks, const config::Vhost& vhost, co
                    "with token_traverse players get no segment of HLS unless hls_ctx and hls_ts_ctx are on in hls");
 }
 
+// What arrives must not wait for more.
+void check_low_latency(config::Checks& checks, config::Vhost& vhost, const VhostConfig& hls) {
+    if (!hls.low_latency) return;
+    if (hls.keys)
+        return checks.warning(vhost, "vhost/hls/hls_low_latency", "hls_low_latency has no effect with hls_keys");
+    if (!checks.was_set(vhost, "vhost/min_latency")) vhost.min_latency = true;
+}
+
 void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     const auto& hls = vhost.get<VhostConfig>();
     if (!hls.enabled) return;
+    check_low_latency(checks, vhost, hls);
     check_files(checks, vhost, hls);
     if (hls.window < hls.fragment)
         checks.warning(vhost, "vhost/hls/hls_window",

@@ -41,6 +41,10 @@ struct VhostConfig {
     std::string key_file_path{};  // empty: path
     std::string key_url{};
     bool dts_directly = true;
+    bool low_latency = false;
+    int part_ms = 333;
+    // A part of an encrypted segment is no part of its bytes.
+    bool has_parts() const { return low_latency && !keys; }
     friend bool operator==(const VhostConfig&, const VhostConfig&) = default;
 };
 

@@ -126,7 +126,9 @@ void Output::on_publish() {
     waiting_.clear();
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
-    timeline_->begin(main_.list().ended());
+    const bool anew = main_.list().ended();
+    timeline_->begin(anew);
+    if (anew) segmenter_.forget_part_target();
     segmenter_.set_longest(timeline_->longest());
     for_each_rendition([](Rendition& rendition) { rendition.begin_publishing(); });
     segmenter_.begin();
@@ -166,7 +168,8 @@ void Output::on_frame(const media::Frame& frame) {
     waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}});
     waiting_.back().frame.track = default_audio_.index_of(frame);
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
-    if (frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce) feed_waiting();
+    if (options_.hls.has_parts() || frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce)
+        feed_waiting();
 }
 
 void Output::feed_waiting() {
@@ -250,10 +253,11 @@ void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
     video_frames_ = 0;
     record_size(opening);
-    segment_ = {.start = opening.first.dts,
-                .wall_ms = opening.wall_ms,
-                .date_ms = opening.date_ms,
-                .discontinuity = opening.discontinuity};
+    timeline_->set_part_target(segmenter_.part_target());
+    timeline_->open({.start = opening.first.dts,
+                     .wall_ms = opening.wall_ms,
+                     .date_ms = opening.date_ms,
+                     .discontinuity = opening.discontinuity});
     auto opened =
         main_.open(first_of_each_kind(opening.tracks), opening.first, opening.tracks_changed || opening.discontinuity);
     if (opened) {
@@ -282,19 +286,29 @@ void Output::lose_segment() {
     main_.lose();
     audio_.lose();
     segmenter_.lost();
+    const Segment* open = timeline_->open_segment();
+    if (!open) return;
+    // Players know a segment that has parts: it keeps its number, and is a gap.
+    if (open->parts.empty()) return timeline_->abandon();
+    const Part& last = open->parts.back();
+    timeline_->close(last.start + last.duration - open->start, runtime::now_ms());
+}
+
+void Output::end_part(const PartEnd& end) {
+    main_.end_part(end);
+    audio_.end_part(end);
+    if (timeline_->open_segment()) timeline_->end_part(end.part);
 }
 
 void Output::close_segment(const Closing& closing) {
     // That of a shorter segment would not be exact.
     if (closing.duration >= kMinRate)
         frame_rate_ = std::max(frame_rate_, 1e6 * video_frames_ / static_cast<double>(media::to_us(closing.duration)));
-    segment_.duration = closing.duration;
-    const SegmentTimeline::Id id = timeline_->add(segment_, runtime::now_ms());
+    const SegmentTimeline::Id id = timeline_->close(closing.duration, runtime::now_ms());
     segmenter_.set_longest(timeline_->longest());
-    auto closed = main_.close(closing, id);
+    main_.close(closing, id);
     audio_.close(closing, id);
     keep_below(options_.memory_limit / 2);
-    if (!closed) failed(paths().playlist(), closed.error().text(), false);
 }
 
 // ---- The multivariant playlist

@@ -99,7 +99,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     };
     // Frames are muxed in batches: with hundreds of streams, a stream's muxing data is no longer in the processor's
     // caches when its next frame arrives. A segment ends at a keyframe, which is muxed at once; without video it ends
-    // at any frame, so audio-only batches are smaller. Large frames and infrequent frames wait less.
+    // at any frame, so audio-only batches are smaller. Large frames and infrequent frames wait less. Low latency has no
+    // batches.
     static constexpr size_t kFramesAtOnce = 48, kAudioFramesAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
     static constexpr int64_t kMaxWaitingMs = 2'000;
@@ -107,6 +108,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
 
     void open_segment(const Opening& opening) override;
     void write_frame(const media::Frame& frame) override;
+    void end_part(const PartEnd& end) override;
     void close_segment(const Closing& closing) override;
     void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) override;
     void segment_failed(const std::string& path, const base::Error& error) override;
@@ -151,7 +153,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
     const std::shared_ptr<SegmentTimeline> timeline_;
-    Segment segment_;             // the open one
     Rendition main_;              // the first video track and the audio track that leads
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;

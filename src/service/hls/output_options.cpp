@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace service::hls {
 
 namespace {
@@ -21,7 +23,9 @@ CutOptions cut_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
     CutOptions cut{std::max<int64_t>(1, ms(hls.fragment)), hls.aof_ratio, hls.wait_keyframe, hls.ts_floor};
     // Half of the memory is for segments, of which several are always held.
-    if (hls.storage != "disk") cut.max_bytes = std::min<uint64_t>(cut.max_bytes, options.memory_limit / 8);
+    if (hls.has_parts()) cut.part_ms = hls.part_ms;
+    if (hls.storage != "disk" || hls.has_parts())
+        cut.max_bytes = std::min<uint64_t>(cut.max_bytes, options.memory_limit / 8);
     return cut;
 }
 
@@ -29,7 +33,10 @@ SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
     const auto usual = static_cast<size_t>(hls.window / hls.fragment);
     SegmentTimelineOptions out{ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, hls.wait_keyframe};
-    out.grows = hls.wait_keyframe;
+    // Players of low latency do not bear it.
+    out.grows = hls.wait_keyframe && !hls.has_parts();
+    // An earlier run had fewer parts than milliseconds.
+    out.first_part = static_cast<uint64_t>(base::wall_ms());
     return out;
 }
 

@@ -150,10 +150,11 @@ class Hls final : private service::hls::SegmentSink, private service::hls::ByteS
         CHECK(open_);
         if (frame.track == 0 && !muxer_->add(frame)) lose();
     }
+    void end_part(const service::hls::PartEnd&) override { CHECK(false); }  // there are none
     void close_segment(const service::hls::Closing& closing) override {
         CHECK(open_ && closing.duration >= std::chrono::milliseconds(1));
         open_ = false;
-        if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
+        muxer_->end_part(closing.next_video_dts);
     }
     void put(std::span<const uint8_t> bytes) override { CHECK(!bytes.empty()); }
     void lose() {

@@ -13,7 +13,10 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
     : host_(host),
       index_(index),
       options_(options),
-      keeps_in_memory_(hls.storage != "disk"),
+      // Players of low latency do not wait for the disk.
+      keeps_in_memory_(hls.storage != "disk" || hls.has_parts()),
+      until_on_disk_(hls.storage == "disk"),
+      has_parts_(hls.has_parts()),
       fragments_per_key_(hls.fragments_per_key),
       list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))) {
     SegmentFilesHost& files_host = *this;
@@ -21,6 +24,7 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
     ByteSink& sink = *this;
     muxer_ = hls.use_fmp4 ? make_mp4_muxer(sink) : make_ts_muxer(sink);
+    oldest_part_ = list_->timeline().next_part();
 }
 
 Rendition::~Rendition() {
@@ -83,7 +87,7 @@ void Rendition::take_left_over() {
 
 base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) {
     memory_.clear();
-    bytes_ = 0;
+    bytes_ = part_begin_ = 0;
     has_frame_ = false;
     in_memory_ = keeps_in_memory_;
     on_disk_ = files_ != nullptr;
@@ -92,6 +96,9 @@ base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::F
     if (cipher_) TRY(cipher_->begin(fragments_per_key_));
     TRY(muxer_->open(tracks, first, fresh));
     fresh_ = false;
+    const Entry& entry = list_->open(muxer_->init());
+    // The parts need it before the segment is complete.
+    if (has_parts_ && list_->has_names()) show_shared(entry);
     return {};
 }
 
@@ -105,11 +112,7 @@ void Rendition::put(std::span<const uint8_t> bytes) { keep(cipher_ ? cipher_->en
 void Rendition::keep(std::span<const uint8_t> bytes) {
     bytes_ += bytes.size();
     if (in_memory_) {
-        if (auto kept = memory_.append(bytes); !kept) {
-            in_memory_ = false;
-            memory_.clear();
-            host_.segment_failed(paths().playlist(), kept.error());
-        }
+        if (auto kept = memory_.append(bytes); !kept) lose_memory(kept.error());
     }
     if (on_disk_) {
         if (auto written = files_->write(bytes); !written) {
@@ -120,19 +123,41 @@ void Rendition::keep(std::span<const uint8_t> bytes) {
     }
 }
 
+void Rendition::lose_memory(const base::Error& why) {
+    in_memory_ = false;
+    memory_.clear();
+    host_.segment_failed(paths().playlist(), why);
+}
+
 void Rendition::lose() {
     if (on_disk_) files_->abandon();
     memory_.clear();
     in_memory_ = on_disk_ = false;
     fresh_ = true;
+    if (const std::string map = list_->abandon(); !map.empty()) index_.erase(options_.vhost, map);
 }
 
-base::Result<void> Rendition::close(const Closing& closing, Id id) {
-    auto closed = muxer_->close(closing.next_video_dts);
+void Rendition::end_part(const PartEnd& end) {
+    muxer_->end_part(end.next_video_dts);
+    if (in_memory_) {
+        if (auto flushed = memory_.flush(); !flushed) lose_memory(flushed.error());
+    }
+    Entry* entry = list_->open_segment();
+    if (!entry) return;  // the failure ended it
+    const uint64_t size = in_memory_ ? memory_.size() - part_begin_ : 0;
+    entry->parts.push_back(size);
+    if (size == 0) return;
+    Resource part = resource();
+    memory_.show(std::exchange(part_begin_, memory_.size()), part);
+    index_.put(options_.vhost, paths().part(list_->timeline().next_part()), std::move(part));
+}
+
+void Rendition::close(const Closing& closing, Id id) {
+    muxer_->end_part(closing.next_video_dts);
     if (cipher_) keep(cipher_->finish());
     // A file without a frame is no segment that players accept.
     if (!has_frame_) lose();
-    Entry entry{.content = {.bytes = bytes_, .init = muxer_->init()}};
+    Entry entry{.content = {.bytes = bytes_}};
     if (cipher_) {
         entry.content.key = cipher_->key();
         entry.content.iv = cipher_->iv();
@@ -158,7 +183,11 @@ base::Result<void> Rendition::close(const Closing& closing, Id id) {
     const bool is_pending = std::exchange(on_disk_, false) && files_->finish(id);
     if (keeps_in_memory_ || !is_pending) show();
     if (!files_ && list_->find(id)->is_there()) host_.segment_done(*this, id, {});
-    return closed;
+}
+
+void Rendition::segment_on_disk(Id id, const std::string& path) {
+    if (until_on_disk_) serve_from_file(id);
+    host_.segment_done(*this, id, path);
 }
 
 // ---- What HTTP serves
@@ -242,6 +271,8 @@ void Rendition::forget() {
         const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
         if (!is_listed || view_->playlist.media_sequence != list_->timeline().sequence(first)) list_changed();
     }
+    for (; oldest_part_ < list_->timeline().parts_kept(); ++oldest_part_)
+        index_.erase(options_.vhost, this->paths().part(oldest_part_));
     std::vector<std::string> paths = list_->forget();
     if (paths.empty()) return;
     for (const std::string& path : paths) index_.erase(options_.vhost, path);
@@ -255,7 +286,14 @@ void Rendition::dispose() {
     view_.reset();
 }
 
-size_t Rendition::memory() const { return muxer_->memory() + memory_.memory() + list_->bytes_in_memory(); }
+size_t Rendition::memory() const {
+    size_t bytes = muxer_->memory() + memory_.memory() + list_->bytes_in_memory();
+    // Those of which only the parts are in memory.
+    for (Id id = list_->begin(); until_on_disk_ && id < list_->end(); ++id)
+        if (const Entry& entry = *list_->find(id); !entry.in_memory && id >= list_->timeline().kept())
+            bytes += list_->timeline().at(id).parts.empty() ? 0 : entry.content.bytes;
+    return bytes;
+}
 
 std::optional<Rendition::Id> Rendition::oldest_in_memory() const {
     for (Id id = list_->begin(); id + 1 < list_->end(); ++id)
@@ -264,6 +302,20 @@ std::optional<Rendition::Id> Rendition::oldest_in_memory() const {
 }
 
 void Rendition::drop_from_memory(Id id) {
+    drop_parts(id);
+    serve_from_file(id);
+}
+
+void Rendition::drop_parts(Id id) {
+    Entry* entry = list_->find(id);
+    if (!entry || id < list_->timeline().kept()) return;
+    const Segment& segment = list_->timeline().at(id);
+    for (size_t i = 0; i < segment.parts.size(); ++i)
+        index_.erase(options_.vhost, paths().part(segment.first_part + i));
+    std::ranges::fill(entry->parts, 0);
+}
+
+void Rendition::serve_from_file(Id id) {
     Entry* entry = list_->find(id);
     if (!entry || !entry->in_memory || entry->path.empty()) return;
     entry->in_memory = false;

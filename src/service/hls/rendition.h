@@ -75,15 +75,16 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     void begin_naming();
 
     void begin_publishing() { list_->set_ended(false); }
-    // Begins a segment. tracks: those that it has; their indices are 0. first: the first frame of the stream's segment.
-    // fresh: its tracks have changed since the last one, or there is a discontinuity. kRefused: the format supports
-    // none of the tracks.
+    // Begins the segment that the timeline has open. tracks: those that it has; their indices are 0. first: the first
+    // frame of the stream's segment. fresh: its tracks have changed since the last one, or there is a discontinuity.
+    // kRefused: the format supports none of the tracks.
     base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, bool fresh);
     // Its track is 0. An error: of the muxer.
     base::Result<void> add(const media::Frame& frame);
-    // Ends the segment, which the timeline has as `id`. An error: of the muxer, at the segment's end, which is complete
-    // all the same.
-    base::Result<void> close(const Closing& closing, Id id);
+    // A part of the segment has all its frames: it can be fetched. The timeline has it after that.
+    void end_part(const PartEnd& end);
+    // Ends the segment, which the timeline has as `id`.
+    void close(const Closing& closing, Id id);
     // Gives up the open segment, if there is one.
     void lose();
     // Whether the newest segment has a track of that kind.
@@ -102,7 +103,7 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     size_t memory() const;
     // The oldest segment in memory but the newest one. Nothing: there is none.
     std::optional<Id> oldest_in_memory() const;
-    // It is served from its file, if there is one.
+    // It is served from its file, if there is one; its parts are gone.
     void drop_from_memory(Id id);
 
   private:
@@ -113,17 +114,22 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     void show_in_memory(const Entry& entry, Resource resource);
     void show_shared(const Entry& entry);
     void take_left_over();
+    void lose_memory(const base::Error& why);
+    void serve_from_file(Id id);
+    void drop_parts(Id id);
     Resource resource() const;
 
     void files_recovered(LeftFiles left) override;
     void files_changed() override { show(); }
-    void segment_on_disk(Id id, const std::string& path) override { host_.segment_done(*this, id, path); }
+    void segment_on_disk(Id id, const std::string& path) override;
     void files_failed(const std::string& path, const base::Error& error) override { host_.segment_failed(path, error); }
 
     RenditionHost& host_;
     Index& index_;
     const SegmentFilesOptions options_;
     const bool keeps_in_memory_;
+    const bool until_on_disk_;  // not longer than that
+    const bool has_parts_;
     const int fragments_per_key_;
     std::shared_ptr<SegmentList> list_;
     std::shared_ptr<SegmentFiles> files_;
@@ -135,6 +141,8 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     bool has_frame_ = false;
     bool in_memory_ = false, on_disk_ = false;  // it is still to be there
     SegmentBytes memory_;
+    uint64_t part_begin_ = 0;                      // of the open part, in memory_
+    uint64_t oldest_part_ = 0;                     // that can be fetched; of none: the next one
     std::deque<std::pair<Id, Resource>> unnamed_;  // segments in memory that have no name yet
     std::optional<LeftFiles> left_;
     std::shared_ptr<const View> view_;

@@ -3,6 +3,7 @@
 #include "service/hls/rendition.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -65,13 +66,14 @@ class RenditionTest : public testing::Test, public RenditionHost {
         media::TrackSet tracks;
         tracks.update(frame);
         frame.sequence_header = false;
+        timeline_->open({});
         for (Rendition* rendition : {main_.get(), audio_.get()}) {
             ASSERT_TRUE(rendition->open(tracks, frame, false));
             ASSERT_TRUE(rendition->add(frame));
         }
-        const auto id = timeline_->add({.duration = std::chrono::seconds(1)}, runtime::now_ms());
+        const auto id = timeline_->close(std::chrono::seconds(1), runtime::now_ms());
         for (Rendition* rendition : {main_.get(), audio_.get()})
-            ASSERT_TRUE(rendition->close({std::chrono::seconds(1), std::nullopt}, id));
+            rendition->close({std::chrono::seconds(1), std::nullopt}, id);
     }
     void write_segment() {
         segment();
@@ -90,6 +92,55 @@ class RenditionTest : public testing::Test, public RenditionHost {
     void segment_done(Rendition&, SegmentTimeline::Id, const std::string&) override {}
     void segment_failed(const std::string&, const base::Error& error) override { ADD_FAILURE() << error.text(); }
     void files_read(Rendition&) override {}
+
+    // In low latency: parts of the open segment, each with a frame of the main rendition, but those in which the audio
+    // has none.
+    static media::Frame aac() {
+        media::Frame frame;
+        frame.kind = media::Kind::kAudio;
+        frame.codec = media::Codec::kAac;
+        frame.payload = base::Slice::copy(base::hex("1210"));
+        return frame;
+    }
+    void open() {
+        media::Frame header = aac();
+        header.sequence_header = true;
+        media::TrackSet tracks;
+        tracks.update(header);
+        timeline_->open({});
+        for (Rendition* rendition : {main_.get(), audio_.get()}) ASSERT_TRUE(rendition->open(tracks, aac(), true));
+    }
+    void part(bool audio_too) {
+        ASSERT_TRUE(main_->add(aac()));
+        if (audio_too) {
+            ASSERT_TRUE(audio_->add(aac()));
+        }
+        const PartEnd end{{{}, std::chrono::milliseconds(300), true}, std::nullopt};
+        main_->end_part(end);
+        audio_->end_part(end);
+        timeline_->end_part(end.part);
+    }
+    void close() {
+        const auto id = timeline_->close(std::chrono::seconds(1), runtime::now_ms());
+        for (Rendition* rendition : {main_.get(), audio_.get()})
+            rendition->close({std::chrono::seconds(1), std::nullopt}, id);
+    }
+    // What HTTP serves there; "none": nothing.
+    std::string bytes(const std::string& path) const {
+        const ResourcePtr resource = index_.find("v", path);
+        if (!resource) return "none";
+        if (!resource->root.empty()) return "a file";
+        std::string out;
+        for (const base::Slice& block : resource->blocks) out += block.text();
+        if (!resource->pages) return out;
+        for (const auto& part : resource->parts(0, resource->size)) {
+            std::string piece(part.length, '\0');
+            EXPECT_EQ(pread(part.source->fd(), piece.data(), piece.size(), static_cast<off_t>(part.offset)),
+                      static_cast<ssize_t>(piece.size()));
+            out += piece;
+        }
+        return out;
+    }
 
     VhostConfig hls_;
     std::string root_;
@@ -170,6 +221,80 @@ TEST_F(RenditionTest, WithoutTheMainOnesFilesItsOwnAreOfNoUse) {
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-2~audio2.ts"));
     write_segment();
     EXPECT_EQ(uris(*audio_), Uris{"s-0~audio2.ts"});
+}
+
+TEST_F(RenditionTest, PartsAreRangesOfTheSegmentsBytes) {
+    hls_.low_latency = true;
+    hls_.storage = "memory";
+    make_renditions(true);
+    main_->begin_naming();
+    audio_->begin_naming();
+    open();
+    part(true);
+    part(false);
+    part(true);
+    const std::string first = bytes("live/s~p0.ts"), second = bytes("live/s~p1.ts"), third = bytes("live/s~p2.ts");
+    EXPECT_EQ(first.size(), 3 * 188u) << "tables and a packet";
+    EXPECT_EQ(bytes("live/s~audio2~p1.ts"), "none") << "it has no frame there";
+    EXPECT_EQ(audio_->list().open_segment()->parts, (std::vector<uint64_t>{3 * 188, 0, 3 * 188}));
+    EXPECT_EQ(uris(*main_), Uris{}) << "the segment is not complete";
+    close();
+    EXPECT_EQ(uris(*main_), Uris{"s-0.ts"});
+    EXPECT_EQ(bytes("live/s-0.ts"), first + second + third);
+    EXPECT_EQ(bytes("live/s-0~audio2.ts"), bytes("live/s~audio2~p0.ts") + bytes("live/s~audio2~p2.ts"));
+    // Numbers run on.
+    open();
+    part(true);
+    EXPECT_EQ(bytes("live/s~p3.ts").size(), 3 * 188u);
+    EXPECT_EQ(bytes("live/s~p0.ts"), first);
+    // Memory is short: what is left is complete.
+    close();
+    main_->drop_from_memory(*main_->oldest_in_memory());
+    EXPECT_EQ(bytes("live/s~p0.ts"), "none");
+    EXPECT_NE(bytes("live/s~p3.ts"), "none");
+    timeline_->expire(0, true);
+    main_->forget();
+    EXPECT_EQ(bytes("live/s~p3.ts"), "none");
+}
+
+TEST_F(RenditionTest, PartsOfASegmentThatIsLostGoWhenTheyAreOld) {
+    hls_.low_latency = true;
+    hls_.storage = "memory";
+    make_renditions(true);
+    main_->begin_naming();
+    audio_->begin_naming();
+    open();
+    part(true);
+    const auto id = timeline_->close(std::chrono::milliseconds(300), 0);
+    main_->lose();
+    audio_->lose();
+    EXPECT_EQ(main_->list().open_segment(), nullptr);
+    EXPECT_EQ(uris(*main_), Uris{});
+    open();
+    part(true);
+    close();
+    EXPECT_EQ(uris(*main_), Uris{"s-1.ts"});
+    EXPECT_NE(bytes("live/s~p0.ts"), "none");
+    timeline_->expire(0, true);
+    main_->forget();
+    EXPECT_EQ(bytes("live/s~p0.ts"), "none");
+    EXPECT_EQ(timeline_->kept(), id + 2);
+}
+
+TEST_F(RenditionTest, WithFilesASegmentIsInMemoryUntilItIsOnDisk) {
+    hls_.low_latency = true;
+    begin_run();
+    open();
+    part(true);
+    const std::string first = bytes("live/s~p0.ts");
+    close();
+    EXPECT_EQ(bytes("live/s-0.ts"), first) << "players do not wait for the disk";
+    EXPECT_EQ(uris(*main_), Uris{"s-0.ts"});
+    wait();
+    EXPECT_EQ(bytes("live/s-0.ts"), "a file");
+    EXPECT_EQ(bytes("live/s~p0.ts"), first);
+    EXPECT_GE(main_->memory(), first.size());
+    EXPECT_EQ(main_->list().bytes_in_memory(), 0u);
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ std::string_view folder_of(std::string_view path) {
 
 std::string_view name_of(std::string_view path) { return path.substr(folder_of(path).size()); }
 
-constexpr std::string_view kAudioSuffix = "~audio", kVideoSuffix = "~video", kMasterSuffix = "~master";
+constexpr std::string_view kAudioSuffix = "~audio", kVideoSuffix = "~video", kMasterSuffix = "~master",
+                           kPartSuffix = "~p";
 
 // Before the extension; the last dot of a path's last part begins it.
 std::string with_suffix(std::string_view path, std::string_view suffix) {
@@ -72,6 +73,17 @@ std::pair<std::string_view, std::string_view> split_query(std::string_view prefi
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "cam~p123.ts", in letters of any case.
+bool is_part(std::string_view path) {
+    const std::string text = base::lower(name_of(path));
+    size_t end = text.rfind(kPartSuffix);
+    if (end == text.npos) return false;
+    end += kPartSuffix.size();
+    const size_t number = end;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    return end > number && (end == text.size() || text[end] == '.') && text.find('.', end + 1) == text.npos;
+}
 
 }  // namespace
 
@@ -108,6 +120,7 @@ base::Result<SegmentPaths> SegmentPaths::make(const VhostConfig& hls, const live
     names.key_pattern_ = hls.key_file.empty() ? "[app]/[stream]-[seq].key" : hls.key_file;
     names.entry_prefix_ = hls.entry_prefix;
     names.key_url_ = hls.key_url;
+    names.extension_ = hls.use_fmp4 ? ".m4s" : ".ts";
     names.utc_ = utc;
     if (hls.ts_floor) names.floor_ms_ = std::max<int64_t>(1, static_cast<int64_t>(hls.fragment * 1000));
     names.playlist_ = names.expand(hls.m3u8_file, {});
@@ -119,6 +132,7 @@ base::Result<SegmentPaths> SegmentPaths::make(const VhostConfig& hls, const live
             if (base::lower(path).find(suffix) != path.npos)
                 return fail(Code::kRefused,
                             fmt::format("'{}' has '{}', which marks files of other streams' tracks", path, suffix));
+        if (is_part(path)) return fail(Code::kRefused, fmt::format("'{}' is named as a part of a segment", path));
     }
     return names;
 }
@@ -146,6 +160,12 @@ std::string SegmentPaths::master() const { return with_suffix(playlist_, kMaster
 std::string SegmentPaths::segment(const PathValues& values, bool numbered) const {
     std::string path = expand(segment_pattern_, values);
     return with_suffix(numbered ? with_suffix(path, fmt::format("-{}", values.sequence)) : path, suffix_);
+}
+
+std::string SegmentPaths::part(uint64_t number) const {
+    size_t dot = playlist_.rfind('.');
+    if (dot == playlist_.npos || dot <= folder_of(playlist_).size()) dot = playlist_.size();
+    return fmt::format("{}{}{}{}", std::string_view(playlist_).substr(0, dot), kPartSuffix, number, extension_);
 }
 
 std::string SegmentPaths::key(const PathValues& values) const {

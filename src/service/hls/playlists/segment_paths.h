@@ -3,8 +3,9 @@
 // by a client never leads out of the directory: a name that could is refused. Pure, except for the time zone.
 //
 // Files of another rendition (RenditionId) have the main one's names with a suffix before the extension:
-// "cam~audio2.m3u8", "cam-7~audio2.ts"; the multivariant playlist is "cam~master.m3u8". A stream whose own files would
-// look like that is refused, so that a file is never two streams'.
+// "cam~audio2.m3u8", "cam-7~audio2.ts"; the multivariant playlist is "cam~master.m3u8". Parts of segments, which are
+// in memory only, are "cam~p123.ts". A stream whose own files would look like that is refused, so that a file is never
+// two streams'.
 
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,8 @@ class SegmentPaths {
     std::string master() const;
     // numbered: the plain name is in use by another segment.
     std::string segment(const PathValues& values, bool numbered = false) const;
+    // A part of a segment, by its number.
+    std::string part(uint64_t number) const;
     std::string key(const PathValues& values) const;
     // numbered: the plain name is in use by another initialisation segment.
     std::string init(const PathValues& values, bool numbered) const;
@@ -75,6 +78,7 @@ class SegmentPaths {
     std::string key_pattern_;
     std::string entry_prefix_;
     std::string key_url_;
+    std::string_view extension_;  // of parts
     bool utc_ = false;
     int64_t floor_ms_ = 0;  // hls_ts_floor: [timestamp] counts units of this; 0: ms
 };

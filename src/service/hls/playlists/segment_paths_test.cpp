@@ -134,6 +134,21 @@ TEST(SegmentPaths, PathsArePutBeforeTheQueryOfAPrefix) {
         EXPECT_EQ(names.segment_path(other), std::nullopt) << other;
 }
 
+TEST(SegmentPaths, PartsHaveNumbers) {
+    VhostConfig hls = defaults();
+    EXPECT_EQ(names_of(hls).part(12), "live/livestream~p12.ts");
+    EXPECT_EQ(names_of(hls).of_rendition(1).part(12), "live/livestream~audio2~p12.ts");
+    hls.use_fmp4 = true;
+    EXPECT_EQ(names_of(hls).part(12), "live/livestream~p12.m4s");
+    hls.m3u8_file = "[app]/[stream]";
+    EXPECT_EQ(names_of(hls, "a.b").part(1), "a.b/livestream~p1.m4s");
+    hls.ts_file = hls.fmp4_file = "[app]/[stream]";
+    for (const char* name : {"a~p1", "a~P1", "a~p1.x"})
+        EXPECT_FALSE(SegmentPaths::make(hls, {"v", "live", name}, true)) << name;
+    for (const char* name : {"a~p", "a~p1x", "p1", "a~p1.x.y"})
+        EXPECT_TRUE(SegmentPaths::make(hls, {"v", "live", name}, true)) << name;
+}
+
 TEST(SegmentPaths, WhatLooksLikeAnotherStreamsTrackIsRefused) {
     for (const char* name : {"livestream~audio2", "a~Audio", "x~masters", "~video"}) {
         auto names = SegmentPaths::make(defaults(), {"v", "live", name}, true);

@@ -17,7 +17,7 @@ base::Result<void> SegmentBytes::append(std::span<const uint8_t> bytes) {
     return {};
 }
 
-// The block is full, or the segment's last one.
+// The block is full, or the last one of a part or of the segment.
 base::Result<void> SegmentBytes::put_block() {
     if (block_.size() == 0) return {};
     if (!pages_ && runtime::disk::PagedBytes::available()) pages_ = std::make_shared<runtime::disk::PagedBytes>();
@@ -27,6 +27,19 @@ base::Result<void> SegmentBytes::put_block() {
         blocks_.push_back(base::Slice::copy(block_.bytes()));
     block_.clear();
     return {};
+}
+
+void SegmentBytes::show(uint64_t first, Resource& resource) const {
+    resource.size = size_ - first;
+    if (pages_) {
+        resource.pages = pages_;
+        resource.ranges = {{first, resource.size}};
+        return;
+    }
+    for (const base::Slice& block : blocks_) {
+        if (first < block.size()) resource.blocks.push_back(block.sub(first, block.size() - first));
+        first -= std::min<uint64_t>(first, block.size());
+    }
 }
 
 base::Result<void> SegmentBytes::finish(Resource& resource) {
@@ -44,8 +57,6 @@ void SegmentBytes::clear() {
     size_ = 0;
 }
 
-size_t SegmentBytes::memory() const {
-    return (pages_ ? pages_->size() : blocks_.size() * kBlockBytes) + block_.capacity();
-}
+size_t SegmentBytes::memory() const { return size_ - block_.size() + block_.capacity(); }
 
 }  // namespace service::hls

@@ -20,6 +20,10 @@ class SegmentBytes {
     uint64_t size() const { return size_; }
     size_t memory() const;  // bytes
     void clear();
+    // What was appended so far can be shown from now on. kSystem: there is no memory.
+    base::Result<void> flush() { return put_block(); }
+    // As the resource's bytes: those from `first` on, which were flushed.
+    void show(uint64_t first, Resource& resource) const;
     // Moves them there.
     base::Result<void> finish(Resource& resource);
 

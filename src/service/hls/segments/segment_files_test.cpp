@@ -15,6 +15,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/testing.h"
 #include "service/hls/config.h"
+#include "service/hls/segments/segment_timeline_testing.h"
 
 namespace service::hls {
 namespace {
@@ -47,7 +48,7 @@ struct ServerRun final : SegmentFilesHost {
     void segment(std::string_view bytes, SegmentContent content = {}, bool discontinuity = false) {
         files->open();
         ASSERT_TRUE(files->write({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
-        const auto id = timeline->add({.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, 0);
+        const auto id = add(*timeline, {.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, 0);
         list->add(id, {.content = std::move(content), .disk = Entry::Disk::kPending});
         (void)files->finish(id);
     }

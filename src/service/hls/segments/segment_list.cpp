@@ -5,7 +5,26 @@
 
 namespace service::hls {
 
+Entry& SegmentList::open(std::shared_ptr<const std::string> init) {
+    open_.emplace();
+    open_->content.init = std::move(init);
+    if (has_names_) name_map(values_of(timeline_->end(), *timeline_->open_segment()), *open_);
+    return *open_;
+}
+
+std::string SegmentList::abandon() {
+    if (!open_) return {};
+    const std::string map = std::exchange(open_, std::nullopt)->map_path;
+    return uses(&Entry::map_path, map) ? std::string() : map;
+}
+
 Entry& SegmentList::add(Id id, Entry entry) {
+    if (open_) {
+        entry.content.init = std::move(open_->content.init);
+        entry.map_path = std::move(open_->map_path);
+        entry.parts = std::move(open_->parts);
+        open_.reset();
+    }
     if (entries_.empty()) {
         begin_ = id;
         first_ = std::max(first_, id);
@@ -44,11 +63,15 @@ void SegmentList::begin_naming() {
     has_names_ = true;
     for (Id id = begin_; id < end(); ++id)
         if (Entry& entry = *find(id); entry.path.empty()) name(id, entry);
+    if (open_) name_map(values_of(timeline_->end(), *timeline_->open_segment()), *open_);
+}
+
+PathValues SegmentList::values_of(Id id, const Segment& segment) const {
+    return {timeline_->sequence(id), segment.wall_ms, media::to_ms(segment.duration)};
 }
 
 void SegmentList::name(Id id, Entry& entry) {
-    const Segment& segment = timeline_->at(id);
-    const PathValues values{timeline_->sequence(id), segment.wall_ms, media::to_ms(segment.duration)};
+    const PathValues values = values_of(id, timeline_->at(id));
     std::string path = paths_.segment(values);
     entry.path = has_path(path) ? paths_.segment(values, true) : std::move(path);
     const SegmentContent& content = entry.content;
@@ -58,16 +81,19 @@ void SegmentList::name(Id id, Entry& entry) {
         entry.key_path = last_key_path_;
         entry.key = {paths_.key_uri(entry.key_path), content.iv};
     }
-    if (content.init) {
-        if (!last_init_ || *last_init_ != *content.init) {
-            const bool taken = !last_map_path_.empty() || std::ranges::any_of(entries_, [](const Entry& other) {
-                return !other.map_path.empty();
-            });
-            last_map_path_ = paths_.init(values, taken);
-        }
-        last_init_ = content.init;
-        entry.map_path = last_map_path_;
+    if (entry.map_path.empty()) name_map(values, entry);
+}
+
+void SegmentList::name_map(const PathValues& values, Entry& entry) {
+    const auto& init = entry.content.init;
+    if (!init) return;
+    if (!last_init_ || *last_init_ != *init) {
+        const bool taken = !last_map_path_.empty() ||
+                           std::ranges::any_of(entries_, [](const Entry& other) { return !other.map_path.empty(); });
+        last_map_path_ = paths_.init(values, taken);
     }
+    last_init_ = init;
+    entry.map_path = last_map_path_;
 }
 
 SegmentList::Id SegmentList::first_listed(Where where) const {
@@ -119,7 +145,8 @@ bool SegmentList::has_path(std::string_view path) const {
 }
 
 bool SegmentList::uses(std::string Entry::*file, const std::string& path) const {
-    return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.*file == path; });
+    return (open_ && *open_.*file == path) ||
+           std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.*file == path; });
 }
 
 std::vector<std::string> SegmentList::forget() {

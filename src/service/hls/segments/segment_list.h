@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ struct Entry {
     std::string key_path{};  // may be shared with other segments; empty: none
     std::string map_path{};  // likewise
     m3u8::Key key{};
+    // The size of each part that the timeline has of it, in bytes; 0: there is nothing to fetch, it is a gap.
+    std::vector<uint64_t> parts{};
     bool in_memory = false;
     Disk disk = Disk::kNone;
 
@@ -53,7 +56,14 @@ class SegmentList {
     SegmentList(SegmentPaths paths, std::shared_ptr<SegmentTimeline> timeline)
         : paths_(std::move(paths)), timeline_(std::move(timeline)) {}
 
-    // The newest segment of the timeline. Those since the last one that was added are lost here.
+    // The segment that the timeline has open, with its initialisation segment. Its entry has no path before it is
+    // added.
+    Entry& open(std::shared_ptr<const std::string> init);
+    Entry* open_segment() { return open_ ? &*open_ : nullptr; }
+    const Entry* open_segment() const { return open_ ? &*open_ : nullptr; }
+    // It is lost. Returns the path of its initialisation segment if no other segment uses that.
+    std::string abandon();
+    // The newest segment of the timeline, which was open. Those since the last one that was added are lost here.
     Entry& add(Id id, Entry entry);
     // The segments that an earlier run has left, as they were read; the last ones of them may be missing.
     void recover(Id first, std::deque<Entry> entries);
@@ -90,6 +100,8 @@ class SegmentList {
         return where == Where::kOnDisk ? entry.disk == Entry::Disk::kLost : entry.is_lost();
     }
     void name(Id id, Entry& entry);
+    void name_map(const PathValues& values, Entry& entry);
+    PathValues values_of(Id id, const Segment& segment) const;
     bool has_path(std::string_view path) const;
     bool uses(std::string Entry::*file, const std::string& path) const;
 
@@ -100,6 +112,7 @@ class SegmentList {
     bool has_names_ = false;
     bool ended_ = false;
     std::deque<Entry> entries_;
+    std::optional<Entry> open_;
     // Of the newest segment.
     std::shared_ptr<const SegmentKey> last_key_;
     std::string last_key_path_;

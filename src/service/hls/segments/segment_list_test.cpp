@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "service/hls/segments/segment_timeline_testing.h"
+
 namespace service::hls {
 namespace {
 
@@ -18,7 +20,7 @@ class SegmentListTest : public testing::Test {
     }
     void use(SegmentPaths paths) { list_ = std::make_unique<SegmentList>(std::move(paths), timeline_); }
     SegmentTimeline::Id segment(Entry entry, bool discontinuity = false) {
-        const auto id = timeline_->add({.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, 0);
+        const auto id = add(*timeline_, {.duration = std::chrono::seconds(1), .discontinuity = discontinuity}, 0);
         list_->add(id, std::move(entry));
         return id;
     }
@@ -88,13 +90,13 @@ TEST_F(SegmentListTest, HasNoNamesBeforeItsNumbersAreKnown) {
 }
 
 TEST_F(SegmentListTest, ARenditionThatComesLaterBeginsLater) {
-    for (int i = 0; i < 2; ++i) timeline_->add({.duration = std::chrono::seconds(1), .discontinuity = i == 1}, 0);
+    for (int i = 0; i < 2; ++i) add(*timeline_, {.duration = std::chrono::seconds(1), .discontinuity = i == 1}, 0);
     list_->begin_naming();
     segment(in_memory(), true);
     EXPECT_EQ(uris(), Strings{"s-2.ts"});
     EXPECT_EQ(list_->playlist(Where::kAnywhere).discontinuity_sequence, 1u);
     // It has none of the next one.
-    timeline_->add({.duration = std::chrono::seconds(1)}, 0);
+    add(*timeline_, {.duration = std::chrono::seconds(1)}, 0);
     const auto again = segment(in_memory());
     EXPECT_EQ(uris(), (Strings{"s-2.ts", "!s-3.ts", "s-4.ts"}));
     list_->restart_at(again);
@@ -119,6 +121,26 @@ TEST_F(SegmentListTest, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
     EXPECT_EQ(list_->playlist(Where::kAnywhere).segments[0].key, (m3u8::Key{"s-2.key", iv}));
     forget(1'000'000);
     EXPECT_EQ(forgotten_, (Strings{"live/s-0.m4s", "live/s-1.m4s", "live/s-0.key"}));
+}
+
+TEST_F(SegmentListTest, TheOpenSegmentHasItsMapAndItsParts) {
+    use(paths(true));
+    list_->begin_naming();
+    const auto init = std::make_shared<const std::string>("init");
+    timeline_->open({});
+    list_->open(init).parts = {10, 0};
+    EXPECT_EQ(list_->open_segment()->map_path, "live/s/init.mp4");
+    EXPECT_FALSE(list_->is_listed(Where::kAnywhere));
+    const auto id = timeline_->close(std::chrono::seconds(1), 0);
+    list_->add(id, in_memory());
+    EXPECT_EQ(list_->open_segment(), nullptr);
+    EXPECT_EQ(list_->find(id)->parts, (std::vector<uint64_t>{10, 0}));
+    EXPECT_EQ(list_->playlist(Where::kAnywhere).segments[0].map_uri, "s/init.mp4");
+    timeline_->open({});
+    list_->open(init);
+    EXPECT_EQ(list_->abandon(), "") << "it is used by another one";
+    list_->open(std::make_shared<const std::string>("another"));
+    EXPECT_EQ(list_->abandon(), "live/s/init-1.mp4");
 }
 
 TEST_F(SegmentListTest, NoTwoSegmentsHaveOneName) {

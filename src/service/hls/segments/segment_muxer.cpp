@@ -41,9 +41,10 @@ class TsSegmentMuxer final : public SegmentMuxer, private ts::PacketSink {
 
     base::Result<void> add(const Frame& frame) override { return muxer_.write(frame, *this); }
 
-    base::Result<void> close(std::optional<media::Time>) override {
+    // Players may begin with any part.
+    void end_part(std::optional<media::Time>) override {
         muxer_.flush(*this);
-        return {};
+        muxer_.begin_segment();
     }
 
     bool has(Kind kind) const override {
@@ -91,10 +92,7 @@ class Mp4SegmentMuxer final : public SegmentMuxer {
         return builder_->add(frame);
     }
 
-    base::Result<void> close(std::optional<media::Time> next_video_dts) override {
-        cut(next_video_dts);
-        return {};
-    }
+    void end_part(std::optional<media::Time> next_video_dts) override { cut(next_video_dts); }
 
     bool has(Kind kind) const override { return builder_ && builder_->has(kind); }
     std::shared_ptr<const std::string> init() const override { return init_; }

@@ -28,7 +28,8 @@ class SegmentMuxer {
     virtual base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) = 0;
     // A frame of an unsupported track produces no bytes.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
-    virtual base::Result<void> close(std::optional<media::Time> next_video_dts) = 0;
+    // What was added so far is whole: a player that has it needs nothing of what follows.
+    virtual void end_part(std::optional<media::Time> next_video_dts) = 0;
     // Whether the open segment has a track of that kind: one that the format supports.
     virtual bool has(media::Kind kind) const = 0;
     // The initialisation segment of the open segment; null: the format has none.

@@ -38,7 +38,7 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     // vp09's fields: size, then 72 dpi.
     EXPECT_NE(muxer->init()->find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
     ASSERT_TRUE(muxer->add(first));
-    ASSERT_TRUE(muxer->close(media::from_ms(40)));
+    muxer->end_part(media::from_ms(40));
     EXPECT_EQ(std::string(sink.all.begin() + 4, sink.all.begin() + 8), "styp");
 }
 
@@ -69,7 +69,7 @@ TEST(HlsPacker, TransportStreamHasAllTracks) {
         ASSERT_TRUE(muxer->add(frame));
     }
     EXPECT_TRUE(sink.all.empty());  // each waits for others of its track
-    ASSERT_TRUE(muxer->close({}));
+    muxer->end_part({});
     EXPECT_EQ(sink.all.size(), 4 * 188u);
     const std::string_view text(reinterpret_cast<const char*>(sink.all.data()), sink.all.size());
     EXPECT_NE(text.find("\x0a\x04"

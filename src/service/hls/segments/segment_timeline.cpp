@@ -16,12 +16,31 @@ void SegmentTimeline::begin(bool anew) {
     if (anew) target_s_ = 0;
 }
 
-SegmentTimeline::Id SegmentTimeline::add(Segment segment, int64_t now_ms) {
-    segment.added_ms = now_ms;
+void SegmentTimeline::open(Segment segment) {
     segment.discontinuity |= std::exchange(breaks_, false);
+    segment.first_part = next_part_;
     set_date(segment);
-    segments_.push_back({segment});
+    open_ = std::move(segment);
+}
+
+uint64_t SegmentTimeline::end_part(const Part& part) {
+    open_->parts.push_back(part);
+    return next_part_++;
+}
+
+void SegmentTimeline::abandon() {
+    CHECK(open_ && open_->parts.empty());
+    breaks_ |= open_->discontinuity;
+    open_.reset();
+}
+
+SegmentTimeline::Id SegmentTimeline::close(media::Time duration, int64_t now_ms) {
+    open_->duration = duration;
+    open_->added_ms = now_ms;
+    date_end_ms_ = std::max(date_end_ms_, open_->date_ms + media::to_ms(duration));
+    segments_.push_back({*std::exchange(open_, std::nullopt)});
     if (target_s_ == 0 || options_.grows) choose_target();
+    drop_old_parts();
     while (end() - listed() > kMinSegments && first_is_over(now_ms)) leave(now_ms);
     return end() - 1;
 }
@@ -43,7 +62,19 @@ void SegmentTimeline::choose_target() {
 void SegmentTimeline::set_date(Segment& segment) {
     if (segment.discontinuity || !clock_) clock_ = {segment.start, std::max(segment.date_ms, date_end_ms_)};
     segment.date_ms = clock_->wall_ms + media::to_ms(segment.start - clock_->start);
-    date_end_ms_ = std::max(date_end_ms_, segment.date_ms + media::to_ms(segment.duration));
+}
+
+// Those that end further than so many target durations before the end.
+void SegmentTimeline::drop_old_parts() {
+    media::Time behind{};
+    Id id = end();
+    while (id > kept_ && behind <= kPartTargets * std::chrono::seconds(target_s())) behind += at(--id).duration;
+    // What is older than the first one that has none was dropped before.
+    while (id > kept_ && !at(id - 1).parts.empty()) {
+        Segment& segment = segments_[--id - kept_].segment;
+        parts_kept_ = std::max(parts_kept_, segment.first_part + segment.parts.size());
+        segment.parts = {};
+    }
 }
 
 // A segment stays until a player with the newest playlist that names it has played it.
@@ -71,6 +102,8 @@ void SegmentTimeline::recover(const LeftTimeline& left) {
     const bool any_before = base_ > 0;
     if (any_of_this_run)
         segments_[left.segments.size()].segment.discontinuity |= any_before;
+    else if (open_)
+        open_->discontinuity |= any_before;
     else
         breaks_ |= any_before;
 }
@@ -82,7 +115,9 @@ void SegmentTimeline::skip_to(uint64_t sequence) {
 void SegmentTimeline::expire(int64_t now_ms, bool all) {
     while (all && !empty()) leave(now_ms);
     while (left_ > 0 && (all || segments_.front().until_ms <= now_ms || left_ > options_.max_segments)) {
-        discontinuities_ += segments_.front().segment.discontinuity ? 1 : 0;
+        const Segment& first = segments_.front().segment;
+        discontinuities_ += first.discontinuity ? 1 : 0;
+        if (!first.parts.empty()) parts_kept_ = std::max(parts_kept_, first.first_part + first.parts.size());
         segments_.pop_front();
         ++kept_;
         --left_;

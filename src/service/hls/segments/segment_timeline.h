@@ -1,28 +1,42 @@
 #pragma once
-// SegmentTimeline: the segments of a stream, which are the same in all its playlists: those that playlists name, and
-// those that have left them but must stay available to players with an older one (RFC 8216, 6.2.2). It maintains the
+// SegmentTimeline: the segments of a stream, which are the same in all its playlists: those that playlists name, those
+// that have left them but must stay available to players with an older one (RFC 8216, 6.2.2), and the one that is still
+// open. With low latency they have parts (draft-pantos-hls-rfc8216bis, 4.4.4.9). It maintains the
 // media and discontinuity sequence numbers, which never decrease, and what may not change during a playlist's life: the
 // target duration, and whether segments begin with keyframes. Where a segment's bytes are, and whether they were lost,
 // is each rendition's business (segment_list.h). Pure: the caller provides the clocks.
 //
 // Dates are those of one pair of times, of the stream and of the wall clock, which is taken where a publishing begins
 // and at each discontinuity. So they are in step with the durations, and the same in all playlists.
+//
+// Parts have numbers that run on over all segments, also over those that are lost: the name of a part is known before
+// it is known whether it belongs to the open segment or begins the next one.
 
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <vector>
 
 #include "media/time.h"
 
 namespace service::hls {
 
+struct Part {
+    media::Time start{};       // by the stream's times: the end of the part before
+    media::Time duration{};    // at most SegmentTimeline::part_target()
+    bool independent = false;  // it begins with a keyframe, or has no video
+    bool gap = false;          // the stream paused: there is nothing to fetch in any rendition
+};
+
 struct Segment {
     media::Time start{};         // by the stream's times
-    media::Time duration{};      // to the next one's start
+    media::Time duration{};      // to the next one's start; of the open one: 0
     int64_t wall_ms = 0;         // when it began to arrive; 0: from an earlier run
     int64_t date_ms = 0;         // the wall clock at its start, as the playlist says it; 0: not known
     bool discontinuity = false;  // before it
-    int64_t added_ms = 0;        // monotonic; 0: from an earlier run
+    int64_t added_ms = 0;        // monotonic; 0: it is open, or from an earlier run
+    uint64_t first_part = 0;     // the number of its first part
+    std::vector<Part> parts{};   // that have ended; together as long as it. Empty: there are none, or none any more
 };
 
 struct SegmentTimelineOptions {
@@ -33,6 +47,7 @@ struct SegmentTimelineOptions {
     bool independent = true;  // segments begin with keyframes, or have no video
     // A segment may be longer than the target duration, which then grows: it waits for a keyframe.
     bool grows = false;
+    uint64_t first_part = 0;  // the number of the first part: above those of an earlier run
 };
 
 // What the playlist of an earlier run has.
@@ -54,21 +69,35 @@ class SegmentTimeline {
     // Of a playlist: segments, and target durations (RFC 8216, 6.2.2).
     static constexpr size_t kMinSegments = 3;
     static constexpr int64_t kMinTargets = 3;
+    // A part is listed for three target durations, and can be fetched for as many more.
+    static constexpr int64_t kPartTargets = 6;
     // A publisher's times may stand still, so a segment also leaves after this many windows by the clock.
     static constexpr int64_t kMaxWindows = 10;
 
     // A segment whose duration rounds to the target duration at most is no longer than this more (4.3.3.1).
-    static constexpr media::Time kRoundedDown = std::chrono::milliseconds(499);
+    static constexpr media::Time kRoundedDown = std::chrono::milliseconds(490);
 
     explicit SegmentTimeline(const SegmentTimelineOptions& options)
-        : options_(options), independent_(options.independent) {}
+        : options_(options),
+          independent_(options.independent),
+          next_part_(options.first_part),
+          parts_kept_(options.first_part) {}
 
     // A new publishing begins. anew: the playlists have ended, and their target duration is chosen again.
     void begin(bool anew);
-    // date_ms of it is the wall clock at its start, as far as its arrival tells; what becomes of it: see above.
-    Id add(Segment segment, int64_t now_ms);
+    // Begins a segment; it has the id end() until it is closed. date_ms of it is the wall clock at its start, as far as
+    // its arrival tells; what becomes of it: see above.
+    void open(Segment segment);
+    // A part of the open segment has ended, of which each rendition has got its bytes. Returns the part's number.
+    uint64_t end_part(const Part& part);
+    // The open segment is complete.
+    Id close(media::Time duration, int64_t now_ms);
+    // The open segment is given up. Only where it has no parts, which players may know: close() it otherwise.
+    void abandon();
     // Puts what was read of an earlier run before what there is. Its target duration stays, unless it is too short now.
     void recover(const LeftTimeline& left);
+    // The parts that are made from now on are no longer than that. It stays for a playlist's life.
+    void set_part_target(media::Time target) { part_target_ = target; }
     // While there is no segment of an earlier run: the first one has at least that number.
     void skip_to(uint64_t sequence);
     // The next segment is not continuous with the one before.
@@ -78,9 +107,15 @@ class SegmentTimeline {
 
     Id kept() const { return kept_; }                    // the oldest that is available
     Id listed() const { return kept_ + left_; }          // the first in playlists
-    Id end() const { return kept_ + segments_.size(); }  // behind the newest
+    Id end() const { return kept_ + segments_.size(); }  // behind the newest that is complete
     bool empty() const { return listed() == end(); }
     const Segment& at(Id id) const { return segments_[id - kept_].segment; }
+    // The open one, whose id is end(). Null: there is none.
+    const Segment* open_segment() const { return open_ ? &*open_ : nullptr; }
+    uint64_t next_part() const { return next_part_; }    // the number of the next part
+    uint64_t parts_kept() const { return parts_kept_; }  // that of the oldest part that can be fetched
+    // EXT-X-PART-INF. 0: there are no parts.
+    media::Time part_target() const { return part_target_; }
     // Their numbers in playlists.
     uint64_t sequence(Id id) const { return id - kFirstId + base_; }
     Id id_of(uint64_t sequence) const { return sequence - base_ + kFirstId; }
@@ -105,6 +140,7 @@ class SegmentTimeline {
         int64_t wall_ms;
     };
     void choose_target();
+    void drop_old_parts();
     void set_date(Segment& segment);
     void leave(int64_t now_ms);
     bool first_is_over(int64_t now_ms) const;
@@ -121,6 +157,9 @@ class SegmentTimeline {
     bool breaks_ = false;
     std::optional<ClockPair> clock_;  // nothing: the next segment gives it
     int64_t date_end_ms_ = 0;         // of the newest segment: dates do not go back
+    std::optional<Segment> open_;
+    media::Time part_target_{};
+    uint64_t next_part_, parts_kept_;
     std::deque<Row> segments_;
 };
 

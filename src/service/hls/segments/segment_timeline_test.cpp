@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "service/hls/segments/segment_timeline_testing.h"
+
 namespace service::hls {
 namespace {
 
@@ -22,25 +24,25 @@ using Numbers = std::vector<uint64_t>;
 
 TEST(SegmentTimelineTest, KeepsItsLengthAndThreeSegmentsAtLeast) {
     SegmentTimeline timeline({6'000, 2'000});
-    for (int i = 0; i < 5; ++i) timeline.add(of_ms(2'000), 0);
+    for (int i = 0; i < 5; ++i) add(timeline, of_ms(2'000), 0);
     EXPECT_EQ(listed(timeline), (Numbers{2, 3, 4}));
     EXPECT_EQ(timeline.sequence(timeline.end()), 5u);
-    timeline.add(of_ms(1'000), 0);
+    add(timeline, of_ms(1'000), 0);
     EXPECT_EQ(listed(timeline), (Numbers{2, 3, 4, 5})) << "three times the target duration";
-    for (int i = 6; i < 20; ++i) timeline.add(of_ms(1'000), 0);
+    for (int i = 6; i < 20; ++i) add(timeline, of_ms(1'000), 0);
     EXPECT_EQ(listed(timeline), (Numbers{14, 15, 16, 17, 18, 19}));
 }
 
 // Timestamps that stand still give segments of duration 0, which would never leave.
 TEST(SegmentTimelineTest, SegmentsLeaveByTheClockToo) {
     SegmentTimeline timeline({6'000, 2'000});
-    for (int i = 0; i < 10; ++i) timeline.add(of_ms(1), 1 + i * 10'000);
+    for (int i = 0; i < 10; ++i) add(timeline, of_ms(1), 1 + i * 10'000);
     EXPECT_EQ(listed(timeline), (Numbers{3, 4, 5, 6, 7, 8, 9}));
 }
 
 TEST(SegmentTimelineTest, SegmentsAreLimitedInNumber) {
     SegmentTimeline timeline({6'000, 2'000, 5});
-    for (int i = 0; i < 20; ++i) timeline.add(of_ms(1), 1);
+    for (int i = 0; i < 20; ++i) add(timeline, of_ms(1), 1);
     EXPECT_EQ(listed(timeline), (Numbers{15, 16, 17, 18, 19}));
     EXPECT_EQ(timeline.sequence(timeline.kept()), 0u);
     timeline.expire(1);
@@ -51,26 +53,26 @@ TEST(SegmentTimelineTest, SegmentsAreLimitedInNumber) {
 TEST(SegmentTimelineTest, TheTargetDurationIsChosenWithTheFirstSegmentAndStays) {
     SegmentTimeline timeline({6'000, 1'500});
     EXPECT_FALSE(timeline.longest());
-    timeline.add(of_ms(4'003), 0);
+    add(timeline, of_ms(4'003), 0);
     EXPECT_EQ(timeline.target_s(), 4) << "it is compared with rounded durations";
-    EXPECT_EQ(timeline.longest(), media::from_ms(4'499));
-    for (int i = 2; i < 20; ++i) timeline.add(of_ms(1'000), 0);
+    EXPECT_EQ(timeline.longest(), media::from_ms(4'490));
+    for (int i = 2; i < 20; ++i) add(timeline, of_ms(1'000), 0);
     timeline.begin(false);
     EXPECT_EQ(timeline.target_s(), 4);
     timeline.begin(true);
-    timeline.add(of_ms(1'000), 0);
+    add(timeline, of_ms(1'000), 0);
     EXPECT_EQ(timeline.target_s(), 2) << "as configured";
     timeline.begin(true);
-    timeline.add(of_ms(3'000), 0);
+    add(timeline, of_ms(3'000), 0);
     timeline.begin(true);
-    timeline.add(of_ms(1'000), 0);
+    add(timeline, of_ms(1'000), 0);
     EXPECT_EQ(timeline.target_s(), 3) << "one is still listed";
 }
 
 TEST(SegmentTimelineTest, TheTargetDurationGrowsWhereASegmentWaitsForItsKeyframe) {
     SegmentTimeline timeline({.window_ms = 60'000, .target_ms = 2'000, .grows = true});
     for (const int64_t ms : {2'000, 4'600, 1'000}) {
-        timeline.add(of_ms(ms), 0);
+        add(timeline, of_ms(ms), 0);
         EXPECT_FALSE(timeline.longest());
     }
     EXPECT_EQ(timeline.target_s(), 5);
@@ -82,7 +84,7 @@ TEST(SegmentTimelineTest, DatesAreInStepWithTheStreamsTimes) {
         Segment segment = of_ms(1'000, discontinuity);
         segment.start = media::from_ms(start_ms);
         segment.date_ms = wall_ms;
-        return timeline.at(timeline.add(segment, 0)).date_ms;
+        return timeline.at(add(timeline, segment, 0)).date_ms;
     };
     EXPECT_EQ(date(500, 1'000'000), 1'000'000);
     EXPECT_EQ(date(1'500, 1'000'700), 1'001'000) << "whenever it came";
@@ -94,9 +96,58 @@ TEST(SegmentTimelineTest, DatesAreInStepWithTheStreamsTimes) {
     EXPECT_EQ(date(50'000, 1'030'000), 1'030'000) << "another publishing";
 }
 
+TEST(SegmentTimelineTest, TheOpenSegmentHasItsNumberDateAndPartsFromTheFirstMoment) {
+    SegmentTimeline timeline({.window_ms = 6'000, .target_ms = 1'000, .first_part = 100});
+    add(timeline, of_ms(1'000), 0);
+    timeline.break_here();
+    timeline.open({.start = media::from_ms(5'000), .date_ms = 7'000});
+    const Segment* open = timeline.open_segment();
+    ASSERT_NE(open, nullptr);
+    EXPECT_EQ(timeline.sequence(timeline.end()), 1u);
+    EXPECT_TRUE(open->discontinuity);
+    EXPECT_EQ(open->date_ms, 7'000);
+    EXPECT_EQ(timeline.end_part({open->start, media::from_ms(300), true}), 100u);
+    EXPECT_EQ(timeline.end_part({media::from_ms(5'300), media::from_ms(300)}), 101u);
+    EXPECT_EQ(open->parts.size(), 2u);
+    EXPECT_EQ(listed(timeline), Numbers{0}) << "it is not complete";
+    const auto id = timeline.close(media::from_ms(600), 0);
+    EXPECT_EQ(timeline.sequence(id), 1u);
+    EXPECT_EQ(timeline.open_segment(), nullptr);
+    timeline.open({});
+    EXPECT_EQ(timeline.open_segment()->first_part, 102u);
+    EXPECT_EQ(timeline.next_part(), 102u);
+}
+
+TEST(SegmentTimelineTest, ASegmentThatIsGivenUpTakesNoNumber) {
+    SegmentTimeline timeline({6'000, 1'000});
+    timeline.open({.discontinuity = true});
+    timeline.abandon();
+    timeline.open({});
+    EXPECT_TRUE(timeline.open_segment()->discontinuity) << "something is missing";
+    EXPECT_EQ(timeline.sequence(timeline.close(media::from_ms(1'000), 0)), 0u);
+}
+
+TEST(SegmentTimelineTest, PartsAreKeptForSixTargetDurations) {
+    SegmentTimeline timeline({60'000, 2'000});
+    for (int i = 0; i < 10; ++i) {
+        timeline.open({.start = media::from_ms(i * 2'000)});
+        for (int part = 0; part < 4; ++part)
+            timeline.end_part({media::from_ms(i * 2'000 + part * 500), media::from_ms(500), part == 0});
+        timeline.close(media::from_ms(2'000), 0);
+    }
+    std::vector<size_t> counts;
+    for (auto id = timeline.listed(); id < timeline.end(); ++id) counts.push_back(timeline.at(id).parts.size());
+    // The fourth one ends 12 s before the end.
+    EXPECT_EQ(counts, (std::vector<size_t>{0, 0, 0, 4, 4, 4, 4, 4, 4, 4}));
+    EXPECT_EQ(timeline.parts_kept(), 12u);
+    timeline.expire(0, true);
+    EXPECT_EQ(timeline.parts_kept(), 40u);
+    EXPECT_EQ(timeline.next_part(), 40u);
+}
+
 TEST(SegmentTimelineTest, CountsDiscontinuitiesThatLeft) {
     SegmentTimeline timeline({3'000, 1'000});
-    for (int i = 0; i < 6; ++i) timeline.add(of_ms(1'000, i % 2 == 1), 0);
+    for (int i = 0; i < 6; ++i) add(timeline, of_ms(1'000, i % 2 == 1), 0);
     const auto first = timeline.listed();
     EXPECT_EQ(timeline.sequence(first), 3u);
     EXPECT_EQ(timeline.discontinuities(first), 1u);
@@ -108,7 +159,7 @@ TEST(SegmentTimelineTest, CountsDiscontinuitiesThatLeft) {
 
 TEST(SegmentTimelineTest, WhatLeftStaysAsLongAsItMayBePlayed) {
     SegmentTimeline timeline({3'000, 1'000});
-    for (int i = 0; i < 4; ++i) timeline.add(of_ms(1'000), 1'000 * i);
+    for (int i = 0; i < 4; ++i) add(timeline, of_ms(1'000), 1'000 * i);
     // "0" left at 3 s, from a playlist of 4 s.
     timeline.expire(7'999);
     EXPECT_EQ(timeline.sequence(timeline.kept()), 0u);
@@ -116,7 +167,7 @@ TEST(SegmentTimelineTest, WhatLeftStaysAsLongAsItMayBePlayed) {
     EXPECT_EQ(timeline.sequence(timeline.kept()), 1u);
     timeline.expire(8'000, true);
     EXPECT_TRUE(timeline.empty());
-    EXPECT_EQ(timeline.sequence(timeline.add(of_ms(1'000), 0)), 4u);
+    EXPECT_EQ(timeline.sequence(add(timeline, of_ms(1'000), 0)), 4u);
 }
 
 TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
@@ -126,7 +177,7 @@ TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
     EXPECT_EQ(timeline.target_s(), 4) << "as it was";
     EXPECT_EQ(timeline.id_of(8), timeline.listed() + 1);
     timeline.skip_to(50);
-    const auto next = timeline.add(of_ms(1'000), 0);
+    const auto next = add(timeline, of_ms(1'000), 0);
     EXPECT_EQ(timeline.sequence(next), 9u);
     EXPECT_EQ(timeline.at(next).discontinuity, true) << "it is of another run";
     EXPECT_EQ(timeline.discontinuities(timeline.listed()), 2u);
@@ -135,12 +186,12 @@ TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
 
 TEST(SegmentTimelineTest, AnEarlierRunMayBeReadWhenThereAreSegments) {
     SegmentTimeline timeline({60'000, 1'000});
-    const auto first = timeline.add(of_ms(1'000), 0);
+    const auto first = add(timeline, of_ms(1'000), 0);
     timeline.recover({7, 0, 1, false, {of_ms(1'000), of_ms(1'000)}});
     EXPECT_EQ(listed(timeline), (Numbers{7, 8, 9}));
     EXPECT_EQ(timeline.sequence(first), 9u);
     EXPECT_TRUE(timeline.at(first).discontinuity);
-    EXPECT_FALSE(timeline.at(timeline.add(of_ms(1'000), 0)).discontinuity);
+    EXPECT_FALSE(timeline.at(add(timeline, of_ms(1'000), 0)).discontinuity);
     EXPECT_FALSE(timeline.independent()) << "its playlist does not say so";
 }
 
@@ -148,7 +199,7 @@ TEST(SegmentTimelineTest, BeginsWithTheNumberThatItIsTold) {
     SegmentTimeline timeline({60'000, 1'000});
     timeline.skip_to(5);
     timeline.break_here();
-    const auto id = timeline.add(of_ms(1'000), 0);
+    const auto id = add(timeline, of_ms(1'000), 0);
     EXPECT_EQ(timeline.sequence(id), 5u);
     EXPECT_TRUE(timeline.at(id).discontinuity);
 }

@@ -39,6 +39,30 @@ bool same_others(const media::TrackSet& a, const media::TrackSet& b) {
                               [](const media::Track& x, const media::Track& y) { return same(&x, &y); });
 }
 
+// Frames of the first track of a kind: how many, and from the first one's time to the last one's.
+struct Measured {
+    int64_t count = 0;
+    Time span{};
+};
+Measured measure(const std::deque<Frame>& frames, Kind kind) {
+    Measured out;
+    Time first{};
+    for (const Frame& frame : frames) {
+        if (frame.kind != kind || frame.track != 0) continue;
+        if (out.count++ == 0) first = frame.dts;
+        out.span = frame.dts - first;
+    }
+    return out;
+}
+
+// The length of those by which parts are cut.
+Time frame_length(const std::deque<Frame>& frames) {
+    for (const Kind kind : {Kind::kVideo, Kind::kAudio})
+        if (const Measured measured = measure(frames, kind); measured.count > 1 && measured.span > Time(0))
+            return measured.span / (measured.count - 1);
+    return 40ms;
+}
+
 // The one at whose keyframes segments begin.
 bool is_main_video(const Frame& frame) { return frame.kind == Kind::kVideo && frame.track == 0; }
 bool is_main_keyframe(const Frame& frame) { return is_main_video(frame) && frame.keyframe; }
@@ -125,8 +149,11 @@ bool Segmenter::held_enough() const {
 }
 
 bool Segmenter::can_start(const Frame& newest) const {
+    if (held_enough()) return true;
+    if (options_.part_ms > 0 && part_target_ == Time(0))
+        return measure(held_, next_->video() ? Kind::kVideo : Kind::kAudio).span >= kTracksKnown;
     const Time waited = newest.dts - held_.front().dts;
-    if (held_enough() || waited < Time(0) || waited >= media::from_ms(kMaxHeldMs)) return true;
+    if (waited < Time(0) || waited >= media::from_ms(kMaxHeldMs)) return true;
     bool video_began = std::ranges::any_of(held_, is_main_keyframe);
     if (video_began && next_->audio()) return true;
     // A sequence header announces video: wait for it.
@@ -138,6 +165,7 @@ void Segmenter::start() {
     if (frames.empty()) return;
     auto key = std::ranges::find_if(frames, is_main_keyframe);
     newest_ = frames.front().dts;
+    choose_part_target(frames);
     // A keyframe far from the audio before it is a jump.
     const bool begins = key != frames.end() && media::distance(key->dts, newest_) <= kForwardJump;
     open_at(begins ? *key : frames.front());
@@ -145,6 +173,18 @@ void Segmenter::start() {
     for (const Frame& frame : frames) {
         if (state_ == State::kOpen) running(frame);
     }
+}
+
+// Whole frames, and room for the jitter of published times, which are whole milliseconds: a part is between 85 and 100
+// % of it (draft-pantos-hls-rfc8216bis, 4.4.4.9). Measured rates are rounded, so that it is the same after a restart.
+void Segmenter::choose_part_target(const std::deque<Frame>& frames) {
+    if (options_.part_ms == 0 || part_target_ > Time(0)) return;
+    constexpr Time kExact = 125ms;  // longer frames are not rounded
+    Time length = std::clamp<Time>(frame_length(frames), 1ms, 1s);
+    if (length < kExact) length = Time(1s) / std::max<int64_t>(1, (Time(1s) + length / 2) / length);
+    const int64_t count = std::max<int64_t>(1, (media::from_ms(options_.part_ms) + length / 2) / length);
+    const Time most = count * length * 108 / 100;
+    part_target_ = std::chrono::ceil<std::chrono::milliseconds>(most);
 }
 
 // ---- An open segment
@@ -225,9 +265,8 @@ void Segmenter::running(const Frame& frame) {
         case Fit::kBeforeJump:
             if (exhausted()) return jump(frame);
             release_held();
-            if (state_ != State::kOpen) return;
-            bytes_ += frame.payload.size();
-            return sink_.write_frame(frame);
+            if (state_ == State::kOpen) write_to_part(frame);
+            return;
         case Fit::kJumps:
             return jump(frame);
     }
@@ -280,6 +319,8 @@ void Segmenter::open_at(const Frame& frame) {
     start_dts_ = frame.dts;
     started_ = now_;
     bytes_ = 0;
+    part_start_ = start_dts_;
+    part_has_frame_ = part_has_video_ = part_is_independent_ = false;
     state_ = State::kOpen;
     const Time ahead = std::clamp(fed_dts_ - frame.dts, Time(0), media::from_ms(kMaxHeldMs));
     sink_.open_segment({*tracks_, frame, changed, discontinuity, now_.wall_ms, now_.wall_ms - media::to_ms(ahead)});
@@ -287,7 +328,16 @@ void Segmenter::open_at(const Frame& frame) {
 
 // A pause in the times that is longer than a segment may be is no part of it.
 void Segmenter::close(Time end_dts, std::optional<Time> next_video_dts) {
-    sink_.close_segment({std::clamp<Time>(end_dts - start_dts_, 1ms, longest_), next_video_dts});
+    Time end = start_dts_ + std::clamp<Time>(end_dts - start_dts_, 1ms, longest_);
+    if (part_target_ > Time(0)) {
+        while (end - part_start_ > part_target_ && state_ == State::kOpen)
+            end_part(part_start_ + part_target_, next_video_dts);
+        // Times that go back: what is listed stays.
+        end = std::max<Time>(end, part_start_ + (part_has_frame_ ? Time(1ms) : Time(0)));
+        if (end > part_start_ && state_ == State::kOpen) end_part(end, next_video_dts);
+        if (state_ != State::kOpen) return;
+    }
+    sink_.close_segment({end - start_dts_, next_video_dts});
     if (bytes_ >= kSmallBytes) next_begin_ms_ -= kMsPerSegment;
 }
 
@@ -297,7 +347,40 @@ Time Segmenter::end_dts() const {
     return std::max(last, start_dts_) + step_;
 }
 
+// ---- Parts
+
+// Ends the open part where it would be longer than the part target with the frame. Frames of other tracks may be ahead
+// of the leading one: only where that pauses they end parts too. Parts of less than half of the target, which times
+// that jitter would make, do not end.
+void Segmenter::end_parts_before(const Frame& frame) {
+    if (part_target_ == Time(0) || frame.track != 0) return;
+    const bool leads = is_leading(frame);
+    const auto next = is_main_video(frame) ? std::optional(frame.dts) : std::nullopt;
+    while (frame.dts - part_start_ > 2 * part_target_ && state_ == State::kOpen)
+        end_part(part_start_ + part_target_, next);
+    if (!leads || state_ != State::kOpen) return;
+    const Time length = frame.dts - part_start_;
+    if (length + step_ > part_target_ && length >= part_target_ / 2)
+        end_part(std::min(frame.dts, part_start_ + part_target_), next);
+}
+
+void Segmenter::end_part(Time end, std::optional<Time> next_video_dts) {
+    const bool independent = part_has_frame_ && (part_has_video_ ? part_is_independent_ : !tracks_->video());
+    const Part part{part_start_, end - part_start_, independent, !part_has_frame_};
+    part_start_ = end;
+    part_has_frame_ = part_has_video_ = part_is_independent_ = false;
+    sink_.end_part({part, next_video_dts});
+}
+
+void Segmenter::write_to_part(const Frame& frame) {
+    if (is_main_video(frame) && !std::exchange(part_has_video_, true)) part_is_independent_ = frame.keyframe;
+    part_has_frame_ = true;
+    bytes_ += frame.payload.size();
+    sink_.write_frame(frame);
+}
+
 void Segmenter::write(const Frame& frame) {
+    if (state_ == State::kOpen) end_parts_before(frame);
     if (state_ != State::kOpen) return;
     Time& last = last_of(frame);
     bool leads = is_main_video(frame) || (frame.track == 0 && !tracks_->video());
@@ -305,8 +388,7 @@ void Segmenter::write(const Frame& frame) {
     last = frame.dts;
     if (is_main_keyframe(frame)) keyframe_dts_ = frame.dts;
     newest_ = std::max(newest_, frame.dts);
-    bytes_ += frame.payload.size();
-    sink_.write_frame(frame);
+    write_to_part(frame);
 }
 
 // ---- End

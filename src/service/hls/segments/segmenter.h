@@ -13,6 +13,9 @@
 //  - Publishers decide about times and tracks, but not about the number of small segments: at most kMaxAtOnce below
 //    kSmallBytes, and then one each kMsPerSegment by the clock. Beyond that segments get longer; where one must end all
 //    the same, what follows is dropped until the next may begin.
+//  - With low latency a segment has parts. A part ends before the frame with which it would be longer than the part
+//    target, which is chosen at the beginning, from the frames that are held, and stays. Where the stream pauses for
+//    longer, the part's end is the longest that it may be, and the pause is parts without a frame.
 //  - Where the stream says that times jumped: if they did (time_jitter off), the segment ends at once. If the stream
 //    has corrected them, or a publisher has returned, the next segment has a discontinuity.
 
@@ -22,6 +25,7 @@
 
 #include "media/per_track.h"
 #include "media/track_set.h"
+#include "service/hls/segments/segment_timeline.h"
 
 namespace service::hls {
 
@@ -31,6 +35,7 @@ struct CutOptions {
     bool wait_keyframe = true;
     bool ts_floor = false;                   // cut at multiples of fragment_ms of the wall clock
     uint64_t max_bytes = 256 * 1024 * 1024;  // of a segment's payload; beyond it the segment is cut anywhere
+    int64_t part_ms = 0;                     // about the length of parts; 0: there are none
 };
 
 // When a frame arrived, by both clocks. Only the wall clock may be set to another time: it gives a segment its date,
@@ -50,6 +55,12 @@ struct Opening {
     int64_t date_ms;
 };
 
+struct PartEnd {
+    Part part;
+    // The dts of the video frame that begins the next part, if one does.
+    std::optional<media::Time> next_video_dts;
+};
+
 struct Closing {
     media::Time duration;
     // The dts of the video frame that begins the next segment, if one does.
@@ -60,6 +71,8 @@ class SegmentSink {
   public:
     virtual void open_segment(const Opening& opening) = 0;
     virtual void write_frame(const media::Frame& frame) = 0;
+    // Of the open segment. Its last part ends before it is closed.
+    virtual void end_part(const PartEnd& end) = 0;
     virtual void close_segment(const Closing& closing) = 0;
 
   protected:
@@ -79,6 +92,10 @@ class Segmenter {
 
     // A publishing begins; after an earlier one with a discontinuity.
     void begin();
+    // The part target is chosen again, with the next publishing.
+    void forget_part_target() { part_target_ = {}; }
+    // From the first opening of a segment on. 0: there are no parts.
+    media::Time part_target() const { return part_target_; }
     // The longest that a segment may be, from the open one on. Nothing: as long as it waits for a keyframe.
     void set_longest(std::optional<media::Time> longest) { longest_ = longest.value_or(media::Time::max()); }
     // The stream's tracks from the next frame on.
@@ -124,6 +141,10 @@ class Segmenter {
     bool is_leading(const media::Frame& frame) const;
     bool would_be_too_long(const media::Frame& frame) const;
     bool is_long_enough(media::Time elapsed, int64_t wanted_ms) const;
+    void choose_part_target(const std::deque<media::Frame>& frames);
+    void end_parts_before(const media::Frame& frame);
+    void end_part(media::Time end, std::optional<media::Time> next_video_dts);
+    void write_to_part(const media::Frame& frame);
     void cut(const media::Frame& frame);
     void open_at(const media::Frame& frame);
     void close(media::Time end_dts, std::optional<media::Time> next_video_dts);
@@ -154,6 +175,10 @@ class Segmenter {
     media::Time fed_dts_{};                      // of the newest frame that was fed
     media::Time keyframe_dts_ = media::kNoTime;  // of the last one of the first video track
     uint64_t bytes_ = 0;
+    media::Time part_target_{};  // 0: not chosen yet, or there are no parts
+    // Of the open part.
+    media::Time part_start_{};
+    bool part_has_frame_ = false, part_has_video_ = false, part_is_independent_ = false;
     media::PerTrack<media::Time> last_;       // dts
     media::Time newest_{};                    // the latest dts of any track
     media::Time step_ = media::from_ms(40);   // between the last two frames of the leading track

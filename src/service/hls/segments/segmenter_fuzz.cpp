@@ -41,7 +41,8 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
                      .aof_ratio = flags & 2 ? 1.0 : 2.1,
                      .wait_keyframe = !(flags & 4),
                      .ts_floor = (flags & 8) != 0,
-                     .max_bytes = flags & 16 ? 2'000u : 1'000'000u},
+                     .max_bytes = flags & 16 ? 2'000u : 1'000'000u,
+                     .part_ms = flags & 64 ? 333 : 0},
                     *this),
           muxer_(flags & 32 ? make_mp4_muxer(*this) : make_ts_muxer(*this)),
           list_(*service::hls::SegmentPaths::make({}, {"v", "live", "s"}, true), timeline) {
@@ -55,14 +56,30 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         payload_ = 0;
         CHECK(opening.wall_ms == fed_wall_ms);
         CHECK(opening.date_ms <= opening.wall_ms && opening.date_ms >= opening.wall_ms - Segmenter::kMaxHeldMs);
-        segment_ = {.start = opening.first.dts,
-                    .wall_ms = opening.wall_ms,
-                    .date_ms = opening.date_ms,
-                    .discontinuity = opening.discontinuity};
+        discontinuities_ = timeline->discontinuities(timeline->end());
+        timeline->set_part_target(segmenter.part_target());
+        timeline->open({.start = opening.first.dts,
+                        .wall_ms = opening.wall_ms,
+                        .date_ms = opening.date_ms,
+                        .discontinuity = opening.discontinuity});
+        part_end_ = opening.first.dts;
         if (fail_next) return lose();
         if (!muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity))
             return lose();
         fresh_ = false;
+        list_.open(muxer_->init());
+    }
+    void end_part(const service::hls::PartEnd& end) override {
+        CHECK(open_);
+        const service::hls::Part& part = end.part;
+        CHECK(part.start == part_end_ && part.duration > media::Time(0));
+        CHECK(part.duration <= segmenter.part_target());
+        part_end_ += part.duration;
+        muxer_->end_part(end.next_video_dts);
+        CHECK(muxer_->memory() == 0);
+        list_.open_segment()->parts.push_back(1);
+        CHECK(timeline->end_part(part) + 1 == timeline->next_part());
+        if (fail_next) lose();
     }
     void write_frame(const Frame& frame) override {
         CHECK(open_);
@@ -80,20 +97,22 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         if (payload_ >= Segmenter::kSmallBytes) --begun;
         CHECK(closing.duration >= std::chrono::milliseconds(1));
         CHECK(media::to_ms(closing.duration) <= segmenter.longest_wait_ms() + kMaxBeyondLongestMs);
-        if (!muxer_->close(closing.next_video_dts)) fresh_ = true;
+        muxer_->end_part(closing.next_video_dts);
         CHECK(muxer_->memory() == 0);
-        const uint64_t discontinuities = timeline->discontinuities(timeline->end());
-        segment_.duration = closing.duration;
-        const auto id = timeline->add(segment_, now.monotonic_ms);
+        const service::hls::Segment& segment = *timeline->open_segment();
+        CHECK(segmenter.part_target() == media::Time(0) || part_end_ == segment.start + closing.duration);
+        const uint64_t discontinuities = discontinuities_ + segment.discontinuity;
+        const auto id = timeline->close(closing.duration, now.monotonic_ms);
         segmenter.set_longest(timeline->longest());
         list_.add(id, {.content = {.bytes = bytes_}, .in_memory = bytes_ % 5 != 0});
         bytes_ = 0;
-        CHECK(timeline->discontinuities(timeline->end()) == discontinuities + segment_.discontinuity);
+        CHECK(timeline->discontinuities(timeline->end()) == discontinuities);
         check_playlist();
     }
     void check_playlist() {
         timeline->expire(now.monotonic_ms);
         (void)list_.forget();
+        check_parts();
         CHECK(timeline->end() - timeline->listed() <= kMaxSegments);
         CHECK(timeline->listed() - timeline->kept() <= kMaxSegments);
         const auto playlist = list_.playlist(service::hls::SegmentList::Where::kAnywhere);
@@ -110,6 +129,18 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
             CHECK(!segment.discontinuity || segment.date_ms >= end_ms);
             end_ms = segment.date_ms + segment.duration_us / 1'000;
         }
+    }
+    // Each part that is kept has a number of its own, and they follow each other.
+    void check_parts() const {
+        uint64_t next = timeline->parts_kept();
+        for (auto id = timeline->kept(); id < timeline->end(); ++id) {
+            const service::hls::Segment& segment = timeline->at(id);
+            if (segment.parts.empty()) continue;
+            CHECK(segment.first_part == next && list_.find(id)->parts.size() == segment.parts.size());
+            next += segment.parts.size();
+        }
+        if (const auto* open = timeline->open_segment()) next += open->parts.size();
+        CHECK(next == timeline->next_part());
     }
     void update_held() {
         const Frame* oldest = segmenter.oldest_held();
@@ -145,11 +176,18 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         fresh_ = true;
         segmenter.lost();
         CHECK(!segmenter.open());
+        (void)list_.abandon();
+        const service::hls::Segment& open = *timeline->open_segment();
+        if (open.parts.empty()) return timeline->abandon();
+        const auto id = timeline->close(part_end_ - open.start, now.monotonic_ms);
+        list_.add(id, {.parts = std::vector<uint64_t>(timeline->at(id).parts.size())});
     }
 
     std::unique_ptr<service::hls::SegmentMuxer> muxer_;
     bool open_ = false, fresh_ = true;
-    service::hls::Segment segment_;
+    uint64_t discontinuities_ = 0;  // before the open segment
+    media::Time part_end_{};        // of the last part
+
     std::optional<int64_t> held_since_ms_;
     uint64_t oldest_ = 0;  // the number of the oldest held frame
     uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;

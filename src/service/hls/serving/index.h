@@ -1,6 +1,7 @@
 #pragma once
 // Index: the HLS resources that HTTP can fetch besides playlists: segments, initialisation segments and keys, by vhost
-// and path. A resource is in memory, in blocks of the heap or where sendfile() can take it, or names a file.
+// and path. A resource is in memory, in blocks of the heap or where sendfile() can take it, or names a file. Parts of a
+// segment are ranges of its bytes.
 
 #include <cstdint>
 #include <map>
@@ -15,16 +16,26 @@
 
 namespace service::hls {
 
+// Of PagedBytes.
+struct PageRange {
+    uint64_t offset = 0;
+    uint64_t length = 0;
+};
+
 struct Resource {
     std::vector<base::Slice> blocks{};                     // in memory
     std::shared_ptr<runtime::disk::PagedBytes> pages{};    // in memory too, instead of blocks; may be null
-    uint64_t size = 0;                                     // of blocks or pages
+    std::vector<PageRange> ranges{};                       // of pages, in their order; empty: all of them
+    uint64_t size = 0;                                     // of blocks, ranges or pages
     std::string root{};                                    // the directory that contains the path; empty: in memory
     int64_t made_ms = 0;                                   // creation time, wall clock
     int64_t max_age_s = 0;                                 // how long a cache may keep it, s
     std::shared_ptr<const live::StreamKey> stream{};       // the stream it belongs to
     uint64_t number = 0;                                   // unique number of this resource
     std::string etag{}, last_modified{}, cache_control{};  // header fields, written by Index::put()
+
+    // Where its bytes in pages are, from `first` on, `length` of them.
+    std::vector<runtime::disk::PagedBytes::Part> parts(uint64_t first, uint64_t length) const;
 };
 using ResourcePtr = std::shared_ptr<const Resource>;
 

@@ -33,10 +33,10 @@ base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, 
     return {};
 }
 
-base::Result<void> send_pages(const runtime::disk::PagedBytes& pages, http::ByteRange range, int status,
-                              std::string_view type, net::HttpResponse& response) {
+base::Result<void> send_pages(const Resource& resource, http::ByteRange range, int status, std::string_view type,
+                              net::HttpResponse& response) {
     net::FileParts parts;
-    for (auto& part : pages.parts(range.first, range.length))
+    for (auto& part : resource.parts(range.first, range.length))
         parts.push_back({std::move(part.source), part.offset, part.length});
     return response.send_files(status, type, std::move(parts));
 }
@@ -62,8 +62,9 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
         range.range = {0, resource->size};
     }
     if (resource->pages) {
-        if (!part && !request.is_head()) resource->pages->count_reader();
-        return send_pages(*resource->pages, range.range, part ? 206 : 200, type, response);
+        // The pages of a part may still grow.
+        if (!part && !request.is_head() && resource->ranges.empty()) resource->pages->count_reader();
+        return send_pages(*resource, range.range, part ? 206 : 200, type, response);
     }
     TRY(response.begin(part ? 206 : 200, type, range.range.length));
     if (!request.is_head()) TRY(send_blocks(*resource, range.range, response));
