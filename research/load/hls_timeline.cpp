@@ -21,7 +21,7 @@ void HlsTimeline::on_playlist(const m3u8::MediaPlaylist& playlist, int64_t asked
     }
     for (; end_ < end; ++end_) {
         const m3u8::Segment& segment = playlist.segments[end_ - begin];
-        wanted_.push_back({segment.uri, segment.duration_ms * 1000});
+        wanted_.push_back({segment.uri, segment.duration_us});
         if (segment.discontinuity) ++discontinuities_;
     }
 }

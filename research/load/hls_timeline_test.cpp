@@ -15,7 +15,7 @@ m3u8::MediaPlaylist playlist(uint64_t first, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) {
         m3u8::Segment segment;
         segment.uri = fmt::format("{}.ts", first + i);
-        segment.duration_ms = 2000;
+        segment.duration_us = 2'000'000;
         out.segments.push_back(segment);
     }
     return out;
