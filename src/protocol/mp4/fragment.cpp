@@ -63,6 +63,8 @@ uint32_t clamp_duration(int64_t ticks) { return static_cast<uint32_t>(std::clamp
 
 }  // namespace
 
+std::span<const uint8_t> segment_type() { return kStyp; }
+
 bool FragmentBuilder::has(Kind kind) const {
     return std::ranges::any_of(tracks_, [&](const Track& track) { return track.kind == kind; });
 }
@@ -77,7 +79,7 @@ Result<bool> FragmentBuilder::set_header(const Frame& header, const Frame* keyfr
         CHECK(!changed || spent_ || buffers_[n - 1].samples.empty());
         return changed;
     }
-    tracks_.push_back(TRY(make_track(static_cast<uint32_t>(tracks_.size()) + 1, header, keyframe)));
+    tracks_.push_back(TRY(make_track(static_cast<uint32_t>(tracks_.size()) + first_id_, header, keyframe)));
     buffers_.emplace_back();
     numbers_[static_cast<size_t>(header.kind)][header.track] = static_cast<uint8_t>(tracks_.size());
     return true;
@@ -246,12 +248,11 @@ FragmentBytes FragmentBuilder::cut(const CutOptions& options) {
         shapes[i] = shape_of(tracks_[i], buffers_[i]);
         moof += shapes[i].traf_size;
     }
-    size_t styp = options.styp ? sizeof kStyp : 0;
-    head_.resize(styp + moof + 8);
+    head_.resize(moof + 8);
     pieces_.reserve(count_ + 2);
     pieces_.emplace_back(head_);
-    uint8_t* p = std::copy_n(kStyp, styp, head_.data());
-    p = put_head(p, moof, "moof");
+    if (options.sequence > 0) sequence_ = options.sequence;
+    uint8_t* p = put_head(head_.data(), moof, "moof");
     p = put_head(p, kMfhdSize, "mfhd");
     p = put_u32(p, 0);
     p = put_u32(p, sequence_++);

@@ -11,7 +11,7 @@
 //   at the end:  cut() once more.
 //
 // A track is identified by Frame::kind and Frame::track; its id in the file follows the order of the set_header()
-// calls.
+// calls. Fragments of several builders, each of one track with an id of its own, are one file together.
 //
 // Times: video keeps the stream's. Audio counts samples: a frame begins at the end of the previous one as long as its
 // time agrees within half a frame (at least 2 ms), so that jitter neither shows nor accumulates; otherwise, after a
@@ -33,8 +33,11 @@
 
 namespace mp4 {
 
+// The box at the front of a media segment ("styp").
+std::span<const uint8_t> segment_type();
+
 struct CutOptions {
-    bool styp = false;  // at the front of a media segment
+    uint32_t sequence = 0;  // the fragment's number in its file; 0: one more than the builder's last
     // The dts of the video frame that begins the next fragment, and the track of this frame.
     std::optional<media::Time> next_video_dts = std::nullopt;
     uint8_t next_video_track = 0;
@@ -53,8 +56,8 @@ class FragmentBuilder {
     // add() fails for a fragment that would be larger than this: cut more often.
     static constexpr size_t kMaxBytes = 1u << 30;
 
-    // origin is subtracted from each dts; a time before it becomes 0.
-    explicit FragmentBuilder(media::Time origin = {}) : origin_(origin) {}
+    // origin is subtracted from each dts; a time before it becomes 0. first_id: of its first track.
+    explicit FragmentBuilder(media::Time origin = {}, uint32_t first_id = 1) : origin_(origin), first_id_(first_id) {}
 
     // Of the header's kind and track: creates a track from a sequence header, or, where the codec has none (MP3, Opus,
     // AC-3), from its first frame, which must be passed to add() too. Or applies a track's new header: true when the
@@ -123,6 +126,7 @@ class FragmentBuilder {
     void drop_spent();
 
     media::Time origin_;
+    uint32_t first_id_;
     std::vector<Track> tracks_;
     std::vector<TrackBuffer> buffers_;                                 // parallel to tracks_
     std::array<std::array<uint8_t, media::kMaxTracks>, 3> numbers_{};  // by kind and Frame::track

@@ -43,8 +43,7 @@ TEST(Mp4Fragment, ByteByByte) {
     EXPECT_EQ(builder.bytes(), 7u);
     EXPECT_EQ(media::to_ms(builder.span()), 40);
     auto expected =
-        hex("00000018 73747970 6d736468 00000000 6d736468 69736f36"  // styp
-            "000000b8 6d6f6f66 00000010 6d666864 00000000 00000001"
+        hex("000000b8 6d6f6f66 00000010 6d666864 00000000 00000001"
             "00000058 74726166"
             "00000014 74666864 00020008 00000001 00000e10"           // track 1, each sample lasts 40 ms
             "00000014 74666474 01000000 00000000 00000e10"           // from 40 ms
@@ -56,7 +55,7 @@ TEST(Mp4Fragment, ByteByByte) {
             "0000001c 7472756e 01000201 00000002 000000c4 00000002 00000001"
             "0000000f 6d646174 111111 22 aaaa bb"
             "00000008 66726565");
-    EXPECT_EQ(joined(builder.cut({.styp = true, .next_video_dts = media::from_ms(120), .seal = true})), expected);
+    EXPECT_EQ(joined(builder.cut({.next_video_dts = media::from_ms(120), .seal = true})), expected);
     EXPECT_TRUE(builder.empty());
     EXPECT_EQ(media::to_ms(builder.span()), 0);
     EXPECT_EQ(builder.cut().size, 0u);

@@ -4,23 +4,11 @@
 
 namespace service::hls {
 
-namespace {
-
-// The track alone, as the first of its kind: muxers know one.
-media::TrackSet alone(const media::Track& track) {
-    media::TrackSet tracks;
-    tracks.revision = track.revision;
-    tracks.tracks.push_back(track.at_index(0));
-    return tracks;
-}
-
-}  // namespace
-
 // ---- A segment
 
-void AudioGroup::open(const Opening& opening) {
+void AudioGroup::open(const media::TrackSet& tracks) {
     has_segment_ = true;
-    for (RenditionId id = 0; id < kRenditions; ++id) open_rendition(opening, id);
+    for (RenditionId id = 0; id < kRenditions; ++id) open_rendition(tracks, id);
 }
 
 // The track that it has at present; null: it is no part of the group.
@@ -30,54 +18,39 @@ const media::Track* AudioGroup::track_of(const media::TrackSet& tracks, Renditio
     return id == kVideoRendition ? tracks.video() : tracks.audio();
 }
 
-void AudioGroup::open_rendition(const Opening& opening, RenditionId id) {
+void AudioGroup::open_rendition(const media::TrackSet& tracks, RenditionId id) {
     Member& member = members_[id];
     member.active = false;
-    const media::Track* track = track_of(opening.tracks, id);
+    const media::Track* track = track_of(tracks, id);
     if (!track || member.refused == track->revision) return;
     member.revision = track->revision;
     member.refused.reset();
     if (!member.rendition) member.rendition = make_(id);
-    media::Frame first = opening.first;
-    if (id != kVideoRendition) {
-        first = {};
-        first.kind = media::Kind::kAudio;
-        first.codec = track->codec;
-    }
-    auto opened = member.rendition->open(alone(*track), first, opening.tracks_changed || opening.discontinuity);
+    media::TrackSet alone;
+    alone.tracks.push_back(*track);
+    auto opened = writer_.check(alone);
+    if (opened) opened = member.rendition->open(writer_.lane_of(track->kind, track->index));
     if (!opened) return leave_out(id, opened.error());
     member.active = true;
 }
 
-void AudioGroup::add(const media::Frame& frame) {
-    const bool is_video = frame.kind == media::Kind::kVideo;
-    if (is_video && frame.track != 0) return;
-    const RenditionId id = is_video ? kVideoRendition : frame.track;
-    Member& member = members_[id];
-    if (!member.active) return;
-    media::Frame alone = frame;
-    alone.track = 0;
-    auto added = member.rendition->add(alone);
-    if (!added) leave_out(id, added.error());
-}
-
-// What it has had so far stays, as that of a track that has ended.
 void AudioGroup::leave_out(RenditionId id, const base::Error& why) {
     Member& member = members_[id];
+    if (!member.rendition) return;
     member.active = false;
     member.refused = member.revision;
     member.rendition->lose();
     left_out_(id, why);
 }
 
-void AudioGroup::end_part(const PartEnd& end) {
+void AudioGroup::end_part() {
     for (Member& member : members_)
-        if (member.active) member.rendition->end_part(end);
+        if (member.active) member.rendition->end_part();
 }
 
-void AudioGroup::close(const Closing& closing, SegmentTimeline::Id segment) {
+void AudioGroup::close(SegmentTimeline::Id segment) {
     for (Member& member : members_)
-        if (member.active) member.rendition->close(closing, segment);
+        if (member.active) member.rendition->close(segment);
 }
 
 void AudioGroup::lose() {

@@ -4,7 +4,8 @@
 // has one audio track.
 //
 // Of a stream in fMP4 with video the group has the video alone and the first audio track alone too: players on Media
-// Source Extensions (hls.js) cannot take the audio out of MP4 segments that have both.
+// Source Extensions (hls.js) cannot take the audio out of MP4 segments that have both. Their bytes in memory are those
+// of the main rendition.
 //
 //  - A track begins with the first segment that it is part of.
 //  - A track that is no part of the stream any more ends its playlist. With the last of its segments its files go.
@@ -18,7 +19,6 @@
 
 #include "media/track_set.h"
 #include "service/hls/rendition.h"
-#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
 
@@ -29,16 +29,17 @@ class AudioGroup {
 
     // apart: the video and the first audio track too. left_out: is told of a track that is left out, once for each of
     // its configurations.
-    AudioGroup(bool apart, Make make, LeftOut left_out)
-        : apart_(apart), make_(std::move(make)), left_out_(std::move(left_out)) {}
+    // The writer must outlive it.
+    AudioGroup(bool apart, SegmentWriter& writer, Make make, LeftOut left_out)
+        : apart_(apart), writer_(writer), make_(std::move(make)), left_out_(std::move(left_out)) {}
 
-    // A segment of the stream.
-    void open(const Opening& opening);
-    // Any frame; those that no rendition has are ignored.
-    void add(const media::Frame& frame);
-    void end_part(const PartEnd& end);
-    void close(const Closing& closing, SegmentTimeline::Id segment);
+    // A segment of the stream, which the writer has open. tracks: those of the stream.
+    void open(const media::TrackSet& tracks);
+    void end_part();
+    void close(SegmentTimeline::Id segment);
     void lose();
+    // The writer cannot write its track. What it has had so far stays, as that of a track that has ended.
+    void leave_out(RenditionId id, const base::Error& why);
 
     // An earlier run has left files of that rendition.
     void found(RenditionId id);
@@ -63,11 +64,11 @@ class AudioGroup {
         std::optional<uint32_t> refused{};  // the revision that is left out
     };
     const media::Track* track_of(const media::TrackSet& tracks, RenditionId id) const;
-    void open_rendition(const Opening& opening, RenditionId id);
+    void open_rendition(const media::TrackSet& tracks, RenditionId id);
     bool is_playable(RenditionId id) const;
-    void leave_out(RenditionId id, const base::Error& why);
 
     const bool apart_;
+    SegmentWriter& writer_;
     Make make_;
     LeftOut left_out_;
     bool has_segment_ = false;

@@ -39,15 +39,18 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         SegmentFilesOptions options;
         options.vhost = "v";
         timeline_ = std::make_shared<SegmentTimeline>(SegmentTimelineOptions{60'000, 1'000});
+        main_.reset();
+        group_.reset();
+        writer_ = std::make_unique<SegmentWriter>(SegmentWriterOptions{mp4, storage != "disk", false});
         const auto make = [this, options](const SegmentPaths& paths) {
             RenditionHost& host = *this;
-            auto rendition = std::make_unique<Rendition>(host, hls_, paths, options, index_, timeline_);
+            auto rendition = std::make_unique<Rendition>(host, hls_, paths, options, index_, timeline_, *writer_);
             rendition->begin_naming();
             return rendition;
         };
         main_ = make(names);
         group_ = std::make_unique<AudioGroup>(
-            mp4, [make, names](RenditionId id) { return make(names.of_rendition(id)); },
+            mp4, *writer_, [make, names](RenditionId id) { return make(names.of_rendition(id)); },
             [this](RenditionId id, const base::Error& why) {
                 left_out_.push_back(std::to_string(id) + ": " + why.text());
             });
@@ -61,23 +64,28 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     // A second of the stream, with a frame of each of these tracks.
     void segment(std::initializer_list<int> tracks) {
         const Frame first = frame(Codec::kAac, 0, dts_, "2122");
-        media::TrackSet main_tracks = tracks_;
-        std::erase_if(main_tracks.tracks, [](const media::Track& track) { return track.index != 0; });
-        const Opening opening{tracks_, first, changed_, changed_ && !timeline_->empty(), 0, 0};
-        changed_ = false;
-        timeline_->open({.discontinuity = opening.discontinuity});
-        ASSERT_TRUE(main_->open(main_tracks, first, opening.tracks_changed));
-        group_->open(opening);
-        ASSERT_TRUE(main_->add(first));
-        for (const int track : tracks) group_->add(frame(Codec::kAac, static_cast<uint8_t>(track), dts_, "2122"));
+        open(first, std::exchange(changed_, false));
+        ASSERT_TRUE(writer_->add(first));
+        for (const int track : tracks) add(frame(Codec::kAac, static_cast<uint8_t>(track), dts_, "2122"));
         dts_ += 1'000;
         close();
     }
+    void open(const Frame& first, bool changed) {
+        timeline_->open({.discontinuity = changed && !timeline_->empty()});
+        writer_->open(tracks_, first, changed);
+        ASSERT_TRUE(
+            main_->open(static_cast<Lanes>(writer_->lane_of(Kind::kVideo, 0) | writer_->lane_of(Kind::kAudio, 0))));
+        group_->open(tracks_);
+    }
+    void add(const Frame& frame) {
+        const auto added = writer_->add(frame);
+        if (!added) group_->leave_out(frame.track, added.error());
+    }
     void close() {
-        const Closing closing{std::chrono::seconds(1), std::nullopt};
-        const auto id = timeline_->close(closing.duration, runtime::now_ms());
-        main_->close(closing, id);
-        group_->close(closing, id);
+        writer_->end_part({});
+        const auto id = timeline_->close(std::chrono::seconds(1), runtime::now_ms());
+        main_->close(id);
+        group_->close(id);
     }
     void tick(int64_t now_ms) {
         timeline_->expire(now_ms);
@@ -106,6 +114,7 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     bool changed_ = false;
     int64_t dts_ = 0;
     std::shared_ptr<SegmentTimeline> timeline_;
+    std::unique_ptr<SegmentWriter> writer_;
     std::unique_ptr<Rendition> main_;
     std::unique_ptr<AudioGroup> group_;
     std::vector<std::string> done_, left_out_;
@@ -200,13 +209,9 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         key.kind = Kind::kVideo;
         key.keyframe = true;
         const auto one = [&] {
-            timeline_->open({.discontinuity = !timeline_->empty()});
-            const Opening opening{tracks_, key, true, !timeline_->empty(), 0, 0};
-            ASSERT_TRUE(main_->open(tracks_, key, true));
-            group_->open(opening);
-            ASSERT_TRUE(main_->add(frame(Codec::kAac, 0, 0, "2122")));
-            group_->add(key);
-            for (const uint8_t track : {0, 1}) group_->add(frame(Codec::kAac, track, 0, "2122"));
+            open(key, true);
+            add(key);
+            for (const uint8_t track : {0, 1}) add(frame(Codec::kAac, track, 0, "2122"));
             close();
         };
         one();
@@ -214,6 +219,11 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         aac(1);
         one();
         EXPECT_EQ(group_->video_apart() != nullptr, mp4);
+        if (mp4) {
+            EXPECT_EQ(group_->find(kVideoRendition)->memory(), 0u) << "it is kept for the main rendition";
+            EXPECT_EQ(group_->find(0)->memory(), 0u);
+            EXPECT_GT(main_->memory(), 0u);
+        }
         EXPECT_EQ(uris(kVideoRendition), mp4 ? Strings{"s-1~video.m4s"} : Strings{});
         EXPECT_EQ(uris(0), mp4 ? Strings{"s-1~audio1.m4s"} : Strings{});
         EXPECT_EQ(uris(1), mp4 ? Strings{"s-1~audio2.m4s"} : Strings{"s-1~audio2.ts"});

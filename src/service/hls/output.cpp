@@ -14,17 +14,6 @@
 
 namespace service::hls {
 
-namespace {
-
-// What the main rendition has.
-media::TrackSet first_of_each_kind(const media::TrackSet& tracks) {
-    media::TrackSet first = tracks;
-    std::erase_if(first.tracks, [](const media::Track& track) { return track.index != 0; });
-    return first;
-}
-
-}  // namespace
-
 Output::Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
                runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover)
     : options_(std::move(options)),
@@ -36,10 +25,11 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
       default_audio_(options_.hls.use_fmp4 ? mp4_carries : ts_carries),
       segmenter_(cut_options(options_), *this),
       timeline_(std::make_shared<SegmentTimeline>(timeline_options(options_))),
-      main_(*this, options_.hls, std::move(names), files_options(options_), index, timeline_),
+      writer_(writer_options(options_)),
+      main_(*this, options_.hls, std::move(names), files_options(options_), index, timeline_, writer_),
       master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.paths().master()), options_.key.text()),
       audio_(
-          options_.hls.use_fmp4, [this](RenditionId id) { return make_rendition(id); },
+          options_.hls.use_fmp4, writer_, [this](RenditionId id) { return make_rendition(id); },
           [this](RenditionId id, const base::Error& why) {
               runtime::warn_some(failure_log_, "HLS of {}: {} is left out: {}", options_.key.text(),
                                  id == kVideoRendition ? "the video alone" : fmt::format("audio track {}", id + 1),
@@ -60,7 +50,7 @@ Output::~Output() {
 std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
     auto rendition = std::make_unique<Rendition>(host, options_.hls, paths().of_rendition(id), files_options(options_),
-                                                 index_, timeline_);
+                                                 index_, timeline_, writer_);
     if (rendition->files())
         recover_(rendition->files());
     else
@@ -183,7 +173,8 @@ void Output::feed_waiting() {
 }
 
 size_t Output::memory() const {
-    size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + main_.memory();
+    size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + writer_.memory() +
+                   main_.memory();
     audio_.for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
     return bytes;
 }
@@ -237,7 +228,7 @@ void Output::record_size(const Opening& opening) {
 void Output::report_missing(const media::TrackSet& tracks) {
     for (const media::Kind kind : {media::Kind::kVideo, media::Kind::kAudio}) {
         const media::Track* track = tracks.find(kind);
-        if (!track || main_.has(kind)) continue;
+        if (!track || writer_.has(kind, 0)) continue;
         if (auto carried = default_audio_.carries(*track); !carried) report_left_out(*track, carried.error());
     }
 }
@@ -258,33 +249,41 @@ void Output::open_segment(const Opening& opening) {
                      .wall_ms = opening.wall_ms,
                      .date_ms = opening.date_ms,
                      .discontinuity = opening.discontinuity});
-    auto opened =
-        main_.open(first_of_each_kind(opening.tracks), opening.first, opening.tracks_changed || opening.discontinuity);
+    writer_.open(opening.tracks, opening.first, opening.tracks_changed || opening.discontinuity);
+    auto opened = open_main(opening.tracks);
     if (opened) {
-        main_has_audio_ = main_.has(media::Kind::kAudio);
+        main_has_audio_ = writer_.has(media::Kind::kAudio, 0);
         if (opening.tracks_changed) report_missing(opening.tracks);
-        return audio_.open(opening);
+        return audio_.open(opening.tracks);
     }
     lose_segment();
     failed(paths().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
 }
 
-// A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
-void Output::write_frame(const media::Frame& frame) {
-    base::Result<void> added;
-    if (frame.track == 0) added = main_.add(frame);
-    if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
-    if (!added) {
-        lose_segment();
-        return failed(paths().playlist(), added.error().text(), false);
-    }
-    audio_.add(frame);
+// It has the first track of each kind.
+base::Result<void> Output::open_main(const media::TrackSet& tracks) {
+    media::TrackSet first = tracks;
+    std::erase_if(first.tracks, [](const media::Track& track) { return track.index != 0; });
+    TRY(writer_.check(first));
+    return main_.open(
+        static_cast<Lanes>(writer_.lane_of(media::Kind::kVideo, 0) | writer_.lane_of(media::Kind::kAudio, 0)));
 }
 
-// The main rendition's muxer cannot make the segment.
+// A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
+void Output::write_frame(const media::Frame& frame) {
+    const auto added = writer_.add(frame);
+    if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
+    if (added) return;
+    if (frame.track != 0) return audio_.leave_out(frame.track, added.error());
+    lose_segment();
+    failed(paths().playlist(), added.error().text(), false);
+}
+
+// The main rendition cannot have the segment.
 void Output::lose_segment() {
     main_.lose();
     audio_.lose();
+    writer_.lose();
     segmenter_.lost();
     const Segment* open = timeline_->open_segment();
     if (!open) return;
@@ -295,8 +294,9 @@ void Output::lose_segment() {
 }
 
 void Output::end_part(const PartEnd& end) {
-    main_.end_part(end);
-    audio_.end_part(end);
+    writer_.end_part(end.next_video_dts);
+    main_.end_part();
+    audio_.end_part();
     if (timeline_->open_segment()) timeline_->end_part(end.part);
 }
 
@@ -304,10 +304,12 @@ void Output::close_segment(const Closing& closing) {
     // That of a shorter segment would not be exact.
     if (closing.duration >= kMinRate)
         frame_rate_ = std::max(frame_rate_, 1e6 * video_frames_ / static_cast<double>(media::to_us(closing.duration)));
+    writer_.end_part(closing.next_video_dts);
+    if (!timeline_->open_segment()) return;  // a failure ended it
     const SegmentTimeline::Id id = timeline_->close(closing.duration, runtime::now_ms());
     segmenter_.set_longest(timeline_->longest());
-    main_.close(closing, id);
-    audio_.close(closing, id);
+    main_.close(id);
+    audio_.close(id);
     keep_below(options_.memory_limit / 2);
 }
 
@@ -321,11 +323,11 @@ Master Output::master() const {
     Master out;
     out.variant = {variant.paths().playlist(), view->bandwidth, view->average_bandwidth, width_, height_, {}, 0};
     std::vector<const media::Track*> carried;
-    if (main_.has(media::Kind::kVideo)) {
+    if (writer_.has(media::Kind::kVideo, 0)) {
         carried.push_back(tracks_->video());
         out.variant.frame_rate = frame_rate_;
     }
-    if (main_.has(media::Kind::kAudio)) carried.push_back(tracks_->audio());
+    if (writer_.has(media::Kind::kAudio, 0)) carried.push_back(tracks_->audio());
     out.variant.codecs = codecs_of(carried);
     if (tracks.empty()) return out;
     std::vector<AudioMember> members;

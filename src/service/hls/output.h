@@ -23,6 +23,7 @@
 #include "service/hls/rendition.h"
 #include "service/hls/segments/aac_clock.h"
 #include "service/hls/segments/default_audio.h"
+#include "service/hls/segments/segment_writer.h"
 #include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
@@ -118,6 +119,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void for_each_rendition(const std::function<void(Rendition&)>& visit);
     uint64_t bytes_in_memory() const;  // of segments
     void keep_below(uint64_t bytes);
+    base::Result<void> open_main(const media::TrackSet& tracks);
     void record_size(const Opening& opening);
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
@@ -153,6 +155,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     };
     std::array<AacTrack, media::kMaxTracks> aac_;
     const std::shared_ptr<SegmentTimeline> timeline_;
+    SegmentWriter writer_;
     Rendition main_;              // the first video track and the audio track that leads
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;

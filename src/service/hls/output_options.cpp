@@ -40,6 +40,11 @@ SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     return out;
 }
 
+SegmentWriterOptions writer_options(const OutputOptions& options) {
+    const VhostConfig& hls = options.hls;
+    return {hls.use_fmp4, hls.storage != "disk" || hls.has_parts(), hls.keys};
+}
+
 SegmentFilesOptions files_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
     SegmentFilesOptions out;

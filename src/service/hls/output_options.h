@@ -9,6 +9,7 @@
 #include "service/hls/config.h"
 #include "service/hls/segments/segment_files.h"
 #include "service/hls/segments/segment_timeline.h"
+#include "service/hls/segments/segment_writer.h"
 #include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
@@ -23,6 +24,7 @@ struct OutputOptions {
 
 CutOptions cut_options(const OutputOptions& options);
 SegmentTimelineOptions timeline_options(const OutputOptions& options);
+SegmentWriterOptions writer_options(const OutputOptions& options);
 // Of all renditions.
 SegmentFilesOptions files_options(const OutputOptions& options);
 // hls_path without a slash at its end.

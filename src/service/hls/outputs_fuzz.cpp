@@ -117,7 +117,7 @@ class Rtp {
 
 // ---- HLS
 
-class Hls final : private service::hls::SegmentSink, private service::hls::ByteSink {
+class Hls final : private service::hls::SegmentSink, private service::hls::LaneSink {
   public:
     explicit Hls(bool mp4)
         : default_audio_(mp4 ? service::hls::mp4_carries : service::hls::ts_carries),
@@ -143,7 +143,7 @@ class Hls final : private service::hls::SegmentSink, private service::hls::ByteS
         CHECK(!open_);
         open_ = true;
         const bool fresh = fresh_ || opening.tracks_changed || opening.discontinuity;
-        if (!muxer_->open(opening.tracks, opening.first, fresh)) return lose();
+        muxer_->open(opening.tracks, opening.first, fresh);
         fresh_ = false;
     }
     void write_frame(const Frame& frame) override {
@@ -156,7 +156,7 @@ class Hls final : private service::hls::SegmentSink, private service::hls::ByteS
         open_ = false;
         muxer_->end_part(closing.next_video_dts);
     }
-    void put(std::span<const uint8_t> bytes) override { CHECK(!bytes.empty()); }
+    void put(service::hls::Lanes, std::span<const uint8_t> bytes) override { CHECK(!bytes.empty()); }
     void lose() {
         open_ = false;
         fresh_ = true;

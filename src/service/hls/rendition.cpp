@@ -9,7 +9,8 @@
 namespace service::hls {
 
 Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths,
-                     const SegmentFilesOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline)
+                     const SegmentFilesOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline,
+                     SegmentWriter& writer)
     : host_(host),
       index_(index),
       options_(options),
@@ -18,16 +19,16 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
       until_on_disk_(hls.storage == "disk"),
       has_parts_(hls.has_parts()),
       fragments_per_key_(hls.fragments_per_key),
-      list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))) {
+      list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))),
+      writer_(writer) {
     SegmentFilesHost& files_host = *this;
     if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, index);
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
-    ByteSink& sink = *this;
-    muxer_ = hls.use_fmp4 ? make_mp4_muxer(sink) : make_ts_muxer(sink);
     oldest_part_ = list_->timeline().next_part();
 }
 
 Rendition::~Rendition() {
+    writer_.remove_reader(*this);
     if (files_) files_->detach();
 }
 
@@ -85,35 +86,41 @@ void Rendition::take_left_over() {
 
 // ---- A segment
 
-base::Result<void> Rendition::open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) {
-    memory_.clear();
-    bytes_ = part_begin_ = 0;
-    has_frame_ = false;
+base::Result<void> Rendition::open(Lanes lanes) {
+    bytes_ = own_bytes_ = 0;
+    ranges_.clear();
+    part_ranges_.clear();
     in_memory_ = keeps_in_memory_;
     on_disk_ = files_ != nullptr;
-    fresh |= std::exchange(fresh_, true);
     if (files_) files_->open();
     if (cipher_) TRY(cipher_->begin(fragments_per_key_));
-    TRY(muxer_->open(tracks, first, fresh));
-    fresh_ = false;
-    const Entry& entry = list_->open(muxer_->init());
+    SegmentWriter::Reader& reader = *this;
+    writer_.add_reader(reader, lanes);
+    const Entry& entry = list_->open(writer_.init(lanes));
     // The parts need it before the segment is complete.
     if (has_parts_ && list_->has_names()) show_shared(entry);
     return {};
 }
 
-base::Result<void> Rendition::add(const media::Frame& frame) {
-    has_frame_ = true;
-    return muxer_->add(frame);
+void Rendition::put(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) {
+    if (cipher_) return put_encrypted(cipher_->encrypt(bytes));
+    take(bytes, range, is_first);
 }
 
-void Rendition::put(std::span<const uint8_t> bytes) { keep(cipher_ ? cipher_->encrypt(bytes) : bytes); }
-
-void Rendition::keep(std::span<const uint8_t> bytes) {
-    bytes_ += bytes.size();
+void Rendition::put_encrypted(std::span<const uint8_t> bytes) {
+    PageRange range;
     if (in_memory_) {
-        if (auto kept = memory_.append(bytes); !kept) lose_memory(kept.error());
+        auto kept = writer_.keep(bytes);
+        if (kept) range = *kept;
+        if (!kept) lose_memory(kept.error());
     }
+    take(bytes, range, true);
+}
+
+void Rendition::take(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) {
+    bytes_ += bytes.size();
+    if (in_memory_ && range.length > 0) append_range(part_ranges_, range);
+    if (in_memory_ && is_first) own_bytes_ += bytes.size();
     if (on_disk_) {
         if (auto written = files_->write(bytes); !written) {
             on_disk_ = false;
@@ -124,39 +131,47 @@ void Rendition::keep(std::span<const uint8_t> bytes) {
 }
 
 void Rendition::lose_memory(const base::Error& why) {
-    in_memory_ = false;
-    memory_.clear();
+    if (!std::exchange(in_memory_, false)) return;
+    ranges_.clear();
+    part_ranges_.clear();
     host_.segment_failed(paths().playlist(), why);
 }
 
 void Rendition::lose() {
+    writer_.remove_reader(*this);
     if (on_disk_) files_->abandon();
-    memory_.clear();
+    ranges_.clear();
+    part_ranges_.clear();
     in_memory_ = on_disk_ = false;
-    fresh_ = true;
     if (const std::string map = list_->abandon(); !map.empty()) index_.erase(options_.vhost, map);
 }
 
-void Rendition::end_part(const PartEnd& end) {
-    muxer_->end_part(end.next_video_dts);
-    if (in_memory_) {
-        if (auto flushed = memory_.flush(); !flushed) lose_memory(flushed.error());
-    }
-    Entry* entry = list_->open_segment();
-    if (!entry) return;  // the failure ended it
-    const uint64_t size = in_memory_ ? memory_.size() - part_begin_ : 0;
-    entry->parts.push_back(size);
-    if (size == 0) return;
-    Resource part = resource();
-    memory_.show(std::exchange(part_begin_, memory_.size()), part);
-    index_.put(options_.vhost, paths().part(list_->timeline().next_part()), std::move(part));
+void Rendition::end_ranges() {
+    for (const PageRange& range : part_ranges_) append_range(ranges_, range);
+    part_ranges_.clear();
 }
 
-void Rendition::close(const Closing& closing, Id id) {
-    muxer_->end_part(closing.next_video_dts);
-    if (cipher_) keep(cipher_->finish());
+void Rendition::end_part() {
+    Entry* entry = list_->open_segment();
+    if (!entry) return;
+    Resource part = resource();
+    if (auto shown = writer_.show(part_ranges_, part); !shown) {
+        lose_memory(shown.error());
+        entry = list_->open_segment();
+        if (!entry) return;  // the failure ended it
+        part.size = 0;
+    }
+    end_ranges();
+    entry->parts.push_back(part.size);
+    if (part.size > 0) index_.put(options_.vhost, paths().part(list_->timeline().next_part()), std::move(part));
+}
+
+void Rendition::close(Id id) {
     // A file without a frame is no segment that players accept.
-    if (!has_frame_) lose();
+    const bool has_frame = bytes_ > 0;
+    if (cipher_ && has_frame) put_encrypted(cipher_->finish());
+    if (!has_frame) lose();
+    end_ranges();
     Entry entry{.content = {.bytes = bytes_}};
     if (cipher_) {
         entry.content.key = cipher_->key();
@@ -164,9 +179,11 @@ void Rendition::close(const Closing& closing, Id id) {
     }
     Resource segment = resource();
     if (in_memory_) {
-        auto kept = memory_.finish(segment);
-        if (!kept) host_.segment_failed(paths().playlist(), kept.error());
-        entry.in_memory = kept.has_value();
+        auto shown = writer_.show(ranges_, segment);
+        if (!shown) host_.segment_failed(paths().playlist(), shown.error());
+        segment.is_final = true;
+        entry.in_memory = shown.has_value();
+        entry.memory_bytes = own_bytes_;
     }
     if (files_) entry.disk = on_disk_ ? Entry::Disk::kPending : Entry::Disk::kLost;
     if (list_->ended()) {
@@ -287,11 +304,11 @@ void Rendition::dispose() {
 }
 
 size_t Rendition::memory() const {
-    size_t bytes = muxer_->memory() + memory_.memory() + list_->bytes_in_memory();
+    size_t bytes = list_->bytes_in_memory();
     // Those of which only the parts are in memory.
     for (Id id = list_->begin(); until_on_disk_ && id < list_->end(); ++id)
         if (const Entry& entry = *list_->find(id); !entry.in_memory && id >= list_->timeline().kept())
-            bytes += list_->timeline().at(id).parts.empty() ? 0 : entry.content.bytes;
+            bytes += list_->timeline().at(id).parts.empty() ? 0 : entry.memory_bytes;
     return bytes;
 }
 

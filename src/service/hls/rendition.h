@@ -1,8 +1,8 @@
 #pragma once
-// Rendition: the segments of one playlist: their muxer, their encryption, where they are kept, and what HTTP shows of
-// them. It does not decide where a segment ends (segmenter.h), nor which number it has (segment_timeline.h). A stream
-// has a main rendition, of its first video track and the audio track that leads (default_audio.h), and others of one
-// track each (audio_group.h).
+// Rendition: the segments of one playlist: their encryption, where they are kept, and what HTTP shows of them. Their
+// bytes are those of lanes (segment_writer.h). It does not decide where a segment ends (segmenter.h), nor which number
+// it has (segment_timeline.h). A stream has a main rendition, of its first video track and the audio track that leads
+// (default_audio.h), and others of one track each (audio_group.h).
 
 #include <cstdint>
 #include <deque>
@@ -16,11 +16,9 @@
 #include "protocol/m3u8/playlist.h"
 #include "service/hls/config.h"
 #include "service/hls/segments/cipher.h"
-#include "service/hls/segments/segment_bytes.h"
 #include "service/hls/segments/segment_files.h"
 #include "service/hls/segments/segment_list.h"
-#include "service/hls/segments/segment_muxer.h"
-#include "service/hls/segments/segmenter.h"
+#include "service/hls/segments/segment_writer.h"
 
 namespace service::hls {
 
@@ -48,13 +46,13 @@ class RenditionHost {
     ~RenditionHost() = default;
 };
 
-class Rendition final : private ByteSink, private SegmentFilesHost {
+class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost {
   public:
     using Id = SegmentTimeline::Id;
 
-    // Host and index must outlive it.
+    // Host, index and writer must outlive it.
     Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths, const SegmentFilesOptions& options,
-              Index& index, std::shared_ptr<SegmentTimeline> timeline);
+              Index& index, std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer);
     ~Rendition();
     Rendition(const Rendition&) = delete;
 
@@ -75,20 +73,14 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     void begin_naming();
 
     void begin_publishing() { list_->set_ended(false); }
-    // Begins the segment that the timeline has open. tracks: those that it has; their indices are 0. first: the first
-    // frame of the stream's segment. fresh: its tracks have changed since the last one, or there is a discontinuity.
-    // kRefused: the format supports none of the tracks.
-    base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, bool fresh);
-    // Its track is 0. An error: of the muxer.
-    base::Result<void> add(const media::Frame& frame);
-    // A part of the segment has all its frames: it can be fetched. The timeline has it after that.
-    void end_part(const PartEnd& end);
-    // Ends the segment, which the timeline has as `id`.
-    void close(const Closing& closing, Id id);
+    // Begins the segment that the timeline and the writer have open, of these lanes. An error: of the encryption.
+    base::Result<void> open(Lanes lanes);
+    // The writer has ended a part of the segment: it can be fetched. The timeline has it after that.
+    void end_part();
+    // Ends the segment, whose last part the writer has ended. The timeline has it as `id`.
+    void close(Id id);
     // Gives up the open segment, if there is one.
     void lose();
-    // Whether the newest segment has a track of that kind.
-    bool has(media::Kind kind) const { return muxer_->has(kind); }
 
     // Players need not poll again; once nothing is in progress.
     void end_list();
@@ -99,7 +91,7 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     // After the timeline has forgotten all.
     void dispose();
     bool idle() const { return !files_ || files_->idle(); }
-    // Bytes of frames in the muxer and of segments in memory.
+    // Bytes of segments in memory, without the open one, that no rendition before it has.
     size_t memory() const;
     // The oldest segment in memory but the newest one. Nothing: there is none.
     std::optional<Id> oldest_in_memory() const;
@@ -107,14 +99,16 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     void drop_from_memory(Id id);
 
   private:
-    void put(std::span<const uint8_t> bytes) override;
-    void keep(std::span<const uint8_t> bytes);
+    void put(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) override;
+    void put_encrypted(std::span<const uint8_t> bytes);
+    void take(std::span<const uint8_t> bytes, const PageRange& range, bool is_first);
+    void end_ranges();
     void show();
     void list_changed();
     void show_in_memory(const Entry& entry, Resource resource);
     void show_shared(const Entry& entry);
     void take_left_over();
-    void lose_memory(const base::Error& why);
+    void lose_memory(const base::Error& why) override;
     void serve_from_file(Id id);
     void drop_parts(Id id);
     Resource resource() const;
@@ -133,15 +127,12 @@ class Rendition final : private ByteSink, private SegmentFilesHost {
     const int fragments_per_key_;
     std::shared_ptr<SegmentList> list_;
     std::shared_ptr<SegmentFiles> files_;
-    std::unique_ptr<SegmentMuxer> muxer_;
+    SegmentWriter& writer_;
     std::unique_ptr<Cipher> cipher_;  // null: not encrypted
-    bool fresh_ = true;               // the muxer has not begun, or has lost its position
     // Of the open segment.
-    uint64_t bytes_ = 0;
-    bool has_frame_ = false;
-    bool in_memory_ = false, on_disk_ = false;  // it is still to be there
-    SegmentBytes memory_;
-    uint64_t part_begin_ = 0;                      // of the open part, in memory_
+    uint64_t bytes_ = 0, own_bytes_ = 0;
+    bool in_memory_ = false, on_disk_ = false;     // it is still to be there
+    std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
     uint64_t oldest_part_ = 0;                     // that can be fetched; of none: the next one
     std::deque<std::pair<Id, Resource>> unnamed_;  // segments in memory that have no name yet
     std::optional<LeftFiles> left_;

@@ -44,8 +44,11 @@ class RenditionTest : public testing::Test, public RenditionHost {
         options.recover = recover;
         timeline_ = std::make_shared<SegmentTimeline>(SegmentTimelineOptions{60'000, 1'000});
         RenditionHost& host = *this;
-        main_ = std::make_unique<Rendition>(host, hls, paths, options, index_, timeline_);
-        audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(1), options, index_, timeline_);
+        main_.reset(), audio_.reset();
+        writer_ = std::make_unique<SegmentWriter>(
+            SegmentWriterOptions{hls.use_fmp4, hls.storage != "disk" || hls.has_parts(), hls.keys});
+        main_ = std::make_unique<Rendition>(host, hls, paths, options, index_, timeline_, *writer_);
+        audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(1), options, index_, timeline_, *writer_);
     }
     // The other one's are read first.
     void read_files() {
@@ -58,22 +61,10 @@ class RenditionTest : public testing::Test, public RenditionHost {
         audio_->begin_naming();
     }
     void segment() {
-        media::Frame frame;
-        frame.kind = media::Kind::kAudio;
-        frame.codec = media::Codec::kAac;
-        frame.payload = base::Slice::copy(base::hex("1210"));
-        frame.sequence_header = true;
-        media::TrackSet tracks;
-        tracks.update(frame);
-        frame.sequence_header = false;
-        timeline_->open({});
-        for (Rendition* rendition : {main_.get(), audio_.get()}) {
-            ASSERT_TRUE(rendition->open(tracks, frame, false));
-            ASSERT_TRUE(rendition->add(frame));
-        }
-        const auto id = timeline_->close(std::chrono::seconds(1), runtime::now_ms());
-        for (Rendition* rendition : {main_.get(), audio_.get()})
-            rendition->close({std::chrono::seconds(1), std::nullopt}, id);
+        open();
+        ASSERT_TRUE(writer_->add(aac(0)));
+        ASSERT_TRUE(writer_->add(aac(1)));
+        close();
     }
     void write_segment() {
         segment();
@@ -93,37 +84,43 @@ class RenditionTest : public testing::Test, public RenditionHost {
     void segment_failed(const std::string&, const base::Error& error) override { ADD_FAILURE() << error.text(); }
     void files_read(Rendition&) override {}
 
-    // In low latency: parts of the open segment, each with a frame of the main rendition, but those in which the audio
-    // has none.
-    static media::Frame aac() {
+    // Of two audio tracks, of which the main rendition has the first.
+    static media::Frame aac(uint8_t track) {
         media::Frame frame;
         frame.kind = media::Kind::kAudio;
         frame.codec = media::Codec::kAac;
+        frame.track = track;
         frame.payload = base::Slice::copy(base::hex("1210"));
         return frame;
     }
     void open() {
-        media::Frame header = aac();
-        header.sequence_header = true;
         media::TrackSet tracks;
-        tracks.update(header);
-        timeline_->open({});
-        for (Rendition* rendition : {main_.get(), audio_.get()}) ASSERT_TRUE(rendition->open(tracks, aac(), true));
-    }
-    void part(bool audio_too) {
-        ASSERT_TRUE(main_->add(aac()));
-        if (audio_too) {
-            ASSERT_TRUE(audio_->add(aac()));
+        for (const uint8_t track : {0, 1}) {
+            media::Frame header = aac(track);
+            header.sequence_header = true;
+            tracks.update(header);
         }
-        const PartEnd end{{{}, std::chrono::milliseconds(300), true}, std::nullopt};
-        main_->end_part(end);
-        audio_->end_part(end);
-        timeline_->end_part(end.part);
+        timeline_->open({});
+        writer_->open(tracks, aac(0), timeline_->end() == SegmentTimeline::kFirstId);
+        ASSERT_TRUE(main_->open(writer_->lane_of(media::Kind::kAudio, 0)));
+        ASSERT_TRUE(audio_->open(writer_->lane_of(media::Kind::kAudio, 1)));
+    }
+    // In low latency: a part with a frame of the main rendition, and of the other one or not.
+    void part(bool audio_too) {
+        ASSERT_TRUE(writer_->add(aac(0)));
+        if (audio_too) {
+            ASSERT_TRUE(writer_->add(aac(1)));
+        }
+        writer_->end_part({});
+        main_->end_part();
+        audio_->end_part();
+        timeline_->end_part({{}, std::chrono::milliseconds(300), true});
     }
     void close() {
+        writer_->end_part({});
         const auto id = timeline_->close(std::chrono::seconds(1), runtime::now_ms());
-        for (Rendition* rendition : {main_.get(), audio_.get()})
-            rendition->close({std::chrono::seconds(1), std::nullopt}, id);
+        main_->close(id);
+        audio_->close(id);
     }
     // What HTTP serves there; "none": nothing.
     std::string bytes(const std::string& path) const {
@@ -146,6 +143,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
     std::string root_;
     Index index_;
     std::shared_ptr<SegmentTimeline> timeline_;
+    std::unique_ptr<SegmentWriter> writer_;
     std::unique_ptr<Rendition> main_, audio_;
 };
 
@@ -223,6 +221,40 @@ TEST_F(RenditionTest, WithoutTheMainOnesFilesItsOwnAreOfNoUse) {
     EXPECT_EQ(uris(*audio_), Uris{"s-0~audio2.ts"});
 }
 
+TEST_F(RenditionTest, BytesAreKeptOnce) {
+    hls_.storage = "memory";
+    make_renditions(true);
+    const SegmentPaths all_names = main_->paths().of_rendition(3);
+    SegmentFilesOptions options;
+    options.vhost = "v";
+    RenditionHost& host = *this;
+    Rendition all(host, hls_, all_names, options, index_, timeline_, *writer_);
+    for (Rendition* one : {main_.get(), audio_.get(), &all}) one->begin_naming();
+    open();
+    ASSERT_TRUE(all.open(kAllLanes));
+    for (const uint8_t track : {0, 1}) ASSERT_TRUE(writer_->add(aac(track)));
+    writer_->end_part({});
+    const auto id = timeline_->close(std::chrono::seconds(1), 0);
+    for (Rendition* one : {main_.get(), audio_.get(), &all}) one->close(id);
+    EXPECT_EQ(main_->memory(), 3 * 188u);
+    EXPECT_EQ(audio_->memory(), 3 * 188u);
+    EXPECT_EQ(all.memory(), 0u);
+    EXPECT_EQ(bytes("live/s-0~audio4.ts"), bytes("live/s-0.ts") + bytes("live/s-0~audio2.ts"));
+}
+
+TEST_F(RenditionTest, EncryptedBytesAreEachRenditionsOwn) {
+    hls_.storage = "memory";
+    hls_.keys = true;
+    make_renditions(true);
+    main_->begin_naming();
+    audio_->begin_naming();
+    segment();
+    EXPECT_EQ(bytes("live/s-0.ts").size(), 3 * 188u + 12) << "padded to whole blocks";
+    EXPECT_EQ(bytes("live/s-0~audio2.ts").size(), 3 * 188u + 12);
+    EXPECT_NE(bytes("live/s-0.ts"), bytes("live/s-0~audio2.ts"));
+    EXPECT_EQ(main_->memory() + audio_->memory(), 2 * (3 * 188u + 12));
+}
+
 TEST_F(RenditionTest, PartsAreRangesOfTheSegmentsBytes) {
     hls_.low_latency = true;
     hls_.storage = "memory";
@@ -268,6 +300,7 @@ TEST_F(RenditionTest, PartsOfASegmentThatIsLostGoWhenTheyAreOld) {
     const auto id = timeline_->close(std::chrono::milliseconds(300), 0);
     main_->lose();
     audio_->lose();
+    writer_->lose();
     EXPECT_EQ(main_->list().open_segment(), nullptr);
     EXPECT_EQ(uris(*main_), Uris{});
     open();

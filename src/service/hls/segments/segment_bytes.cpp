@@ -29,25 +29,22 @@ base::Result<void> SegmentBytes::put_block() {
     return {};
 }
 
-void SegmentBytes::show(uint64_t first, Resource& resource) const {
-    resource.size = size_ - first;
+void SegmentBytes::show(std::vector<PageRange> ranges, Resource& resource) const {
+    for (const PageRange& range : ranges) resource.size += range.length;
     if (pages_) {
         resource.pages = pages_;
-        resource.ranges = {{first, resource.size}};
+        resource.ranges = std::move(ranges);
         return;
     }
-    for (const base::Slice& block : blocks_) {
-        if (first < block.size()) resource.blocks.push_back(block.sub(first, block.size() - first));
-        first -= std::min<uint64_t>(first, block.size());
+    for (PageRange range : ranges) {
+        for (const base::Slice& block : blocks_) {
+            const uint64_t skipped = std::min<uint64_t>(range.offset, block.size());
+            const uint64_t n = std::min<uint64_t>(range.length, block.size() - skipped);
+            if (n > 0) resource.blocks.push_back(block.sub(skipped, n));
+            range.offset -= skipped;
+            range.length -= n;
+        }
     }
-}
-
-base::Result<void> SegmentBytes::finish(Resource& resource) {
-    TRY(put_block());
-    resource.pages = std::exchange(pages_, nullptr);
-    resource.blocks = std::exchange(blocks_, {});
-    resource.size = std::exchange(size_, 0);
-    return {};
 }
 
 void SegmentBytes::clear() {

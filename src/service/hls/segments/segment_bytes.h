@@ -1,6 +1,6 @@
 #pragma once
 // SegmentBytes: the bytes of a segment in memory while it is written: where sendfile() can take them, or on the heap
-// where the system has no such memory.
+// where the system has no such memory. Resources have ranges of them, and hold them.
 
 #include <memory>
 #include <span>
@@ -19,13 +19,12 @@ class SegmentBytes {
     base::Result<void> append(std::span<const uint8_t> bytes);
     uint64_t size() const { return size_; }
     size_t memory() const;  // bytes
+    // What resources have stays there.
     void clear();
     // What was appended so far can be shown from now on. kSystem: there is no memory.
     base::Result<void> flush() { return put_block(); }
-    // As the resource's bytes: those from `first` on, which were flushed.
-    void show(uint64_t first, Resource& resource) const;
-    // Moves them there.
-    base::Result<void> finish(Resource& resource);
+    // As the resource's bytes: these ranges, which were flushed.
+    void show(std::vector<PageRange> ranges, Resource& resource) const;
 
   private:
     static constexpr size_t kBlockBytes = 32 * 1024;

@@ -136,7 +136,7 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
 
 uint64_t SegmentList::bytes_in_memory() const {
     uint64_t sum = 0;
-    for (const Entry& entry : entries_) sum += entry.in_memory ? entry.content.bytes : 0;
+    for (const Entry& entry : entries_) sum += entry.in_memory ? entry.memory_bytes : 0;
     return sum;
 }
 

@@ -41,6 +41,7 @@ struct Entry {
     // The size of each part that the timeline has of it, in bytes; 0: there is nothing to fetch, it is a gap.
     std::vector<uint64_t> parts{};
     bool in_memory = false;
+    uint64_t memory_bytes = 0;  // that are kept for it and not for another rendition before it
     Disk disk = Disk::kNone;
 
     bool is_there() const { return in_memory || disk == Disk::kThere; }

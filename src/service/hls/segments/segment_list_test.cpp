@@ -24,7 +24,7 @@ class SegmentListTest : public testing::Test {
         list_->add(id, std::move(entry));
         return id;
     }
-    static Entry in_memory() { return {.content = {.bytes = 10}, .in_memory = true}; }
+    static Entry in_memory() { return {.content = {.bytes = 10}, .in_memory = true, .memory_bytes = 10}; }
     static Entry on_disk(Entry::Disk disk) { return {.content = {.bytes = 10}, .disk = disk}; }
     Strings uris(Where where = Where::kAnywhere) const {
         Strings out;

@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
 
 #include "protocol/mp4/fragment.h"
 #include "protocol/mp4/track.h"
@@ -16,103 +19,147 @@ namespace {
 
 using media::Frame;
 using media::Kind;
+using media::kMaxTracks;
 
-std::string names_of(const media::TrackSet& tracks) {
-    std::string names;
-    for (const media::Track& track : tracks.tracks)
-        names += fmt::format("{}{}", names.empty() ? "" : " nor ", media::codec_info(track.codec).name);
-    return names;
-}
-
-class TsSegmentMuxer final : public SegmentMuxer, private ts::PacketSink {
+// A lane for each audio track, with the first video track in that of the first one.
+class TsSegmentMuxer final : public SegmentMuxer {
   public:
-    explicit TsSegmentMuxer(ByteSink& sink) : sink_(sink) {}
+    explicit TsSegmentMuxer(LaneSink& sink) : sink_(sink) {}
 
-    base::Result<void> open(const media::TrackSet& tracks, const Frame&, bool fresh) override {
-        if (fresh) {
-            // The muxer is kept, so that the tables of changed tracks get a new version.
-            muxer_.set_tracks(tracks.tracks);
-            if (muxer_.program().empty())
-                return base::fail(base::Code::kRefused, fmt::format("TS carries neither {}", names_of(tracks)));
-        }
-        muxer_.begin_segment();
-        return {};
+    Lanes lane_of(Kind kind, uint8_t track) const override {
+        return static_cast<Lanes>(1u << (kind == Kind::kAudio ? track : 0));
     }
 
-    base::Result<void> add(const Frame& frame) override { return muxer_.write(frame, *this); }
+    void open(const media::TrackSet& tracks, const Frame&, bool fresh) override {
+        for (uint8_t lane = 0; lane < kMaxTracks; ++lane) {
+            if (fresh) set_tracks(tracks, lane);
+            if (lanes_[lane]) lanes_[lane]->begin_segment();
+        }
+    }
+
+    base::Result<void> add(const Frame& frame) override {
+        if (frame.kind == Kind::kVideo && frame.track != 0) return {};
+        const uint8_t lane = frame.kind == Kind::kAudio ? frame.track : 0;
+        if (!lanes_[lane]) return {};
+        Output out{sink_, lane_of(frame.kind, frame.track)};
+        if (frame.track == 0) return lanes_[lane]->write(frame, out);
+        Frame first = frame;
+        first.track = 0;
+        return lanes_[lane]->write(first, out);
+    }
 
     // Players may begin with any part.
     void end_part(std::optional<media::Time>) override {
-        muxer_.flush(*this);
-        muxer_.begin_segment();
+        for (uint8_t lane = 0; lane < kMaxTracks; ++lane) {
+            if (!lanes_[lane]) continue;
+            Output out{sink_, lane_of(Kind::kAudio, lane)};
+            lanes_[lane]->flush(out);
+            lanes_[lane]->begin_segment();
+        }
     }
 
-    bool has(Kind kind) const override {
-        const ts::Program& program = muxer_.program();
-        return std::ranges::any_of(kind == Kind::kVideo ? program.video : program.audio,
-                                   [](const auto& track) { return track.codec != media::Codec::kNone; });
+    bool has(Kind kind, uint8_t track) const override {
+        if (kind == Kind::kVideo && track != 0) return false;
+        const auto& lane = lanes_[kind == Kind::kAudio ? track : 0];
+        if (!lane) return false;
+        const ts::Program& program = lane->program();
+        return (kind == Kind::kVideo ? program.video : program.audio)[0].codec != media::Codec::kNone;
     }
 
   private:
-    void write(std::span<const uint8_t> packets) override { sink_.put(packets); }
+    struct Output final : ts::PacketSink {
+        Output(LaneSink& to, Lanes lane_bit) : sink(to), lane(lane_bit) {}
+        void write(std::span<const uint8_t> packets) override { sink.put(lane, packets); }
+        LaneSink& sink;
+        Lanes lane;
+    };
 
-    ByteSink& sink_;
-    ts::SegmentMuxer muxer_;
+    // A muxer is kept, so that the tables of changed tracks get a new version.
+    void set_tracks(const media::TrackSet& all, uint8_t lane) {
+        std::vector<media::Track> tracks;
+        for (const media::Track& track : all.tracks)
+            if (track.kind == Kind::kAudio ? track.index == lane : track.index == 0 && lane == 0)
+                tracks.push_back(track.at_index(0));
+        if (tracks.empty() && !lanes_[lane]) return;
+        if (!lanes_[lane]) lanes_[lane] = std::make_unique<ts::SegmentMuxer>();
+        lanes_[lane]->set_tracks(tracks);
+    }
+
+    LaneSink& sink_;
+    std::array<std::unique_ptr<ts::SegmentMuxer>, kMaxTracks> lanes_;  // null: it has not had a track
 };
 
 // A segment consists of several fragments, so that few frames are buffered.
 constexpr media::Time kFragment = std::chrono::seconds(1);
 constexpr size_t kMaxFragmentBytes = 8 * 1024 * 1024;
 
+// The first video track is lane 0, the audio tracks follow.
 class Mp4SegmentMuxer final : public SegmentMuxer {
   public:
-    explicit Mp4SegmentMuxer(ByteSink& sink) : sink_(sink) {}
+    explicit Mp4SegmentMuxer(LaneSink& sink) : sink_(sink) {}
 
-    base::Result<void> open(const media::TrackSet& tracks, const Frame& first, bool fresh) override {
-        first_ = true;
-        if (!fresh) return {};
-        builder_ = std::make_unique<mp4::FragmentBuilder>();
+    Lanes lane_of(Kind kind, uint8_t track) const override { return static_cast<Lanes>(1u << number(kind, track)); }
+
+    void open(const media::TrackSet& tracks, const Frame& first, bool fresh) override {
+        begun_ = false;
+        if (!fresh) return;
+        bytes_ = 0;
+        for (auto& lane : lanes_) lane.reset();
         for (const media::Track& track : tracks.tracks) {
+            if (!track.header || (track.kind == Kind::kVideo && track.index != 0)) continue;
+            const size_t lane = number(track.kind, track.index);
+            auto builder = std::make_unique<mp4::FragmentBuilder>(media::Time{}, static_cast<uint32_t>(lane + 1));
+            const bool is_first = first.keyframe && track.kind == Kind::kVideo;
             // Tracks that MP4 does not support are omitted.
-            if (track.header && track.index == 0)
-                (void)builder_->set_header(*track.header, first.keyframe ? &first : nullptr);
+            if (builder->set_header(*track.header, is_first ? &first : nullptr)) lanes_[lane] = std::move(builder);
         }
-        if (builder_->tracks().empty())
-            return base::fail(base::Code::kRefused, fmt::format("MP4 carries neither {}", names_of(tracks)));
-        std::vector<uint8_t> bytes = builder_->init_segment();
-        init_ = std::make_shared<const std::string>(bytes.begin(), bytes.end());
-        return {};
+        leading_ = static_cast<size_t>(std::ranges::find_if(lanes_, [](auto& lane) { return lane != nullptr; }) -
+                                       lanes_.begin());
     }
 
     base::Result<void> add(const Frame& frame) override {
-        if (frame.track != 0 || !builder_->has(frame.kind) || frame.payload.empty()) return {};
-        bool leads = frame.kind == Kind::kVideo || !builder_->has(Kind::kVideo);
-        if ((leads && builder_->span() >= kFragment) || builder_->bytes() >= kMaxFragmentBytes)
-            cut(frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
-        return builder_->add(frame);
+        if ((frame.kind == Kind::kVideo && frame.track != 0) || frame.payload.empty()) return {};
+        const size_t lane = number(frame.kind, frame.track);
+        if (!lanes_[lane]) return {};
+        if ((lane == leading_ && lanes_[lane]->span() >= kFragment) || bytes_ >= kMaxFragmentBytes)
+            end_part(frame.kind == Kind::kVideo ? std::optional(frame.dts) : std::nullopt);
+        bytes_ += frame.payload.size();
+        return lanes_[lane]->add(frame);
     }
 
-    void end_part(std::optional<media::Time> next_video_dts) override { cut(next_video_dts); }
-
-    bool has(Kind kind) const override { return builder_ && builder_->has(kind); }
-    std::shared_ptr<const std::string> init() const override { return init_; }
-    size_t memory() const override { return builder_ ? builder_->bytes() : 0; }
-
-  private:
-    void cut(std::optional<media::Time> next_video_dts) {
-        mp4::CutOptions options;
-        options.styp = first_;
-        options.next_video_dts = next_video_dts;
-        for (auto bytes : builder_->cut(options).pieces) {
-            sink_.put(bytes);
-            first_ = false;
+    void end_part(std::optional<media::Time> next_video_dts) override {
+        bytes_ = 0;
+        for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+            if (!lanes_[lane] || lanes_[lane]->empty()) continue;
+            if (!std::exchange(begun_, true)) sink_.put(kAllLanes, mp4::segment_type());
+            const mp4::CutOptions options{.sequence = ++sequence_, .next_video_dts = next_video_dts};
+            for (const auto bytes : lanes_[lane]->cut(options).pieces) sink_.put(static_cast<Lanes>(1u << lane), bytes);
         }
     }
 
-    ByteSink& sink_;
-    std::unique_ptr<mp4::FragmentBuilder> builder_;
-    std::shared_ptr<const std::string> init_;
-    bool first_ = true;
+    bool has(Kind kind, uint8_t track) const override {
+        return (kind == Kind::kAudio || track == 0) && lanes_[number(kind, track)] != nullptr;
+    }
+
+    std::string init(Lanes lanes) const override {
+        std::vector<mp4::Track> tracks;
+        for (size_t lane = 0; lane < lanes_.size(); ++lane)
+            if (lanes_[lane] && (lanes >> lane & 1)) tracks.push_back(lanes_[lane]->tracks()[0]);
+        const std::vector<uint8_t> bytes = mp4::init_segment(tracks);
+        return {bytes.begin(), bytes.end()};
+    }
+
+    size_t memory() const override { return bytes_; }
+
+  private:
+    static size_t number(Kind kind, uint8_t track) { return kind == Kind::kVideo ? 0 : size_t{1} + track; }
+
+    LaneSink& sink_;
+    std::array<std::unique_ptr<mp4::FragmentBuilder>, kMaxTracks + 1> lanes_;
+    size_t bytes_ = 0;    // of the frames since the last fragments
+    size_t leading_ = 0;  // whose fragments tell when all end
+    uint32_t sequence_ = 0;
+    bool begun_ = false;  // the segment has bytes
 };
 
 base::Result<void> no_header(const media::Track& track) {
@@ -138,8 +185,8 @@ base::Result<void> mp4_carries(const media::Track& track) {
     return {};
 }
 
-std::unique_ptr<SegmentMuxer> make_ts_muxer(ByteSink& sink) { return std::make_unique<TsSegmentMuxer>(sink); }
+std::unique_ptr<SegmentMuxer> make_ts_muxer(LaneSink& sink) { return std::make_unique<TsSegmentMuxer>(sink); }
 
-std::unique_ptr<SegmentMuxer> make_mp4_muxer(ByteSink& sink) { return std::make_unique<Mp4SegmentMuxer>(sink); }
+std::unique_ptr<SegmentMuxer> make_mp4_muxer(LaneSink& sink) { return std::make_unique<Mp4SegmentMuxer>(sink); }
 
 }  // namespace service::hls

@@ -1,39 +1,51 @@
 #pragma once
-// SegmentMuxer: converts a segment's frames to bytes of one format: TS or fragmented MP4. It makes no decisions about
-// segments.
+// SegmentMuxer: converts the frames of a stream's segments to bytes of one format, TS or fragmented MP4, in lanes: what
+// renditions are made of. It makes no decisions about segments.
+//
+// A lane of MP4 is a track: fragments of one track each, one after the other, are what a segment with several tracks
+// has, under an initialisation segment with them all (ISO/IEC 14496-12, 8.8; the ids of tracks are fixed). A lane of TS
+// is a program: that of the first video and the first audio track, and one for each other audio track.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/result.h"
-#include "service/hls/segments/segmenter.h"
+#include "media/track_set.h"
 
 namespace service::hls {
 
-class ByteSink {
+// A bit for each lane.
+using Lanes = uint16_t;
+inline constexpr Lanes kAllLanes = UINT16_MAX;
+
+class LaneSink {
   public:
-    virtual void put(std::span<const uint8_t> bytes) = 0;
+    // lanes: one, or all: what a rendition has before the first bytes of its lanes, which lives as long as the program.
+    virtual void put(Lanes lanes, std::span<const uint8_t> bytes) = 0;
 
   protected:
-    ~ByteSink() = default;
+    ~LaneSink() = default;
 };
 
 class SegmentMuxer {
   public:
     virtual ~SegmentMuxer() = default;
-    // first: the segment's first frame. fresh: the first segment, or one after a discontinuity. kRefused: the format
-    // supports none of the tracks.
-    virtual base::Result<void> open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) = 0;
-    // A frame of an unsupported track produces no bytes.
+    // The lane that has the track.
+    virtual Lanes lane_of(media::Kind kind, uint8_t track) const = 0;
+    // Begins a segment. first: its first frame. fresh: the first segment, or one after a discontinuity, or of other
+    // tracks than the one before.
+    virtual void open(const media::TrackSet& tracks, const media::Frame& first, bool fresh) = 0;
+    // A frame of a track that is in no lane produces no bytes. An error concerns its lane, which has a part of it.
     virtual base::Result<void> add(const media::Frame& frame) = 0;
     // What was added so far is whole: a player that has it needs nothing of what follows.
     virtual void end_part(std::optional<media::Time> next_video_dts) = 0;
-    // Whether the open segment has a track of that kind: one that the format supports.
-    virtual bool has(media::Kind kind) const = 0;
-    // The initialisation segment of the open segment; null: the format has none.
-    virtual std::shared_ptr<const std::string> init() const { return nullptr; }
+    // Whether the open segment has a track: one that the format supports.
+    virtual bool has(media::Kind kind, uint8_t track) const = 0;
+    // The initialisation segment of a rendition with these lanes; empty: the format has none.
+    virtual std::string init(Lanes) const { return {}; }
     // Bytes of the frames that it holds.
     virtual size_t memory() const { return 0; }
 };
@@ -43,7 +55,7 @@ base::Result<void> ts_carries(const media::Track& track);
 base::Result<void> mp4_carries(const media::Track& track);
 
 // The sink must outlive it.
-std::unique_ptr<SegmentMuxer> make_ts_muxer(ByteSink& sink);
-std::unique_ptr<SegmentMuxer> make_mp4_muxer(ByteSink& sink);
+std::unique_ptr<SegmentMuxer> make_ts_muxer(LaneSink& sink);
+std::unique_ptr<SegmentMuxer> make_mp4_muxer(LaneSink& sink);
 
 }  // namespace service::hls

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/hex_testing.h"
 #include "media/aac.h"
 
@@ -9,9 +11,15 @@ namespace service::hls {
 
 namespace {
 
-struct Bytes : ByteSink {
+struct Bytes : LaneSink {
     std::vector<uint8_t> all;
-    void put(std::span<const uint8_t> bytes) override { all.insert(all.end(), bytes.begin(), bytes.end()); }
+    std::map<Lanes, std::string> lanes;
+    std::vector<Lanes> order;
+    void put(Lanes lane, std::span<const uint8_t> bytes) override {
+        all.insert(all.end(), bytes.begin(), bytes.end());
+        lanes[lane].append(bytes.begin(), bytes.end());
+        if (order.empty() || order.back() != lane) order.push_back(lane);
+    }
 };
 
 media::Frame vp9(std::string_view payload, bool header) {
@@ -32,22 +40,21 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     media::TrackSet tracks;
     tracks.update(vp9("000b820202020000", true));
     media::Frame first = vp9("824983420013f00b360438241c18", false);  // 320x180
-    ASSERT_TRUE(muxer->open(tracks, first, true));
-    EXPECT_TRUE(muxer->has(media::Kind::kVideo));
-    EXPECT_FALSE(muxer->has(media::Kind::kAudio));
+    muxer->open(tracks, first, true);
+    EXPECT_TRUE(muxer->has(media::Kind::kVideo, 0));
+    EXPECT_FALSE(muxer->has(media::Kind::kAudio, 0));
     // vp09's fields: size, then 72 dpi.
-    EXPECT_NE(muxer->init()->find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
+    EXPECT_NE(muxer->init(kAllLanes).find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
     ASSERT_TRUE(muxer->add(first));
     muxer->end_part(media::from_ms(40));
     EXPECT_EQ(std::string(sink.all.begin() + 4, sink.all.begin() + 8), "styp");
 }
 
-TEST(HlsPacker, TransportStreamHasAllTracks) {
-    Bytes sink;
-    auto muxer = make_ts_muxer(sink);
+namespace {
+
+media::TrackSet two_audio_tracks() {
     media::TrackSet tracks;
     tracks.describe({{media::Kind::kAudio, 0, "eng"}, {media::Kind::kAudio, 1, "fr"}});
-    media::Frame first;
     for (uint8_t index : {0, 1}) {
         media::Frame header;
         header.kind = media::Kind::kAudio;
@@ -57,27 +64,99 @@ TEST(HlsPacker, TransportStreamHasAllTracks) {
         header.payload = media::make_aac_config(2, 48'000, 2);
         tracks.update(header);
     }
-    ASSERT_TRUE(muxer->open(tracks, first, true));
-    EXPECT_TRUE(muxer->has(media::Kind::kAudio));
-    EXPECT_FALSE(muxer->has(media::Kind::kVideo));
-    for (uint8_t index : {0, 1}) {
-        media::Frame frame;
-        frame.kind = media::Kind::kAudio;
-        frame.codec = media::Codec::kAac;
-        frame.track = index;
-        frame.payload = base::Slice::copy("raw");
-        ASSERT_TRUE(muxer->add(frame));
+    return tracks;
+}
+
+media::Frame audio_of(uint8_t track, int64_t ms = 0) {
+    media::Frame frame;
+    frame.kind = media::Kind::kAudio;
+    frame.codec = media::Codec::kAac;
+    frame.track = track;
+    frame.dts = media::from_ms(ms);
+    frame.payload = base::Slice::copy("raw");
+    return frame;
+}
+
+size_t count(const std::string& text, const std::string& what) {
+    size_t found = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++found;
+    return found;
+}
+
+}  // namespace
+
+TEST(HlsPacker, EachAudioTrackOfTransportStreamsIsALane) {
+    Bytes sink;
+    auto muxer = make_ts_muxer(sink);
+    media::Frame first;
+    muxer->open(two_audio_tracks(), first, true);
+    for (const uint8_t track : {0, 1}) {
+        EXPECT_TRUE(muxer->has(media::Kind::kAudio, track));
+        ASSERT_TRUE(muxer->add(audio_of(track)));
     }
+    EXPECT_FALSE(muxer->has(media::Kind::kAudio, 2));
+    EXPECT_FALSE(muxer->has(media::Kind::kVideo, 0));
+    ASSERT_TRUE(muxer->add(audio_of(2)));
     EXPECT_TRUE(sink.all.empty());  // each waits for others of its track
     muxer->end_part({});
-    EXPECT_EQ(sink.all.size(), 4 * 188u);
-    const std::string_view text(reinterpret_cast<const char*>(sink.all.data()), sink.all.size());
-    EXPECT_NE(text.find("\x0a\x04"
-                        "eng"),
-              text.npos);
-    EXPECT_NE(text.find("\x0a\x04"
-                        "fra"),
-              text.npos);
+    const std::string one = sink.lanes[muxer->lane_of(media::Kind::kAudio, 0)];
+    const std::string two = sink.lanes[muxer->lane_of(media::Kind::kAudio, 1)];
+    EXPECT_EQ(sink.lanes.size(), 2u);
+    EXPECT_EQ(muxer->lane_of(media::Kind::kVideo, 0), muxer->lane_of(media::Kind::kAudio, 0));
+    EXPECT_EQ(one.size(), 3 * 188u);
+    EXPECT_EQ(two.size(), 3 * 188u);
+    EXPECT_EQ(count(one,
+                    "\x0a\x04"
+                    "eng"),
+              1u);
+    EXPECT_EQ(count(two,
+                    "\x0a\x04"
+                    "fra"),
+              1u);
+    // Each part has the tables.
+    ASSERT_TRUE(muxer->add(audio_of(0, 400)));
+    muxer->end_part({});
+    EXPECT_EQ(count(sink.lanes[muxer->lane_of(media::Kind::kAudio, 0)], "eng"), 2u);
+}
+
+TEST(HlsPacker, EachTrackOfMp4IsALane) {
+    Bytes sink;
+    auto muxer = make_mp4_muxer(sink);
+    media::TrackSet tracks = two_audio_tracks();
+    tracks.update(vp9("000b820202020000", true));
+    const media::Frame key = vp9("824983420013f00b360438241c18", false);
+    const Lanes video = muxer->lane_of(media::Kind::kVideo, 0), audio = muxer->lane_of(media::Kind::kAudio, 0);
+    const Lanes other = muxer->lane_of(media::Kind::kAudio, 1);
+    muxer->open(tracks, key, true);
+    ASSERT_TRUE(muxer->add(key));
+    ASSERT_TRUE(muxer->add(audio_of(1, 5)));
+    ASSERT_TRUE(muxer->add(audio_of(0, 10)));
+    EXPECT_EQ(muxer->memory(), key.payload.size() + 6);
+    muxer->end_part(media::from_ms(40));
+    EXPECT_EQ(muxer->memory(), 0u);
+    EXPECT_EQ(sink.order, (std::vector<Lanes>{kAllLanes, video, audio, other}));
+    for (const Lanes lane : {video, audio, other}) {
+        EXPECT_EQ(count(sink.lanes[lane], "moof"), 1u);
+        EXPECT_EQ(count(sink.lanes[lane], "traf"), 1u);
+    }
+    EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 1u);
+    // Nothing of the other tracks, and the ids are those of the fragments.
+    EXPECT_EQ(count(muxer->init(video), "trak"), 1u);
+    EXPECT_EQ(count(muxer->init(video | audio), "trak"), 2u);
+    const auto id = [](const std::string& text, size_t at) { return static_cast<int>(text[at + 3]); };
+    EXPECT_EQ(id(sink.lanes[other], sink.lanes[other].find("tfhd") + 8), 3);
+    const std::string init = muxer->init(other);
+    EXPECT_EQ(id(init, init.find("trex") + 8), 3);
+    // A track without frames has no fragment.
+    ASSERT_TRUE(muxer->add(vp9("824983420013f00b360438241c18", false)));
+    muxer->end_part({});
+    EXPECT_EQ(count(sink.lanes[video], "moof"), 2u);
+    EXPECT_EQ(count(sink.lanes[audio], "moof"), 1u);
+    EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 1u);
+    muxer->open(tracks, key, false);
+    ASSERT_TRUE(muxer->add(audio_of(0, 2'000)));
+    muxer->end_part({});
+    EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 2u);
 }
 
 }  // namespace service::hls

@@ -34,7 +34,7 @@ constexpr size_t kMaxSegments = 20;
 // A frame may be 10 s before the others or 11 s behind them, and a segment ends up to a second behind its last frame.
 constexpr int64_t kMaxBeyondLongestMs = 22'000;
 
-class Checker final : public service::hls::SegmentSink, private service::hls::ByteSink {
+class Checker final : public service::hls::SegmentSink, private service::hls::LaneSink {
   public:
     explicit Checker(uint8_t flags)
         : segmenter({.fragment_ms = flags & 1 ? 100 : 2'000,
@@ -64,10 +64,9 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
                         .discontinuity = opening.discontinuity});
         part_end_ = opening.first.dts;
         if (fail_next) return lose();
-        if (!muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity))
-            return lose();
+        muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity);
         fresh_ = false;
-        list_.open(muxer_->init());
+        list_.open(std::make_shared<const std::string>(muxer_->init(service::hls::kAllLanes)));
     }
     void end_part(const service::hls::PartEnd& end) override {
         CHECK(open_);
@@ -88,7 +87,6 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         CHECK(number > last);
         last = number;
         payload_ += frame.payload.size();
-        if (frame.track != 0) return;
         if (!muxer_->add(frame) || fail_next) lose();
     }
     void close_segment(const service::hls::Closing& closing) override {
@@ -169,7 +167,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::By
         service::hls::SegmentTimelineOptions{.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments});
 
   private:
-    void put(std::span<const uint8_t> bytes) override { bytes_ += bytes.size(); }
+    void put(service::hls::Lanes, std::span<const uint8_t> bytes) override { bytes_ += bytes.size(); }
     void lose() {
         fail_next = false;
         open_ = false;

@@ -27,6 +27,7 @@ struct Resource {
     std::shared_ptr<runtime::disk::PagedBytes> pages{};    // in memory too, instead of blocks; may be null
     std::vector<PageRange> ranges{};                       // of pages, in their order; empty: all of them
     uint64_t size = 0;                                     // of blocks, ranges or pages
+    bool is_final = false;                                 // its pages do not grow any more
     std::string root{};                                    // the directory that contains the path; empty: in memory
     int64_t made_ms = 0;                                   // creation time, wall clock
     int64_t max_age_s = 0;                                 // how long a cache may keep it, s

@@ -62,8 +62,7 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
         range.range = {0, resource->size};
     }
     if (resource->pages) {
-        // The pages of a part may still grow.
-        if (!part && !request.is_head() && resource->ranges.empty()) resource->pages->count_reader();
+        if (!part && !request.is_head() && resource->is_final) resource->pages->count_reader();
         return send_pages(*resource, range.range, part ? 206 : 200, type, response);
     }
     TRY(response.begin(part ? 206 : 200, type, range.range.length));

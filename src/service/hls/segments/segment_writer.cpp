@@ -1,0 +1,101 @@
+#include "service/hls/segments/segment_writer.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "media/codec.h"
+
+namespace service::hls {
+
+void append_range(std::vector<PageRange>& ranges, const PageRange& range) {
+    if (!ranges.empty() && ranges.back().offset + ranges.back().length == range.offset)
+        ranges.back().length += range.length;
+    else
+        ranges.push_back(range);
+}
+
+SegmentWriter::SegmentWriter(const SegmentWriterOptions& options) : options_(options) {
+    LaneSink& sink = *this;
+    muxer_ = options.use_fmp4 ? make_mp4_muxer(sink) : make_ts_muxer(sink);
+}
+
+std::shared_ptr<const std::string> SegmentWriter::init(Lanes lanes) const {
+    std::string init = muxer_->init(lanes);
+    return init.empty() ? nullptr : std::make_shared<const std::string>(std::move(init));
+}
+
+void SegmentWriter::open(const media::TrackSet& tracks, const media::Frame& first, bool changed) {
+    readers_.clear();
+    bytes_.clear();
+    front_ = {};
+    keeps_ = options_.keeps;
+    muxer_->open(tracks, first, std::exchange(fresh_, false) || changed);
+}
+
+void SegmentWriter::remove_reader(const Reader& reader) {
+    for (Entry& entry : readers_)
+        if (entry.reader == &reader) entry.lanes = 0;
+}
+
+void SegmentWriter::lose() {
+    readers_.clear();
+    bytes_.clear();
+    fresh_ = true;
+}
+
+base::Result<void> SegmentWriter::check(const media::TrackSet& tracks) const {
+    std::string names;
+    for (const media::Track& track : tracks.tracks) {
+        if (has(track.kind, track.index)) return {};
+        names += fmt::format("{}{}", names.empty() ? "" : " nor ", media::codec_info(track.codec).name);
+    }
+    return base::fail(base::Code::kRefused,
+                      fmt::format("{} carries neither {}", options_.use_fmp4 ? "MP4" : "TS", names));
+}
+
+// What readers do may end the segment, or one of them.
+void SegmentWriter::put(Lanes lanes, std::span<const uint8_t> bytes) {
+    const PageRange range = keep_shared(bytes);
+    if (lanes == kAllLanes) {
+        front_ = bytes;
+        front_range_ = range;
+        return;
+    }
+    bool is_first = true;
+    for (size_t i = 0; i < readers_.size(); ++i) {
+        if (!(readers_[i].lanes & lanes)) continue;
+        Reader& reader = *readers_[i].reader;
+        if (!std::exchange(readers_[i].begun, true) && !front_.empty()) reader.put(front_, front_range_, is_first);
+        if (i < readers_.size() && (readers_[i].lanes & lanes)) reader.put(bytes, range, is_first);
+        is_first = false;
+    }
+}
+
+PageRange SegmentWriter::keep_shared(std::span<const uint8_t> bytes) {
+    if (options_.encrypts) return {};
+    auto kept = keep(bytes);
+    if (kept) return *kept;
+    for (size_t i = 0; i < readers_.size(); ++i)
+        if (readers_[i].lanes != 0) readers_[i].reader->lose_memory(kept.error());
+    return {};
+}
+
+base::Result<PageRange> SegmentWriter::keep(std::span<const uint8_t> bytes) {
+    if (!keeps_) return PageRange{};
+    const PageRange range{bytes_.size(), bytes.size()};
+    if (auto kept = bytes_.append(bytes); !kept) {
+        keeps_ = false;
+        bytes_.clear();
+        return std::unexpected(std::move(kept).error());
+    }
+    return range;
+}
+
+base::Result<void> SegmentWriter::show(std::vector<PageRange> ranges, Resource& resource) {
+    TRY(bytes_.flush());
+    bytes_.show(std::move(ranges), resource);
+    return {};
+}
+
+}  // namespace service::hls

@@ -1,0 +1,88 @@
+#pragma once
+// SegmentWriter: makes the bytes of a stream's open segment, and keeps them in memory once for all renditions. These
+// get the bytes of their lanes (segment_muxer.h) as they are made: a rendition's segment is a list of ranges of what is
+// kept. Encrypted bytes differ in each rendition, which keeps them itself.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "service/hls/segments/segment_bytes.h"
+#include "service/hls/segments/segment_muxer.h"
+
+namespace service::hls {
+
+struct SegmentWriterOptions {
+    bool use_fmp4 = false;
+    bool keeps = true;      // in memory
+    bool encrypts = false;  // each rendition keeps its own
+};
+
+class SegmentWriter final : private LaneSink {
+  public:
+    // A rendition.
+    class Reader {
+      public:
+        // range: where they are kept; of no bytes: they are not. is_first: no other one got them before.
+        virtual void put(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) = 0;
+        // What it got in this segment is not kept, nor is the rest of it.
+        virtual void lose_memory(const base::Error& why) = 0;
+
+      protected:
+        ~Reader() = default;
+    };
+
+    explicit SegmentWriter(const SegmentWriterOptions& options);
+    SegmentWriter(const SegmentWriter&) = delete;
+
+    Lanes lane_of(media::Kind kind, uint8_t track) const { return muxer_->lane_of(kind, track); }
+    bool has(media::Kind kind, uint8_t track) const { return muxer_->has(kind, track); }
+    // The initialisation segment of a rendition with these lanes; null: the format has none.
+    std::shared_ptr<const std::string> init(Lanes lanes) const;
+
+    // kRefused: the format supports none of the open segment's tracks among these.
+    base::Result<void> check(const media::TrackSet& tracks) const;
+    // Begins a segment, without readers. changed: its tracks are other ones, or there is a discontinuity before it.
+    void open(const media::TrackSet& tracks, const media::Frame& first, bool changed);
+    // Until the next segment, or remove(). In the order of the calls they get the bytes.
+    void add_reader(Reader& reader, Lanes lanes) { readers_.push_back({&reader, lanes}); }
+    void remove_reader(const Reader& reader);
+    // An error concerns the lane of the frame.
+    base::Result<void> add(const media::Frame& frame) { return muxer_->add(frame); }
+    void end_part(std::optional<media::Time> next_video_dts) { muxer_->end_part(next_video_dts); }
+    // The segment is given up: the next one begins anew.
+    void lose();
+
+    // Keeps them. kSystem: there is no memory.
+    base::Result<PageRange> keep(std::span<const uint8_t> bytes);
+    // The resource has these ranges, in their order.
+    base::Result<void> show(std::vector<PageRange> ranges, Resource& resource);
+    // Of frames in the muxer, and of the open segment.
+    size_t memory() const { return muxer_->memory() + bytes_.memory(); }
+
+  private:
+    struct Entry {
+        Reader* reader;
+        Lanes lanes;
+        bool begun = false;
+    };
+    PageRange keep_shared(std::span<const uint8_t> bytes);
+    void put(Lanes lanes, std::span<const uint8_t> bytes) override;
+
+    const SegmentWriterOptions options_;
+    std::unique_ptr<SegmentMuxer> muxer_;
+    std::vector<Entry> readers_;
+    SegmentBytes bytes_;
+    std::span<const uint8_t> front_;  // of each rendition's segment
+    PageRange front_range_;
+    bool keeps_ = false;  // in this segment
+    bool fresh_ = true;   // the muxer has not begun, or has lost its position
+};
+
+// Behind the others, as one with the last if it begins where that ends.
+void append_range(std::vector<PageRange>& ranges, const PageRange& range);
+
+}  // namespace service::hls
