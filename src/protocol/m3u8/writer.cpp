@@ -63,15 +63,29 @@ class Writer {
         if (segment.key != key_) key(segment.key);
     }
 
+    // Each segment of each playlist has a date: formatting it by fmt would take most of the text's time.
+    void digits(int64_t value, int count, char behind) {
+        char text[8];
+        for (int i = count - 1; i >= 0; --i, value /= 10) text[i] = static_cast<char>('0' + value % 10);
+        text[count] = behind;
+        out_.text.append(text, static_cast<size_t>(count) + 1);
+    }
+
     void date(int64_t ms) {
         if (ms <= 0) return;
         const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(ms)};
         const auto day = std::chrono::floor<std::chrono::days>(time);
         const std::chrono::year_month_day date(day);
         const std::chrono::hh_mm_ss clock(time - day);
-        add("#EXT-X-PROGRAM-DATE-TIME:{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\n", static_cast<int>(date.year()),
-            static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-            clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+        out_.text += "#EXT-X-PROGRAM-DATE-TIME:";
+        digits(static_cast<int>(date.year()), 4, '-');
+        digits(static_cast<unsigned>(date.month()), 2, '-');
+        digits(static_cast<unsigned>(date.day()), 2, 'T');
+        digits(clock.hours().count(), 2, ':');
+        digits(clock.minutes().count(), 2, ':');
+        digits(clock.seconds().count(), 2, '.');
+        digits(clock.subseconds().count(), 3, 'Z');
+        out_.text += '\n';
     }
 
     template <class... Args>

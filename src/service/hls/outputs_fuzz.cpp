@@ -156,7 +156,9 @@ class Hls final : private service::hls::SegmentSink, private service::hls::LaneS
         open_ = false;
         muxer_->end_part(closing.next_video_dts);
     }
-    void put(service::hls::Lanes, std::span<const uint8_t> bytes) override { CHECK(!bytes.empty()); }
+    void put(service::hls::Lanes, service::hls::Pieces pieces) override {
+        for (const auto bytes : pieces) CHECK(!bytes.empty());
+    }
     void lose() {
         open_ = false;
         fresh_ = true;

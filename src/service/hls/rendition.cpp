@@ -96,32 +96,34 @@ base::Result<void> Rendition::open(Lanes lanes) {
     if (cipher_) TRY(cipher_->begin(fragments_per_key_));
     SegmentWriter::Reader& reader = *this;
     writer_.add_reader(reader, lanes);
-    const Entry& entry = list_->open(writer_.init(lanes));
+    if (writer_.has_new_init() || !init_) init_ = writer_.init(lanes);
+    const Entry& entry = list_->open(init_);
     // The parts need it before the segment is complete.
     if (has_parts_ && list_->has_names()) show_shared(entry);
     return {};
 }
 
-void Rendition::put(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) {
-    if (cipher_) return put_encrypted(cipher_->encrypt(bytes));
-    take(bytes, range, is_first);
+void Rendition::put(Pieces pieces, const PageRange& range, bool is_first) {
+    if (!cipher_) return take(pieces, range, is_first);
+    for (const auto bytes : pieces) put_encrypted(cipher_->encrypt(bytes));
 }
 
 void Rendition::put_encrypted(std::span<const uint8_t> bytes) {
     PageRange range;
     if (in_memory_) {
-        auto kept = writer_.keep(bytes);
+        auto kept = writer_.keep({&bytes, 1});
         if (kept) range = *kept;
         if (!kept) lose_memory(kept.error());
     }
-    take(bytes, range, true);
+    take({&bytes, 1}, range, true);
 }
 
-void Rendition::take(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) {
-    bytes_ += bytes.size();
+void Rendition::take(Pieces pieces, const PageRange& range, bool is_first) {
     if (in_memory_ && range.length > 0) append_range(part_ranges_, range);
-    if (in_memory_ && is_first) own_bytes_ += bytes.size();
-    if (on_disk_) {
+    if (in_memory_ && is_first) own_bytes_ += range.length;
+    for (const auto bytes : pieces) {
+        bytes_ += bytes.size();
+        if (!on_disk_) continue;
         if (auto written = files_->write(bytes); !written) {
             on_disk_ = false;
             files_->abandon();

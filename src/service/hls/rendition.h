@@ -99,9 +99,9 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void drop_from_memory(Id id);
 
   private:
-    void put(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) override;
+    void put(Pieces pieces, const PageRange& range, bool is_first) override;
     void put_encrypted(std::span<const uint8_t> bytes);
-    void take(std::span<const uint8_t> bytes, const PageRange& range, bool is_first);
+    void take(Pieces pieces, const PageRange& range, bool is_first);
     void end_ranges();
     void show();
     void list_changed();
@@ -130,6 +130,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     SegmentWriter& writer_;
     std::unique_ptr<Cipher> cipher_;  // null: not encrypted
     // Of the open segment.
+    std::shared_ptr<const std::string> init_;
     uint64_t bytes_ = 0, own_bytes_ = 0;
     bool in_memory_ = false, on_disk_ = false;     // it is still to be there
     std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one

@@ -69,7 +69,7 @@ class TsSegmentMuxer final : public SegmentMuxer {
   private:
     struct Output final : ts::PacketSink {
         Output(LaneSink& to, Lanes lane_bit) : sink(to), lane(lane_bit) {}
-        void write(std::span<const uint8_t> packets) override { sink.put(lane, packets); }
+        void write(std::span<const uint8_t> packets) override { sink.put(lane, {&packets, 1}); }
         LaneSink& sink;
         Lanes lane;
     };
@@ -131,9 +131,10 @@ class Mp4SegmentMuxer final : public SegmentMuxer {
         bytes_ = 0;
         for (size_t lane = 0; lane < lanes_.size(); ++lane) {
             if (!lanes_[lane] || lanes_[lane]->empty()) continue;
-            if (!std::exchange(begun_, true)) sink_.put(kAllLanes, mp4::segment_type());
+            const auto front = mp4::segment_type();
+            if (!std::exchange(begun_, true)) sink_.put(kAllLanes, {&front, 1});
             const mp4::CutOptions options{.sequence = ++sequence_, .next_video_dts = next_video_dts};
-            for (const auto bytes : lanes_[lane]->cut(options).pieces) sink_.put(static_cast<Lanes>(1u << lane), bytes);
+            sink_.put(static_cast<Lanes>(1u << lane), lanes_[lane]->cut(options).pieces);
         }
     }
 

@@ -21,10 +21,13 @@ namespace service::hls {
 using Lanes = uint16_t;
 inline constexpr Lanes kAllLanes = UINT16_MAX;
 
+// Bytes, in this order.
+using Pieces = std::span<const std::span<const uint8_t>>;
+
 class LaneSink {
   public:
     // lanes: one, or all: what a rendition has before the first bytes of its lanes, which lives as long as the program.
-    virtual void put(Lanes lanes, std::span<const uint8_t> bytes) = 0;
+    virtual void put(Lanes lanes, Pieces pieces) = 0;
 
   protected:
     ~LaneSink() = default;

@@ -15,9 +15,11 @@ struct Bytes : LaneSink {
     std::vector<uint8_t> all;
     std::map<Lanes, std::string> lanes;
     std::vector<Lanes> order;
-    void put(Lanes lane, std::span<const uint8_t> bytes) override {
-        all.insert(all.end(), bytes.begin(), bytes.end());
-        lanes[lane].append(bytes.begin(), bytes.end());
+    void put(Lanes lane, Pieces pieces) override {
+        for (const auto bytes : pieces) {
+            all.insert(all.end(), bytes.begin(), bytes.end());
+            lanes[lane].append(bytes.begin(), bytes.end());
+        }
         if (order.empty() || order.back() != lane) order.push_back(lane);
     }
 };

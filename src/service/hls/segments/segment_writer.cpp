@@ -30,7 +30,8 @@ void SegmentWriter::open(const media::TrackSet& tracks, const media::Frame& firs
     bytes_.clear();
     front_ = {};
     keeps_ = options_.keeps;
-    muxer_->open(tracks, first, std::exchange(fresh_, false) || changed);
+    new_init_ = std::exchange(fresh_, false) || changed;
+    muxer_->open(tracks, first, new_init_);
 }
 
 void SegmentWriter::remove_reader(const Reader& reader) {
@@ -55,10 +56,10 @@ base::Result<void> SegmentWriter::check(const media::TrackSet& tracks) const {
 }
 
 // What readers do may end the segment, or one of them.
-void SegmentWriter::put(Lanes lanes, std::span<const uint8_t> bytes) {
-    const PageRange range = keep_shared(bytes);
+void SegmentWriter::put(Lanes lanes, Pieces pieces) {
+    const PageRange range = keep_shared(pieces);
     if (lanes == kAllLanes) {
-        front_ = bytes;
+        front_ = pieces.front();
         front_range_ = range;
         return;
     }
@@ -66,30 +67,33 @@ void SegmentWriter::put(Lanes lanes, std::span<const uint8_t> bytes) {
     for (size_t i = 0; i < readers_.size(); ++i) {
         if (!(readers_[i].lanes & lanes)) continue;
         Reader& reader = *readers_[i].reader;
-        if (!std::exchange(readers_[i].begun, true) && !front_.empty()) reader.put(front_, front_range_, is_first);
-        if (i < readers_.size() && (readers_[i].lanes & lanes)) reader.put(bytes, range, is_first);
+        if (!std::exchange(readers_[i].begun, true) && !front_.empty())
+            reader.put({&front_, 1}, front_range_, is_first);
+        if (i < readers_.size() && (readers_[i].lanes & lanes)) reader.put(pieces, range, is_first);
         is_first = false;
     }
 }
 
-PageRange SegmentWriter::keep_shared(std::span<const uint8_t> bytes) {
+PageRange SegmentWriter::keep_shared(Pieces pieces) {
     if (options_.encrypts) return {};
-    auto kept = keep(bytes);
+    auto kept = keep(pieces);
     if (kept) return *kept;
     for (size_t i = 0; i < readers_.size(); ++i)
         if (readers_[i].lanes != 0) readers_[i].reader->lose_memory(kept.error());
     return {};
 }
 
-base::Result<PageRange> SegmentWriter::keep(std::span<const uint8_t> bytes) {
+base::Result<PageRange> SegmentWriter::keep(Pieces pieces) {
     if (!keeps_) return PageRange{};
-    const PageRange range{bytes_.size(), bytes.size()};
-    if (auto kept = bytes_.append(bytes); !kept) {
-        keeps_ = false;
-        bytes_.clear();
-        return std::unexpected(std::move(kept).error());
+    const uint64_t offset = bytes_.size();
+    for (const auto bytes : pieces) {
+        if (auto kept = bytes_.append(bytes); !kept) {
+            keeps_ = false;
+            bytes_.clear();
+            return std::unexpected(std::move(kept).error());
+        }
     }
-    return range;
+    return PageRange{offset, bytes_.size() - offset};
 }
 
 base::Result<void> SegmentWriter::show(std::vector<PageRange> ranges, Resource& resource) {

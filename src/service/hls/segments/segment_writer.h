@@ -27,7 +27,7 @@ class SegmentWriter final : private LaneSink {
     class Reader {
       public:
         // range: where they are kept; of no bytes: they are not. is_first: no other one got them before.
-        virtual void put(std::span<const uint8_t> bytes, const PageRange& range, bool is_first) = 0;
+        virtual void put(Pieces pieces, const PageRange& range, bool is_first) = 0;
         // What it got in this segment is not kept, nor is the rest of it.
         virtual void lose_memory(const base::Error& why) = 0;
 
@@ -40,6 +40,8 @@ class SegmentWriter final : private LaneSink {
 
     Lanes lane_of(media::Kind kind, uint8_t track) const { return muxer_->lane_of(kind, track); }
     bool has(media::Kind kind, uint8_t track) const { return muxer_->has(kind, track); }
+    // The open segment has other initialisation segments than the one before.
+    bool has_new_init() const { return new_init_; }
     // The initialisation segment of a rendition with these lanes; null: the format has none.
     std::shared_ptr<const std::string> init(Lanes lanes) const;
 
@@ -57,7 +59,7 @@ class SegmentWriter final : private LaneSink {
     void lose();
 
     // Keeps them. kSystem: there is no memory.
-    base::Result<PageRange> keep(std::span<const uint8_t> bytes);
+    base::Result<PageRange> keep(Pieces pieces);
     // The resource has these ranges, in their order.
     base::Result<void> show(std::vector<PageRange> ranges, Resource& resource);
     // Of frames in the muxer, and of the open segment.
@@ -69,8 +71,8 @@ class SegmentWriter final : private LaneSink {
         Lanes lanes;
         bool begun = false;
     };
-    PageRange keep_shared(std::span<const uint8_t> bytes);
-    void put(Lanes lanes, std::span<const uint8_t> bytes) override;
+    PageRange keep_shared(Pieces pieces);
+    void put(Lanes lanes, Pieces pieces) override;
 
     const SegmentWriterOptions options_;
     std::unique_ptr<SegmentMuxer> muxer_;
@@ -80,6 +82,7 @@ class SegmentWriter final : private LaneSink {
     PageRange front_range_;
     bool keeps_ = false;  // in this segment
     bool fresh_ = true;   // the muxer has not begun, or has lost its position
+    bool new_init_ = true;
 };
 
 // Behind the others, as one with the last if it begins where that ends.

@@ -353,7 +353,7 @@ Time Segmenter::end_dts() const {
 // of the leading one: only where that pauses they end parts too. Parts of less than half of the target, which times
 // that jitter would make, do not end.
 void Segmenter::end_parts_before(const Frame& frame) {
-    if (part_target_ == Time(0) || frame.track != 0) return;
+    if (frame.track != 0) return;
     const bool leads = is_leading(frame);
     const auto next = is_main_video(frame) ? std::optional(frame.dts) : std::nullopt;
     while (frame.dts - part_start_ > 2 * part_target_ && state_ == State::kOpen)
@@ -380,7 +380,7 @@ void Segmenter::write_to_part(const Frame& frame) {
 }
 
 void Segmenter::write(const Frame& frame) {
-    if (state_ == State::kOpen) end_parts_before(frame);
+    if (state_ == State::kOpen && part_target_ > Time(0)) end_parts_before(frame);
     if (state_ != State::kOpen) return;
     Time& last = last_of(frame);
     bool leads = is_main_video(frame) || (frame.track == 0 && !tracks_->video());

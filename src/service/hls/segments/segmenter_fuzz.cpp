@@ -167,7 +167,9 @@ class Checker final : public service::hls::SegmentSink, private service::hls::La
         service::hls::SegmentTimelineOptions{.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments});
 
   private:
-    void put(service::hls::Lanes, std::span<const uint8_t> bytes) override { bytes_ += bytes.size(); }
+    void put(service::hls::Lanes, service::hls::Pieces pieces) override {
+        for (const auto bytes : pieces) bytes_ += bytes.size();
+    }
     void lose() {
         fail_next = false;
         open_ = false;
