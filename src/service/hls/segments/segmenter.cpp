@@ -20,6 +20,7 @@ constexpr Time kForwardJump = live::Timeline::kForwardJump;
 constexpr Time kBackwardJump = live::Timeline::kBackwardJump;
 constexpr Time kVideoPause = 5s;    // after this the stream counts as audio-only
 constexpr size_t kMaxHeld = 2'000;  // frames
+constexpr Time kMaxStep = 1s;       // between frames of the leading track, as far as it tells how long the next one is
 // A segment is cut when it takes this many times its longest duration by the clock.
 constexpr int64_t kMaxSlower = 2;
 // Published times are rounded and jitter slightly: a keyframe that comes this much early is the expected one.
@@ -230,7 +231,8 @@ bool Segmenter::would_be_too_long(const Frame& frame) const {
 // Whether the segment ends before this frame, which belongs to its tracks and times.
 bool Segmenter::due(const Frame& frame) const {
     const Time elapsed = frame.dts - start_dts_;
-    if (elapsed >= media::from_ms(longest_wait_ms()) || would_be_too_long(frame) || exhausted()) return true;
+    if (elapsed >= media::from_ms(longest_wait_ms()) || exhausted()) return true;
+    if (elapsed > longest_ - kMaxStep && would_be_too_long(frame)) return true;
     if (frame.track != 0 || !may_begin()) return false;
     if (frame.keyframe) {
         const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
@@ -384,7 +386,7 @@ void Segmenter::write(const Frame& frame) {
     if (state_ != State::kOpen) return;
     Time& last = last_of(frame);
     bool leads = is_main_video(frame) || (frame.track == 0 && !tracks_->video());
-    if (leads && last != media::kNoTime && frame.dts > last) step_ = std::min<Time>(frame.dts - last, 1s);
+    if (leads && last != media::kNoTime && frame.dts > last) step_ = std::min(frame.dts - last, kMaxStep);
     last = frame.dts;
     if (is_main_keyframe(frame)) keyframe_dts_ = frame.dts;
     newest_ = std::max(newest_, frame.dts);
