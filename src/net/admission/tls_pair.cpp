@@ -16,7 +16,7 @@ bool is_forbidden(const std::string& file) {
 }  // namespace
 
 base::Result<void> TlsPair::load(const std::string& certificate, const std::string& key) {
-    adopt(TRY(runtime::tls_server_context(certificate, key), what_));
+    adopt(TRY(runtime::tls_server_context(certificate, key, protocols_), what_));
     certificate_ = certificate;
     key_ = key;
     return {};
@@ -31,9 +31,9 @@ base::Result<TlsPair::Context> TlsPair::prepare(const std::string& certificate, 
     auto job = std::make_shared<Job>();
     const bool same_files = certificate == certificate_ && key == key_;
     TRY(runtime::offload(
-            [job, certificate, key, same_files] {
+            [job, certificate, key, same_files, protocols = protocols_] {
                 job->forbidden = same_files && (is_forbidden(certificate) || is_forbidden(key));
-                if (!job->forbidden) job->loaded = runtime::tls_server_context(certificate, key);
+                if (!job->forbidden) job->loaded = runtime::tls_server_context(certificate, key, protocols);
             },
             runtime::Deadline::in_ms(30'000)),
         what_);

@@ -5,6 +5,9 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/socket/tls.h"
@@ -18,6 +21,8 @@ class TlsPair {
     // what: the service's name, for errors and the log: "rtmps".
     explicit TlsPair(std::string what) : what_(std::move(what)) {}
 
+    // For ALPN, the preferred one first; of contexts that are loaded from now on. The texts must never be freed.
+    void set_protocols(std::vector<std::string_view> protocols) { protocols_ = std::move(protocols); }
     // At the start. Blocks: reads two small files.
     base::Result<void> load(const std::string& certificate, const std::string& key);
     // The first phase of a reload: runs on a worker, yields. Null: nothing changes, because nothing was loaded at the
@@ -31,6 +36,7 @@ class TlsPair {
 
   private:
     std::string what_;
+    std::vector<std::string_view> protocols_;
     std::string certificate_, key_;  // the files it was loaded from
     Context context_;
     std::string text_;  // description of its certificate

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "runtime/loop/deadline.h"
@@ -123,6 +124,8 @@ class ByteStream {
     virtual std::string peer_ip() const = 0;       // "192.0.2.1", "2001:db8::1"
     virtual std::string peer_address() const = 0;  // "192.0.2.1:4711", "[2001:db8::1]:4711"
     virtual bool is_tls() const = 0;
+    // The one that was agreed on by ALPN: "h2"; empty: none was.
+    virtual std::string_view protocol() const { return {}; }
 };
 
 // While it lives, the stream's end cancels the coroutine that created it. For a coroutine that waits for others on a

@@ -2,7 +2,9 @@
 // TLS (1.2 and 1.3) by OpenSSL over a ByteStream. A context holds certificate and key, is created once and shared.
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "runtime/socket/byte_stream.h"
@@ -14,9 +16,11 @@ class TlsContext {
     virtual ~TlsContext() = default;
 };
 
-// PEM files. The error names the file and what is wrong with it.
+// PEM files. The error names the file and what is wrong with it. protocols: for ALPN (RFC 7301), the preferred one
+// first; the client may know none of them. See ByteStream::protocol().
 base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
-                                                             const std::string& key_file);
+                                                             const std::string& key_file,
+                                                             std::span<const std::string_view> protocols = {});
 // "CN=live.example, valid until 2027-03-01, SHA-256 0a1b2c3d4e5f6071": of a server's certificate, for the log.
 struct CertificateInfo {
     std::string text;

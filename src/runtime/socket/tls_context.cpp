@@ -17,6 +17,21 @@ std::string ssl_error_text() {
     return reason ? reason : fmt::format("TLS error {:x}", error);
 }
 
+void SslContext::set_protocols(std::span<const std::string_view> protocols) {
+    for (const std::string_view one : protocols) protocols_.append(1, static_cast<char>(one.size())).append(one);
+    if (protocols_.empty()) return;
+    const auto select = [](SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
+                           unsigned offered_size, void* arg) {
+        const auto& ours = static_cast<const SslContext*>(arg)->protocols_;
+        unsigned char* found = nullptr;
+        const int result = SSL_select_next_proto(&found, size, reinterpret_cast<const unsigned char*>(ours.data()),
+                                                 static_cast<unsigned>(ours.size()), offered, offered_size);
+        *chosen = found;
+        return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+    };
+    SSL_CTX_set_alpn_select_cb(context_, select, this);
+}
+
 namespace {
 
 base::Result<std::shared_ptr<SslContext>> make_context(const SSL_METHOD* method, bool verify) {
@@ -41,7 +56,8 @@ base::Result<std::shared_ptr<SslContext>> make_context(const SSL_METHOD* method,
 }  // namespace detail
 
 base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
-                                                             const std::string& key_file) {
+                                                             const std::string& key_file,
+                                                             std::span<const std::string_view> protocols) {
     auto context = TRY(detail::make_context(TLS_server_method(), false));
     if (SSL_CTX_use_certificate_chain_file(context->get(), certificate_file.c_str()) != 1) {
         return base::fail(base::Code::kConfig,
@@ -54,6 +70,7 @@ base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& 
         return base::fail(base::Code::kConfig, fmt::format("key {} does not belong to certificate {}: {}", key_file,
                                                            certificate_file, detail::ssl_error_text()));
     }
+    context->set_protocols(protocols);
     return context;
 }
 

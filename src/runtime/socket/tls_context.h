@@ -14,10 +14,13 @@ class SslContext final : public TlsContext {
     ~SslContext() override { SSL_CTX_free(context_); }
     SSL_CTX* get() const { return context_; }
     bool verify() const { return verify_; }
+    // Of a server. Only before connections are made.
+    void set_protocols(std::span<const std::string_view> protocols);
 
   private:
     SSL_CTX* context_;
     bool verify_;
+    std::string protocols_;  // as ALPN has them: each behind its length
 };
 
 // The reason of the first error in OpenSSL's queue, which is emptied.

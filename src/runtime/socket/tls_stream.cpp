@@ -439,6 +439,13 @@ void TlsStream::unpark() {
     handler_ = nullptr;
 }
 
+std::string_view TlsStream::protocol() const {
+    const unsigned char* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(ssl_, &name, &size);
+    return {reinterpret_cast<const char*>(name), size};
+}
+
 void TlsStream::on_readable() { handler_->on_readable(); }
 
 void TlsStream::on_writable() {

@@ -47,6 +47,7 @@ class TlsStream final : public ByteStream, private ParkedHandler {
     std::string peer_ip() const override { return plain_->peer_ip(); }
     std::string peer_address() const override { return plain_->peer_address(); }
     bool is_tls() const override { return true; }
+    std::string_view protocol() const override;
 
   private:
     friend struct TlsBio;
