@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/result.h"
+#include "protocol/http/request_fields.h"
 
 namespace http {
 
@@ -179,43 +180,16 @@ bool RequestParser::check_method() {
 }
 
 bool RequestParser::check_target() {
-    for (char c : request_.target)
-        if (c == ' ' || base::is_control(c)) return set_error(400, "control character in the URL");
-    auto target = split_target(request_.target);
-    if (!target) return set_error(400, target.error().text());
-    if (target->path == "*") {
-        if (request_.method != Method::kOptions) return set_error(400, "the target * is for OPTIONS only");
-        request_.path = request_.raw_path = "*";
-        return true;
-    }
-    auto path = safe_path(target->path);
-    if (!path) return set_error(400, path.error().text());
-    request_.path = *std::move(path);
-    request_.raw_path = target->path;
-    request_.raw_query = target->query;
-    request_.parameters = parse_query(target->query);
-    if (!target->authority.empty()) {
-        // User information in a request is a sign of deception (RFC 9110, section 4.2.4): parse_host refuses '@'.
-        auto host = parse_host(target->authority);
-        if (!host) return set_error(400, host.error().text());
-        request_.host = std::move(host->host);
-        request_.port = host->port;
-    }
-    return true;
+    auto checked = complete_target(request_);
+    return checked || set_error(400, checked.error().text());
 }
 
 bool RequestParser::check_host() {
     size_t count = request_.headers.count("Host");
     if (count > 1) return set_error(400, "more than one Host");
     if (count == 0) return request_.minor_version == 0 || set_error(400, "HTTP/1.1 without Host");
-    auto host = parse_host(request_.headers.get("Host"));
-    if (!host) return set_error(400, host.error().text());
-    // The absolute form takes precedence over the Host field.
-    if (request_.host.empty()) {
-        request_.host = std::move(host->host);
-        request_.port = host->port;
-    }
-    return true;
+    auto checked = set_host(request_, request_.headers.get("Host"));
+    return checked || set_error(400, checked.error().text());
 }
 
 bool RequestParser::check_framing() {
