@@ -37,6 +37,10 @@ libraries_rows() {
     library zlib required zlib1g-dev -lz zlib.h 'std::puts(zlibVersion());'
     library http-parser required libhttp-parser-dev -lhttp_parser http_parser.h \
         'unsigned long v = http_parser_version(); std::printf("%lu.%lu.%lu", v >> 16, v >> 8 & 255, v & 255);'
+    # The limits against floods are in later versions, and in the distribution's patches: what counts is that they are there.
+    library nghttp2 required libnghttp2-dev -lnghttp2 nghttp2/nghttp2.h \
+        'nghttp2_option* o = nullptr; nghttp2_option_new(&o); nghttp2_option_set_stream_reset_rate_limit(o, 100, 10);
+         nghttp2_option_set_max_continuations(o, 8); nghttp2_option_del(o); std::puts(nghttp2_version(0)->version_str);'
     library fmt required libfmt-dev -lfmt fmt/core.h \
         'fmt::print("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100);'
     feature_flags="-DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL"

@@ -116,6 +116,8 @@ void add_http_server(std::vector<Row>& rows) {
     rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kLive, "The private key, PEM."));
     rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kLive,
                        "The certificate chain, PEM; the server's own certificate comes first."));
+    rows.push_back(row(https, "http2", &Https::http2, true, none(), kRestart,
+                       "HTTP/2 is offered to clients over TLS (by ALPN), beside HTTP/1.1."));
 }
 
 void add_http_api(std::vector<Row>& rows) {
@@ -164,6 +166,8 @@ void add_http_api(std::vector<Row>& rows) {
     rows.push_back(row(https, "key", &Https::key, "./conf/server.key", none(), kLive, "The private key, PEM."));
     rows.push_back(row(https, "cert", &Https::cert, "./conf/server.crt", none(), kLive,
                        "The certificate chain, PEM; the server's own certificate comes first."));
+    rows.push_back(row(https, "http2", &Https::http2, true, none(), kRestart,
+                       "HTTP/2 is offered to clients over TLS (by ALPN), beside HTTP/1.1."));
 }
 
 }  // namespace

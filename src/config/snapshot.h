@@ -76,6 +76,7 @@ struct Https {
     ListenAddresses listen{};
     std::string key{};
     std::string cert{};
+    bool http2{};
 };
 
 struct HttpServer {

@@ -25,9 +25,8 @@ std::string write_http1_head(const Http1Head& head, std::span<const std::pair<st
     if (head.chunked) out.field("Transfer-Encoding", "chunked");
     for (const auto& [name, value] : fields) out.field(name, value);
     if (head.crossdomain) {
-        out.lines(
-            "Access-Control-Allow-Origin: *\r\n"
-            "Access-Control-Expose-Headers: Server,Date,Content-Length,Content-Range,Location,ETag,Link\r\n");
+        out.lines("Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: ");
+        out.lines(kExposedFields).lines("\r\n");
     }
     out.lines(head.keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
     return out.finish();

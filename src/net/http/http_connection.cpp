@@ -22,8 +22,8 @@ constexpr size_t kReadBytes = 16 * 1024;
 constexpr int64_t kLingerMs = 1'000;
 constexpr size_t kLingerBytes = 2 * 1024 * 1024;  // many clients read no answer after a failed write
 
-// Lets the peer read the last response: closing with unread input would reset the connection and lose it. within_ms:
-// limit for sending what is still in the TLS layer.
+}  // namespace
+
 void close_gently(runtime::ByteStream& stream, int64_t within_ms) {
     if (!stream.finish(Deadline::in_ms(within_ms))) return;
     Deadline deadline = Deadline::in_ms(kLingerMs);
@@ -33,8 +33,6 @@ void close_gently(runtime::ByteStream& stream, int64_t within_ms) {
         total += *got;
     }
 }
-
-}  // namespace
 
 class HttpConnection::HttpSession final : public Session {
   public:
@@ -113,12 +111,14 @@ void HttpConnection::cancel(std::string_view why, CloseReason reason) {
 }
 
 void HttpConnection::close_if_idle() {
+    if (http2_) return http2_->drain();
     if (is_idle()) cancel("the server stops", CloseReason::kServerStop);
 }
 
 void HttpConnection::work(const runtime::Task& task) {
     task_ = task;
     runtime::set_context_id(id_);
+    if (http2_) return run_http2();
     const Next next = why_.empty() ? serve() : Next::kClose;
     if (closes_gently_) close_gently(*transport_.stream, options_->response.write_timeout_ms);
     task_ = {};
@@ -154,6 +154,10 @@ HttpConnection::Next HttpConnection::serve() {
     if (served_ == 0) {
         auto ready = handshake();
         if (!ready) return end(ready.error().describe(), ready.error().close_reason());
+        if (transport_.stream->protocol() == "h2") {
+            begin_http2();
+            return Next::kRest;
+        }
     }
     Next next = Next::kRequest;
     while (next == Next::kRequest) next = serve_one();
@@ -187,7 +191,11 @@ RequestStep HttpConnection::feed_unread(http::RequestParser& parser) {
 
 base::Result<void> HttpConnection::count_body(http::RequestParser& parser) {
     body_memory_ = static_cast<uint32_t>(parser.request().body.capacity());
-    if (body_memory_ <= InputMemory::kFree) return {};
+    return count_input();
+}
+
+base::Result<void> HttpConnection::count_input() {
+    if (body_memory_ <= InputMemory::kFree && !http2_) return {};
     return static_cast<HttpSession&>(*transport_.session).count_input();
 }
 
@@ -302,7 +310,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     auto head = read_head(parser);
     if (!head) return end(head.error());
     if (!*head) return Next::kClose;
-    if (in_reserve_ && !may_be_served(parser.request())) {
+    if (in_reserve_ && !may_use_reserve(parser.request())) {
         refuse_request(503, "the server is full");
         return Next::kClose;
     }
@@ -337,7 +345,7 @@ HttpConnection::Next HttpConnection::serve_one() {
 
 // For a connection of the reserve: whether the request may use it. If the server is not full any more, it becomes a
 // regular connection.
-bool HttpConnection::may_be_served(const http::Request& message) {
+bool HttpConnection::may_use_reserve(const http::Request& message) {
     if (!server_.sessions_.admission().is_full()) {
         leave_reserve();
         static_cast<HttpSession&>(*transport_.session).becomes_connection();

@@ -1,13 +1,15 @@
 #pragma once
 // HttpConnection: one client of an HttpServer, from the TLS handshake to the close. While it handshakes, and from a
 // request's first byte until its response is sent, a coroutine of the server's pool serves it; between requests, and
-// while a request waits that was deferred, it rests without one. Private to HttpServer.
+// while a request waits that was deferred, it rests without one. If HTTP/2 was agreed on, an Http2Session does all
+// that, and only its streams have coroutines. Private to HttpServer.
 
 #include <list>
 #include <memory>
 #include <string>
 
 #include "net/http/http1_response.h"
+#include "net/http/http2_session.h"
 #include "net/http/http_dispatch.h"
 #include "net/http/http_server.h"
 #include "net/http/waiting_request.h"
@@ -20,7 +22,8 @@ namespace net {
 class HttpConnection final : public runtime::Work,
                              private EvictionCandidate,
                              private runtime::ParkedHandler,
-                             private WaitingRequest::User {
+                             private WaitingRequest::User,
+                             private Http2Session::User {
   public:
     HttpConnection(HttpServer& server, const HttpRouter& router, std::unique_ptr<runtime::ByteStream> stream,
                    std::shared_ptr<runtime::TlsContext> tls);
@@ -30,7 +33,10 @@ class HttpConnection final : public runtime::Work,
     const runtime::Task& task() const { return task_; }
     // It ends soon. Never yields, nor destroys it.
     void cancel(std::string_view why, base::CloseReason reason);
+    // Of HTTP/2: with its last stream.
     void close_if_idle();
+    // Adds the coroutines that end because the connection was cancelled. False: there are none.
+    bool add_tasks(std::vector<runtime::Task>& tasks);
     // While no coroutine serves it. Destroys it.
     void finish();
     // While it is idle, which is while it waits for its next request.
@@ -51,10 +57,24 @@ class HttpConnection final : public runtime::Work,
     enum class Next : uint8_t { kRequest, kRest, kClose };
 
     void work(const runtime::Task& task) override;
-    void on_readable() override { waiting_ ? read_early() : wake(); }
+    void on_readable() override;
     void on_writable() override;
     void on_hangup() override;
     void wake();
+    // ---- HTTP/2 (http_connection_http2.cpp)
+    void begin_http2();
+    void run_http2();
+    void update_traffic();
+    base::Result<void> answer(HttpResponse& response, HttpRequest& request,
+                              std::optional<HttpRouter::Match> match) override;
+    const HttpRouter& router() const override { return dispatch_.router(); }
+    void complete(HttpRequest& request) override;
+    bool may_be_served(const http::Request& message) override;
+    base::Result<void> admit() override;
+    void on_streams(size_t count) override;
+    base::Result<void> on_unfinished_input(size_t bytes) override;
+    void post() override { server_.pool_.give(*this); }
+    void on_end(std::string why, base::CloseReason reason) override;
     // ---- A request that was deferred (http_connection_waiting.cpp)
     void on_answer() override;
     void on_write_timeout() override;
@@ -68,6 +88,7 @@ class HttpConnection final : public runtime::Work,
     Next serve_one();
     http::RequestParser::Step feed_unread(http::RequestParser& parser);
     base::Result<void> count_body(http::RequestParser& parser);
+    base::Result<void> count_input();
     base::Result<http::RequestParser::Step> read_more(http::RequestParser& parser, runtime::Deadline deadline);
     // False: it has not come yet.
     base::Result<bool> take_first_byte();
@@ -79,7 +100,7 @@ class HttpConnection final : public runtime::Work,
     void refuse_request(int status, std::string_view text);
     void evict() override;
     Http1Response::Server shared_parts() const { return {server_.opened_files_, server_.sessions_.deferred()}; }
-    bool may_be_served(const http::Request& message);
+    bool may_use_reserve(const http::Request& message);
     void leave_reserve();
     Next end(std::string why, base::CloseReason reason);
     Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
@@ -97,6 +118,7 @@ class HttpConnection final : public runtime::Work,
     std::string last_target_;
     std::string last_answer_;  // "GET 404"; empty: there is none yet
     std::unique_ptr<WaitingRequest> waiting_;
+    std::unique_ptr<Http2Session> http2_;
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
     uint32_t body_memory_ = 0;             // bytes of allocations, of the body that is being read
@@ -110,6 +132,9 @@ class HttpConnection final : public runtime::Work,
     bool late_;                     // it was accepted after the server had stopped accepting new clients
 };
 
+// Lets the peer read the last response: closing with unread input would reset the connection and lose it. within_ms:
+// limit for sending what is still in the TLS layer. Yields.
+void close_gently(runtime::ByteStream& stream, int64_t within_ms);
 // Sends 503 or 429 and closes gracefully.
 void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options, int status);
 

@@ -44,11 +44,27 @@ void HttpConnection::on_write_timeout() {
            CloseReason::kTooSlow);
 }
 
+void HttpConnection::on_readable() {
+    if (http2_) {
+        http2_->read();
+        update_traffic();
+    } else if (waiting_) {
+        read_early();
+    } else {
+        wake();
+    }
+}
+
 void HttpConnection::on_writable() {
+    if (http2_) {
+        http2_->write();
+        update_traffic();
+    }
     if (waiting_ && waiting_->is_answered()) send_answer();
 }
 
 void HttpConnection::on_hangup() {
+    if (http2_) end("closed by the peer", CloseReason::kPeerClosed);
     if (waiting_) end("closed by the peer, which waited for an answer", CloseReason::kPeerClosed);
     wake();
 }
@@ -100,6 +116,7 @@ void HttpConnection::end_answer() {
 }
 
 void HttpConnection::end_wait(bool stops) {
+    if (http2_) http2_->end_waits(stops);
     if (!waiting_ || waiting_->is_answered()) return;
     const HttpRoute* route = waiting_->route();
     if (!stops && route && route->still_served && route->still_served()) return;

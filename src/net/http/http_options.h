@@ -1,6 +1,9 @@
 #pragma once
 // The options of an HTTP server from its section of the configuration: http_server or http_api.
 
+#include <string_view>
+#include <vector>
+
 #include "config/snapshot.h"
 #include "net/http/http_server.h"
 
@@ -8,6 +11,9 @@ namespace net {
 
 // Connections of an HTTP server that are accepted for operators beyond max_connections.
 inline constexpr size_t kOperatorReserve = 32;
+
+// For ALPN.
+inline const std::vector<std::string_view> kHttpProtocols{"h2", "http/1.1"};
 
 template <class Section>
 HttpServerOptions http_server_options(const Section& section, const config::Global& global) {

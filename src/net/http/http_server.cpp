@@ -105,17 +105,18 @@ void HttpServer::stop() {
         if (listener->acceptor) listener->acceptor->stop();
     std::vector<runtime::Task> tasks = std::move(refusals_);
     tasks.push_back(std::move(close_idle_));
-    std::vector<HttpConnection*> unserved;
-    for (auto& connection : connections_) {
-        connection->end_wait(true);
-        connection->cancel("the server stops", base::CloseReason::kServerStop);
-        if (connection->task()) {
-            tasks.push_back(connection->task());
-        } else {
-            unserved.push_back(connection.get());
+    for (auto& connection : connections_) connection->end_wait(true);
+    // While some are awaited, coroutines may begin to serve others, which are told then.
+    while (!connections_.empty()) {
+        std::vector<HttpConnection*> unserved;
+        for (auto& connection : connections_) {
+            connection->cancel("the server stops", base::CloseReason::kServerStop);
+            if (!connection->add_tasks(tasks)) unserved.push_back(connection.get());
         }
+        for (HttpConnection* connection : unserved) connection->finish();
+        for (runtime::Task& task : tasks) task.cancel_and_join();
+        tasks.clear();
     }
-    for (HttpConnection* connection : unserved) connection->finish();
     for (runtime::Task& task : tasks) task.cancel_and_join();
     listeners_.clear();
 }

@@ -16,7 +16,8 @@ struct ClientDetails {
     std::string tc_url{};  // for HTTP: the URL without the stream's name
     std::string page_url{};
     std::string swf_url{};
-    std::string params{};  // "?k=v"; may contain secrets: not for lists
+    std::string params{};     // "?k=v"; may contain secrets: not for lists
+    std::string transport{};  // of an HTTP player: "http/1.1" or "h2"
 };
 
 // The packet quality of a WebRTC client: for a player, of the packets we send, by its reports; for a publisher, of the

@@ -52,6 +52,7 @@ base::Result<void> Service::start() {
         while (runtime::sleep_ms(kApiHousekeepingMs)) recordings_.drop_old();
     });
     log_control_access();
+    if (api.https.http2) tls_pair_.set_protocols(net::kHttpProtocols);
     if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));
     TRY(listen(api.listen, nullptr));
     if (api.https.enabled) TRY(listen(api.https.listen, &tls_pair_));

@@ -38,7 +38,12 @@ void LiveViewer::join(const live::LogKey& key, std::unique_ptr<runtime::ByteStre
 net::ClientDetails LiveViewer::details() const {
     // SRS reports rtmp:// to hooks, and the requested URL in its API.
     const size_t scheme = tc_url_.find("://");
-    return {"http" + tc_url_.substr(std::min(scheme, tc_url_.size())), page_url_, {}, params_};
+    const bool is_http2 = viewer_.socket() && viewer_.socket()->protocol() == "h2";
+    return {"http" + tc_url_.substr(std::min(scheme, tc_url_.size())),
+            page_url_,
+            {},
+            params_,
+            is_http2 ? "h2" : "http/1.1"};
 }
 
 net::Traffic LiveViewer::traffic() const {

@@ -90,6 +90,7 @@ base::Result<void> Service::start() {
     for (const net::HttpRoute& one : router_.routes()) shared_.add(one);
     share_api(true);
     // The certificate is loaded first: with an invalid one nothing listens.
+    if (http.https.http2) tls_pair_.set_protocols(net::kHttpProtocols);
     if (http.https.enabled) TRY(tls_pair_.load(http.https.cert, http.https.key));
     TRY(listen(http.listen, nullptr));
     if (http.https.enabled) TRY(listen(http.https.listen, &tls_pair_));

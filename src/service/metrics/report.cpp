@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "live/hub/input_faults.h"
+#include "net/http/http2_counters.h"
 #include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/disk/disk.h"
@@ -152,6 +153,16 @@ void Report::totals(Text& text) const {
                 number(sessions_.deferred().count()));
     write_refused(text, "srs_waiting_requests_refused_total",
                   "Such requests refused by max_waiting_requests or address_limits.", sessions_.deferred());
+    const net::Http2Counters& http2 = net::http2_counters();
+    text.single("srs_http2_connections_total", Type::kCounter, "Connections that use HTTP/2.",
+                number(http2.connections));
+    text.single("srs_http2_requests_total", Type::kCounter, "Requests over HTTP/2.", number(http2.requests));
+    text.family("srs_http2_ended_total", Type::kCounter, "Connections that use HTTP/2 ended for what the client did.");
+    text.sample({{"reason", "frames"}}, number(http2.frame_floods));
+    text.sample({{"reason", "resets"}}, number(http2.reset_floods));
+    text.sample({{"reason", "fields"}}, number(http2.field_floods));
+    text.sample({{"reason", "protocol"}}, number(http2.protocol_errors));
+    text.sample({{"reason", "too-slow"}}, number(http2.too_slow));
     const net::InputMemory& input = sessions_.input_memory();
     text.single(
         "srs_unfinished_input_bytes", Type::kGauge,

@@ -154,6 +154,7 @@ Json session_json(const net::SessionView& session, bool hides_secrets) {
                 {"publish", net::publishes(session.type)},
                 {"alive", static_cast<double>(session.alive_ms) / 1000}};
     add_traffic(out, session.traffic, session.rates);
+    if (!session.details.transport.empty()) out["transport"] = session.details.transport;
     if (session.standby) out["standby"] = true;
     if (session.rtc) out["rtc"] = quality_json(*session.rtc);
     return out;

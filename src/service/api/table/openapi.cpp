@@ -33,7 +33,8 @@ constexpr Schema kSchemas[] = {
     {"Client",
      "id:str vhost:str stream:str ip:str pageUrl:str swfUrl:str tcUrl:str url:str name:str type:str publish:bool "
      "alive:num send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} "
-     "standby?:bool rtc?{lost_percent:num rtt_ms:int|null jitter_ms:int nacks:int sent_again:int keyframes_asked:int "
+     "transport?:str standby?:bool rtc?{lost_percent:num rtt_ms:int|null jitter_ms:int nacks:int sent_again:int "
+     "keyframes_asked:int "
      "remb_kbps:int}"},
 };
 
