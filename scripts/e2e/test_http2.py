@@ -3,6 +3,7 @@ requests at once on one connection; and attacks by frames of our own end the con
 
 import json
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -92,6 +93,8 @@ def test_a_live_stream_comes_whole(make, tmp_path):
             for how, out in outs.items()
         ]
         wait_until(lambda: server.log().count("flv-play started") == 2, 10, "both readers")
+        clients = json.loads(http.get(server.api_port, "/api/v1/clients").body)["clients"]
+        assert {one.get("transport") for one in clients if one["type"] == "flv-play"} == {"h2", "http/1.1"}
         publishing.send_all(client, [tag for tag in tags if flv.is_frame(tag)], 8)
     for reader in readers:
         assert reader.wait(scaled(20)) == 0, "the end of the stream is a regular one"
@@ -212,17 +215,52 @@ FLOODS = {
 }
 
 
-@pytest.mark.parametrize("name", FLOODS)
-def test_a_flood_ends_its_connection_alone(make, name):
-    server = make()
+def connect(server):
+    """A connection after its preface."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
-    with socket.create_connection(("127.0.0.1", server.https_port), scaled(10)) as plain:
-        peer = context.wrap_socket(plain)
-        assert peer.selected_alpn_protocol() == "h2"
-        peer.sendall(PREFACE + frame(4, 0, 0))
+    peer = context.wrap_socket(socket.create_connection(("127.0.0.1", server.https_port), scaled(10)))
+    assert peer.selected_alpn_protocol() == "h2"
+    peer.sendall(PREFACE + frame(4, 0, 0))
+    return peer
+
+
+def frames_until_the_end(peer):
+    """(type, stream, payload) of each."""
+    data, found = b"", []
+    while got := peer.recv(65536):
+        data += got
+        while len(data) >= 9 and len(data) >= (size := 9 + int.from_bytes(data[:3], "big")):
+            found.append((data[3], int.from_bytes(data[5:9], "big"), data[9:size]))
+            data = data[size:]
+    return found
+
+
+def test_the_end_of_the_server_is_told_twice(make):
+    """What is under way ends first: a live stream, when its publisher leaves."""
+    server = make(top="grace_start_wait 100; grace_limit 60000; grace_final_wait 100;")
+    with connect(server) as idle, connect(server) as busy:
+        with rtmp.publisher(server, "live", "end") as client:
+            publishing.send_all(client, [tag for tag in flv.read_file(media.plain())][:60])
+            wait_until(lambda: http.get(server.http_port, "/live/end.flv", "HEAD").status == 200, 10, "the stream")
+            busy.sendall(frame(1, 5, 1, b"\x82\x87\x41\x01a\x04\x0d/live/end.flv"))
+            server.wait_log("flv-play started", 10)
+            server.signal(signal.SIGQUIT)
+            goaways = [payload[:8] for kind, _, payload in frames_until_the_end(idle) if kind == 7]
+            assert goaways[0] == b"\x7f\xff\xff\xff\0\0\0\0", "no request under way is lost"
+            assert goaways[1] == bytes(8)
+        of_busy = frames_until_the_end(busy)
+    assert [payload[:8] for kind, _, payload in of_busy if kind == 7][:2] == [goaways[0], b"\0\0\0\1\0\0\0\0"]
+    assert sum(len(payload) for kind, stream, payload in of_busy if kind == 0 and stream == 1) > 1000
+    assert server.wait_exit(20) == 0
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_ends_its_connection_alone(make, name):
+    server = make()
+    with connect(server) as peer:
         ended = False
         sent = 0
         started = time.monotonic()

@@ -1,6 +1,6 @@
 #include "net/http/http2_stream.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

@@ -65,6 +65,8 @@ class HttpConnection final : public runtime::Work,
     void begin_http2();
     void run_http2();
     void update_traffic();
+    void refresh_options();
+    Http2Session::Limits http2_limits() const;
     base::Result<void> answer(HttpResponse& response, HttpRequest& request,
                               std::optional<HttpRouter::Match> match) override;
     const HttpRouter& router() const override { return dispatch_.router(); }

@@ -17,12 +17,22 @@ Http2Counters& http2_counters() {
 
 void HttpConnection::begin_http2() {
     transport_.send_at_once();
-    const Http2Session::Limits limits{options_->limits, options_->request_timeout_ms, options_->body_timeout_ms};
     http2_ = std::make_unique<Http2Session>(
         static_cast<Http2Session::User&>(*this), *transport_.stream, server_.pool_, http2_counters(), shared_parts(),
-        std::shared_ptr<const HttpResponseOptions>(options_, &options_->response), limits);
+        std::shared_ptr<const HttpResponseOptions>(options_, &options_->response), http2_limits());
     leave_list();
     become_idle();
+}
+
+Http2Session::Limits HttpConnection::http2_limits() const {
+    return {options_->limits, options_->request_timeout_ms, options_->body_timeout_ms};
+}
+
+// Those of a reload are for requests from then on.
+void HttpConnection::refresh_options() {
+    if (options_ == server_.options_) return;
+    options_ = server_.options_;
+    http2_->set_limits(http2_limits(), std::shared_ptr<const HttpResponseOptions>(options_, &options_->response));
 }
 
 // Events of streams, and the end.

@@ -46,6 +46,7 @@ void HttpConnection::on_write_timeout() {
 
 void HttpConnection::on_readable() {
     if (http2_) {
+        refresh_options();
         http2_->read();
         update_traffic();
     } else if (waiting_) {
