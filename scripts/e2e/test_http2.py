@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lib import browser, flv, http, media, publishing, rtmp
+from lib import browser, flv, http, media, metrics, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -36,7 +36,7 @@ def make(servers, pair):
         top = f"http_api {{ enabled on; listen 127.0.0.1:API_PORT; }}\n{options.pop('top', '')}"
         server = servers(
             top=top,
-            http=f"https {{ listen 127.0.0.1:HTTPS_PORT; {tls} }}",
+            http=f"{options.pop('limits', '')} https {{ listen 127.0.0.1:HTTPS_PORT; {tls} }}",
             vhosts=default_vhost(vhost=HLS, play="mw_latency 50;"),
             **options,
         )
@@ -78,6 +78,40 @@ def test_curl_gets_files(make):
 def test_without_http2(make):
     server = make(https="http2 off;")
     assert curl("--http2", url(server, "file.txt"))[:2] == (200, "1.1")
+
+
+def test_the_api(servers, pair):
+    tls = f"https {{ enabled on; listen 127.0.0.1:RTC_PORT; key {pair[0]}; cert {pair[1]}; }}"
+    server = servers(top=f"http_api {{ enabled on; listen 127.0.0.1:API_PORT; {tls} }}\n{metrics.EXPORTER % ''}")
+    at = f"https://127.0.0.1:{server.rtc_port}/api/v1/"
+    status, version, body = curl("--http2", at + "versions")
+    assert (status, version, json.loads(body)["code"]) == (200, "2", 0)
+    status, version, body = curl("--http2", at + "versions?callback=f")
+    assert version == "2" and body.startswith(b"/**/f(") and body.endswith(b");\n")
+    assert curl("--http2", at + "streams")[:2] == (200, "2")
+    told = metrics.Metrics(server)
+    assert told.value("srs_http2_requests_total") == 3
+    assert told.value("srs_http2_connections_total") == 3
+
+
+def test_times_are_those_of_http1(make):
+    """Who sends nothing, and who asks no more."""
+    server = make(limits="request_timeout 400; idle_timeout 600;")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    started = time.monotonic()
+    with context.wrap_socket(socket.create_connection(("127.0.0.1", server.https_port), scaled(10))) as silent:
+        frames_until_the_end(silent)
+    server.wait_log("no complete request within 400 ms")
+    with connect(server) as idle:
+        idle.sendall(frame(1, 5, 1, b"\x82\x87\x41\x01a\x04\x08/nothing"))
+        found = frames_until_the_end(idle)
+    assert time.monotonic() - started < scaled(6)
+    assert [payload[4:8] for kind, _, payload in found if kind == 7] == [bytes(4)], "a regular end"
+    assert b"404" in b"".join(payload for kind, _, payload in found if kind == 0)
+    server.wait_log("idle for 600 ms")
 
 
 def test_a_live_stream_comes_whole(make, tmp_path):
