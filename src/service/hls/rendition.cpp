@@ -48,6 +48,7 @@ void Rendition::begin_naming() {
     if (left_) take_left_over();
     list_->begin_naming();
     for (Id id = list_->begin(); id < list_->end(); ++id) show_shared(*list_->find(id));
+    if (const Entry* open = list_->open_segment(); open && has_parts_) show_shared(*open);
     for (auto& [id, resource] : std::exchange(unnamed_, {}))
         if (const Entry* entry = list_->find(id)) show_in_memory(*entry, std::move(resource));
     show();
@@ -79,7 +80,10 @@ void Rendition::take_left_over() {
             entries, [&](const Entry& entry) { return entry.key_path == path || entry.map_path == path; });
     });
     for (const std::string& path : others) index_.erase(options_.vhost, path);
-    if (!others.empty()) files_->remove(std::move(others));
+    if (!others.empty()) {
+        files_->rewrite();  // the playlist on disk still names them
+        files_->remove(std::move(others));
+    }
     list_->recover(first, std::move(entries));
     left_.reset();
 }

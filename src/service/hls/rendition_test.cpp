@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "base/hex_testing.h"
@@ -182,6 +184,9 @@ TEST_F(RenditionTest, TakesOverWhatTheMainOneHas) {
     EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.ts", "!s-2~audio2.ts"}));
     ASSERT_TRUE(runtime::disk::drain(runtime::Deadline::in_ms(30'000)));
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-0~audio2.ts"));
+    std::ifstream playlist(root_ + "/live/s~audio2.m3u8");
+    const std::string text{std::istreambuf_iterator<char>(playlist), {}};
+    EXPECT_EQ(text.find("s-0~audio2.ts"), std::string::npos) << "it does not name what is gone: " << text;
     write_segment();
     EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.ts", "!s-2~audio2.ts", "s-3~audio2.ts"}));
 }

@@ -98,7 +98,8 @@ class SegmentList {
 
   private:
     static bool is_lost(const Entry& entry, Where where) {
-        return where == Where::kOnDisk ? entry.disk == Entry::Disk::kLost : entry.is_lost();
+        if (where == Where::kAnywhere) return entry.is_lost();
+        return entry.disk != Entry::Disk::kThere && entry.disk != Entry::Disk::kPending;
     }
     void name(Id id, Entry& entry);
     void name_map(const PathValues& values, Entry& entry);

@@ -104,6 +104,16 @@ TEST_F(SegmentListTest, ARenditionThatComesLaterBeginsLater) {
     EXPECT_NE(list_->find(again - 2), nullptr) << "players may still want it";
 }
 
+// A playlist on disk named them, after a restart in the middle of a segment.
+TEST_F(SegmentListTest, ASegmentThatItWasNotGivenIsAGapOnDiskToo) {
+    list_->begin_naming();
+    segment(on_disk(Entry::Disk::kThere));
+    add(*timeline_, {.duration = std::chrono::seconds(1)}, 0);
+    segment(on_disk(Entry::Disk::kThere));
+    EXPECT_EQ(uris(Where::kOnDisk), (Strings{"s-0.ts", "!s-1.ts", "s-2.ts"}));
+    EXPECT_EQ(uris(), (Strings{"s-0.ts", "!s-1.ts", "s-2.ts"}));
+}
+
 TEST_F(SegmentListTest, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
     use(paths(true));
     list_->begin_naming();
