@@ -32,7 +32,9 @@ base::Result<void> Http2Response::put_files(const Head& head, FileParts parts, s
 }
 
 base::Result<void> Http2Response::put_head(const Head& head) {
-    return send_head(head, head.length.value_or(1) > 0 && !request().is_head());
+    TRY(send_head(head, head.length.value_or(1) > 0 && !request().is_head()));
+    stream_.session().pump();
+    return {};
 }
 
 base::Result<void> Http2Response::put_body(std::span<const uint8_t> bytes) {
@@ -48,6 +50,7 @@ base::Result<void> Http2Response::put_end() {
 base::Result<HttpResponse::Detached> Http2Response::put_detached(const Head& head) {
     TRY(stream_.session().admit());
     TRY(send_head(head, true));
+    stream_.session().pump();
     return Detached{std::move(body_), {}, {}, Session::Past{base::wall_ms(), {}}};
 }
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <utility>
 
-#include "base/log.h"
+#include "base/ascii.h"
 #include "net/http/http1_head.h"
 #include "net/http/http2_response.h"
 #include "net/http/http2_session.h"
@@ -196,15 +196,6 @@ void Http2Stream::end_wait(bool stops) {
 
 namespace {
 
-std::string_view trimmed_and_clean(std::string_view value, std::string& copy) {
-    value = http::trim(value);
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
-    if (std::ranges::none_of(value, is_control)) return value;
-    copy = value;
-    std::ranges::replace_if(copy, is_control, ' ');
-    return http::trim(copy);
-}
-
 bool is_of_connection(std::string_view name) {
     constexpr std::string_view kNames[] = {"Connection", "Upgrade", "Keep-Alive", "Transfer-Encoding",
                                            "Proxy-Connection"};
@@ -213,8 +204,14 @@ bool is_of_connection(std::string_view name) {
 
 class Fields {
   public:
+    Fields() { fields_.reserve(kUsual); }
     void add(std::string_view name, std::string_view value) {
-        value = trimmed_and_clean(value, copies_.emplace_back());
+        value = http::trim(value);
+        if (std::ranges::any_of(value, base::is_control)) {
+            std::string& copy = copies_.emplace_back(value);
+            std::ranges::replace_if(copy, base::is_control, ' ');
+            value = http::trim(copy);
+        }
         fields_.push_back({reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
                            reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
                            NGHTTP2_NV_FLAG_NONE});
@@ -222,8 +219,9 @@ class Fields {
     std::span<const nghttp2_nv> all() const { return fields_; }
 
   private:
+    static constexpr size_t kUsual = 16;
     std::vector<nghttp2_nv> fields_;
-    std::deque<std::string> copies_;  // of values that had to be changed
+    std::list<std::string> copies_;  // of values that had to be changed
 };
 
 ptrdiff_t read_body(nghttp2_session*, int32_t, uint8_t* to, size_t room, uint32_t* flags, nghttp2_data_source* source,
@@ -254,7 +252,9 @@ Result<void> Http2Stream::send_head(const Head& head, std::span<const std::pair<
     const int code = nghttp2_submit_response(session_.handle(), id_, all.all().data(), all.all().size(),
                                              head.has_body ? &provider : nullptr);
     if (code != 0) return base::fail(Code::kOther, nghttp2_strerror(code));
-    if (!head.has_body) ends_ = true;
+    // Otherwise it goes with the body.
+    if (head.has_body) return {};
+    ends_ = true;
     session_.pump();
     return {};
 }

@@ -46,7 +46,8 @@ class Http2Stream final : public runtime::Work, private DeferredTransport, priva
     int32_t id() const { return id_; }
     Http2Session& session() const { return session_; }
     bool is_closed() const { return is_closed_; }
-    // The head, and whether a body follows. To be called once.
+    // The head, which is sent with the first bytes of the body, or by the next pump() of the session. To be called
+    // once.
     struct Head {
         int status = 200;
         std::string_view content_type{};  // empty: none
