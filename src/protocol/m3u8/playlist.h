@@ -1,10 +1,12 @@
 #pragma once
-// HLS playlists (RFC 8216, section 4): writes what a live server needs, and reads it. A media playlist's key and map
-// are stored with each segment; the writer emits the tags only where they change. A master playlist has one variant,
-// and audio renditions. Not supported: byte ranges, other renditions, I-frame playlists and server control; the reader
-// skips unknown tags and reads no master playlists.
+// HLS playlists (RFC 8216, section 4; low latency: draft-pantos-hls-rfc8216bis, 4.4): writes what a live server needs,
+// and reads it. A media playlist's key and map are stored with each segment; the writer emits the tags only where they
+// change. A master playlist has one variant, and audio renditions. Not supported: byte ranges, other renditions and
+// I-frame playlists. The reader skips unknown tags, and those of low latency: it reads whole segments. It reads no
+// master playlists and no delta updates.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,14 +23,24 @@ struct Key {
     friend bool operator==(const Key&, const Key&) = default;
 };
 
+// EXT-X-PART (4.4.4.9 of the draft).
+struct Part {
+    std::string uri{};
+    int64_t duration_us = 0;
+    bool independent = false;  // it begins with a keyframe
+    bool gap = false;          // it cannot be fetched
+    friend bool operator==(const Part&, const Part&) = default;
+};
+
 struct Segment {
-    std::string uri;
+    std::string uri{};
     int64_t duration_us = 0;
     bool discontinuity = false;  // before this segment
     Key key{};
     std::string map_uri{};  // EXT-X-MAP; empty: none. Maps are never encrypted.
     bool gap = false;       // EXT-X-GAP: it cannot be fetched, and its key and map do not matter
     int64_t date_ms = 0;    // EXT-X-PROGRAM-DATE-TIME: the wall clock at its beginning, since 1970; 0: none
+    std::vector<Part> parts{};
     friend bool operator==(const Segment&, const Segment&) = default;
 };
 
@@ -38,7 +50,10 @@ struct MediaPlaylist {
     uint64_t discontinuity_sequence = 0;
     bool independent_segments = false;
     bool ended = false;  // EXT-X-ENDLIST
-    std::vector<Segment> segments;
+    std::vector<Segment> segments{};
+    bool can_block = false;      // EXT-X-SERVER-CONTROL: reloads may wait for what comes next
+    bool can_skip = false;       // then also: delta updates may be asked for
+    int64_t part_target_us = 0;  // then also: EXT-X-PART-INF; 0: there are no parts
     friend bool operator==(const MediaPlaylist&, const MediaPlaylist&) = default;
 };
 
@@ -68,11 +83,48 @@ struct WrittenPlaylist {
         bool has_query;
     };
     std::string text;
-    std::vector<UriEnd> uri_ends;  // of segments, keys and maps, in their order
+    std::vector<UriEnd> uri_ends;  // of all URIs, in their order
+    // Those that apply to what follows.
+    Key key;
+    std::string map_uri;
 };
-WrittenPlaylist write(const MediaPlaylist& playlist);
-// The text for one viewer: the query "?hls_ctx=abc" follows every URI. A URI that has a query gets it with '&'.
-std::string with_query(const WrittenPlaylist& playlist, std::string_view query);
+
+// What a low-latency playlist does not have of its segments. The defaults: neither segments nor parts are left out.
+struct LeftOut {
+    size_t segments = 0;       // the first ones, which a delta update skips (EXT-X-SKIP)
+    size_t without_parts = 0;  // of the first segments no parts are listed
+    friend bool operator==(const LeftOut&, const LeftOut&) = default;
+};
+// Durations of so many target durations (4.4.3.8 and 6.2.2 of the draft).
+inline constexpr int64_t kSkipTargets = 6, kPartTargets = 3;
+
+// Without the open segment.
+WrittenPlaylist write(const MediaPlaylist& playlist, const LeftOut& left_out = {});
+// How many segments a delta update skips: those that end further than kSkipTargets before the last one's end. 0: it is
+// the whole playlist.
+size_t skippable(const MediaPlaylist& playlist);
+// Of how many segments no parts are listed any more: of those that end further than kPartTargets before the end of the
+// playlist. open_us: the duration of the open segment's parts.
+size_t without_parts(const MediaPlaylist& playlist, int64_t open_us);
+
+// EXT-X-RENDITION-REPORT (4.4.5.4 of the draft).
+struct RenditionReport {
+    std::string uri{};  // relative to the playlist
+    uint64_t last_msn = 0;
+    std::optional<uint64_t> last_part{};  // nothing: the last segment is complete
+};
+
+// The end of a low-latency playlist that goes on: what changes with each part.
+struct PlaylistTail {
+    Segment open{};          // it has parts, but no URI and no duration yet; without parts: there is none
+    std::string hint_uri{};  // of the next part; empty: unknown
+    std::vector<RenditionReport> reports{};
+};
+// Its text, which follows that of the playlist. The last URIs are those of the reports.
+WrittenPlaylist write_tail(const WrittenPlaylist& playlist, const PlaylistTail& tail);
+// The text for one viewer: the query "?hls_ctx=abc" follows the URIs, but for the first `without` ones. A URI that has
+// a query gets it with '&'.
+std::string with_query(const WrittenPlaylist& playlist, std::string_view query, size_t without = 0);
 // What a quoted string in an attribute list can have of a text: no quotes, no line breaks (4.2).
 std::string quotable(std::string_view text);
 // audio: all in one group, which the variant names; none: there is no group. Its texts may be any.

@@ -10,8 +10,9 @@ namespace m3u8 {
 
 namespace {
 
-// The lowest version that supports the features of the playlist (section 7).
-int version_of(const MediaPlaylist& playlist) {
+// The lowest version that supports the features of the playlist (section 7; 8 of the draft).
+int version_of(const MediaPlaylist& playlist, const LeftOut& left_out) {
+    if (left_out.segments > 0) return 9;
     for (const Segment& segment : playlist.segments)
         if (!segment.map_uri.empty()) return 6;
     return 3;
@@ -19,26 +20,55 @@ int version_of(const MediaPlaylist& playlist) {
 
 class Writer {
   public:
-    void head(const MediaPlaylist& playlist) {
-        add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist));
-        // The discontinuity sequence is written even if it is 0: a playlist that has lost a segment cannot get the tag
-        // later, when it has a discontinuity (6.2.2).
-        add("#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n",
-            playlist.target_duration_s, playlist.media_sequence, playlist.discontinuity_sequence);
-        if (playlist.independent_segments) add("#EXT-X-INDEPENDENT-SEGMENTS\n");
+    Writer() = default;
+    // Goes on behind that playlist: the text is what follows.
+    explicit Writer(const WrittenPlaylist& playlist) {
+        out_.key = playlist.key;
+        out_.map_uri = playlist.map_uri;
     }
 
-    void segment(const Segment& segment) {
-        if (segment.discontinuity) add("#EXT-X-DISCONTINUITY\n");
-        if (segment.gap)
-            add("#EXT-X-GAP\n");
-        else
-            key_and_map(segment);
-        date(segment.date_ms);
-        // With five decimals: sums stay exact to a frame for as long as a playlist is.
-        const int64_t units = (segment.duration_us + 5) / 10;
-        add("#EXTINF:{}.{:05},\n", units / 100'000, units % 100'000);
+    void head(const MediaPlaylist& playlist, const LeftOut& left_out) {
+        add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist, left_out));
+        add("#EXT-X-TARGETDURATION:{}\n", playlist.target_duration_s);
+        if (playlist.can_block) server_control(playlist);
+        // The discontinuity sequence is written even if it is 0: a playlist that has lost a segment cannot get the tag
+        // later, when it has a discontinuity (6.2.2).
+        add("#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n", playlist.media_sequence,
+            playlist.discontinuity_sequence);
+        if (playlist.independent_segments) add("#EXT-X-INDEPENDENT-SEGMENTS\n");
+        if (left_out.segments > 0) add("#EXT-X-SKIP:SKIPPED-SEGMENTS={}\n", left_out.segments);
+    }
+
+    void segment(const Segment& segment, bool with_parts) {
+        with_parts &= !segment.parts.empty();
+        begin(segment, with_parts || !segment.gap);
+        if (with_parts) parts(segment.parts);
+        // It is known at the segment's end only, when its parts are listed.
+        if (segment.gap) add("#EXT-X-GAP\n");
+        add("#EXTINF:");
+        add_seconds(segment.duration_us);
+        add(",\n");
         add_uri(segment.uri);
+        add("\n");
+    }
+
+    void open(const Segment& segment) {
+        if (segment.parts.empty()) return;
+        begin(segment, true);
+        parts(segment.parts);
+    }
+
+    void hint(const std::string& uri) {
+        add("#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"");
+        add_uri(uri);
+        add("\"\n");
+    }
+
+    void report(const RenditionReport& report) {
+        add("#EXT-X-RENDITION-REPORT:URI=\"");
+        add_uri(report.uri);
+        add("\",LAST-MSN={}", report.last_msn);
+        if (report.last_part) add(",LAST-PART={}", *report.last_part);
         add("\n");
     }
 
@@ -46,21 +76,52 @@ class Writer {
     WrittenPlaylist take() { return std::move(out_); }
 
   private:
+    // Stands before the first part from the beginning: nothing can be put there later (6.2.1 of the draft).
+    void begin(const Segment& segment, bool is_fetched) {
+        if (segment.discontinuity) add("#EXT-X-DISCONTINUITY\n");
+        if (is_fetched) key_and_map(segment);
+        date(segment.date_ms);
+    }
+
+    // Nothing of it changes during a playlist's life: players give up when it does (6.2.1 of the draft).
+    void server_control(const MediaPlaylist& playlist) {
+        add("#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES");
+        if (playlist.can_skip) add(",CAN-SKIP-UNTIL={}", kSkipTargets * playlist.target_duration_s);
+        if (playlist.part_target_us > 0) {
+            // At least twice the part target (4.4.3.8); Apple's authoring specification wants three times (14.3).
+            add(",PART-HOLD-BACK=");
+            add_seconds(3 * playlist.part_target_us);
+            add("\n#EXT-X-PART-INF:PART-TARGET=");
+            add_seconds(playlist.part_target_us);
+        }
+        add("\n");
+    }
+
+    void parts(const std::vector<Part>& parts) {
+        for (const Part& part : parts) {
+            add("#EXT-X-PART:DURATION=");
+            add_seconds(part.duration_us);
+            add(",URI=\"");
+            add_uri(part.uri);
+            add("\"{}{}\n", part.independent ? ",INDEPENDENT=YES" : "", part.gap ? ",GAP=YES" : "");
+        }
+    }
+
     void key_and_map(const Segment& segment) {
-        if (segment.map_uri != map_) {
+        if (segment.map_uri != out_.map_uri) {
             // A key in force would apply to the map too.
-            if (!key_.uri.empty()) {
+            if (!out_.key.uri.empty()) {
                 add("#EXT-X-KEY:METHOD=NONE\n");
-                key_ = {};
+                out_.key = {};
             }
-            map_ = segment.map_uri;
-            if (!map_.empty()) {
+            out_.map_uri = segment.map_uri;
+            if (!segment.map_uri.empty()) {
                 add("#EXT-X-MAP:URI=\"");
-                add_uri(map_);
+                add_uri(segment.map_uri);
                 add("\"\n");
             }
         }
-        if (segment.key != key_) key(segment.key);
+        if (segment.key != out_.key) key(segment.key);
     }
 
     // Each segment of each playlist has a date: formatting it by fmt would take most of the text's time.
@@ -93,8 +154,14 @@ class Writer {
         base::append_format(out_.text, format, std::forward<Args>(args)...);
     }
 
+    // With five decimals: sums stay exact to a frame for as long as a playlist is.
+    void add_seconds(int64_t us) {
+        const int64_t units = (us + 5) / 10;
+        add("{}.{:05}", units / 100'000, units % 100'000);
+    }
+
     void key(const Key& key) {
-        key_ = key;
+        out_.key = key;
         if (key.uri.empty()) return add("#EXT-X-KEY:METHOD=NONE\n");
         add("#EXT-X-KEY:METHOD=AES-128,URI=\"");
         add_uri(key.uri);
@@ -109,26 +176,49 @@ class Writer {
     }
 
     WrittenPlaylist out_;
-    Key key_;
-    std::string map_;
 };
+
+// How many segments end further than limit_us before the end. after_us: what follows the last one.
+size_t ending_before(const MediaPlaylist& playlist, int64_t limit_us, int64_t after_us) {
+    size_t i = playlist.segments.size();
+    for (; i > 0 && after_us <= limit_us; --i) after_us += playlist.segments[i - 1].duration_us;
+    return i;
+}
 
 }  // namespace
 
-WrittenPlaylist write(const MediaPlaylist& playlist) {
+WrittenPlaylist write(const MediaPlaylist& playlist, const LeftOut& left_out) {
     Writer writer;
-    writer.head(playlist);
-    for (const Segment& segment : playlist.segments) writer.segment(segment);
+    writer.head(playlist, left_out);
+    for (size_t i = left_out.segments; i < playlist.segments.size(); ++i)
+        writer.segment(playlist.segments[i], playlist.part_target_us > 0 && i >= left_out.without_parts);
     if (playlist.ended) writer.end();
     return writer.take();
 }
 
+size_t skippable(const MediaPlaylist& playlist) {
+    if (!playlist.can_skip || playlist.ended) return 0;
+    return ending_before(playlist, kSkipTargets * playlist.target_duration_s * 1'000'000, 0);
+}
+
+size_t without_parts(const MediaPlaylist& playlist, int64_t open_us) {
+    return ending_before(playlist, kPartTargets * playlist.target_duration_s * 1'000'000, open_us);
+}
+
+WrittenPlaylist write_tail(const WrittenPlaylist& playlist, const PlaylistTail& tail) {
+    Writer writer(playlist);
+    writer.open(tail.open);
+    if (!tail.hint_uri.empty()) writer.hint(tail.hint_uri);
+    for (const RenditionReport& report : tail.reports) writer.report(report);
+    return writer.take();
+}
+
 // Each viewer asks once for each segment: nothing is formatted here.
-std::string with_query(const WrittenPlaylist& playlist, std::string_view query) {
+std::string with_query(const WrittenPlaylist& playlist, std::string_view query, size_t without) {
     std::string out;
     out.reserve(playlist.text.size() + playlist.uri_ends.size() * query.size());
     size_t from = 0;
-    for (const auto& [at, has_query] : playlist.uri_ends) {
+    for (const auto& [at, has_query] : std::span(playlist.uri_ends).subspan(without)) {
         out.append(playlist.text, from, at - from).append(has_query ? "&" : "?").append(query.substr(1));
         from = at;
     }
