@@ -41,7 +41,9 @@ def media(response, data, what, add):
     if what == "key":
         return
     kind = response.header("content-type").partition(";")[0].strip().lower()
-    magic = b"\x47" if data[:1] == b"\x47" else b"mp4" if data[4:8] in (b"styp", b"ftyp", b"moof") else data[:3]
+    # Encrypted bytes may begin like anything.
+    is_ts = data[:1] == b"\x47" and data[188:189] in (b"\x47", b"")
+    magic = b"\x47" if is_ts else b"mp4" if data[4:8] in (b"styp", b"ftyp", b"moof") else data[:3]
     if magic in _MEDIA and kind not in _MEDIA[magic]:
         add("media-type", " or ".join(_MEDIA[magic]), kind or "no Content-Type")
     if _kept_for(response) == 0:

@@ -13,6 +13,7 @@ class Segment:
         self.problems = []
         self.streams = {}  # PID -> stream type
         self.times = {}  # PID -> [PTS, 90 kHz]
+        self.decode_times = {}  # PID -> [DTS]: in order also where a part ends between frames that refer to each other
         self.counters = {}  # PID -> (first, last)
         self.key = None  # of the first video frame; None: not known
         self._early = None  # a PID of media before the tables
@@ -40,10 +41,10 @@ class Segment:
         """PID -> (begin, end) in seconds; end: of the last frame, whose duration is the mean. near: a time to unwrap to."""
         found = {}
         for pid, times in self.times.items():
-            base = times[0]
-            span = [base + (time - base + _WRAP // 2) % _WRAP - _WRAP // 2 for time in times]
-            length = (max(span) - min(span)) / (len(span) - 1) if len(span) > 1 else 0
-            begin, end = min(span) / 90000, (max(span) + length) / 90000
+            shown, decoded = _unwrapped(times), _unwrapped(self.decode_times[pid])
+            between = max(decoded) - min(decoded)
+            length = between + (between / (len(decoded) - 1) if len(decoded) > 1 else 0)
+            begin, end = min(shown) / 90000, (min(shown) + length) / 90000
             if near is not None:
                 turns = round((near - begin) * 90000 / _WRAP)
                 begin, end = (value + turns * _WRAP / 90000 for value in (begin, end))
@@ -83,11 +84,11 @@ class Segment:
                 self._frame(pid, payload, random_access)
 
     def _frame(self, pid, payload, random_access):
-        stamp = payload[9:14]
-        time = (stamp[0] >> 1 & 7) << 30 | int.from_bytes(stamp[1:3], "big") >> 1 << 15 | int.from_bytes(stamp[3:5], "big") >> 1
+        time = _time(payload[9:14])
         if self.streams[pid] in _VIDEO and self.key is None:
             self.key = bool(random_access) or _begins_with_key(self.streams[pid], payload[9 + payload[8] :])
         self.times.setdefault(pid, []).append(time)
+        self.decode_times.setdefault(pid, []).append(_time(payload[14:19]) if payload[7] & 0x40 else time)
 
     def _program(self, section):
         size = 3 + (int.from_bytes(section[1:3], "big") & 0x0FFF)
@@ -95,6 +96,15 @@ class Segment:
         while at < size - 4 and at + 5 <= len(section):
             self.streams[int.from_bytes(section[at + 1 : at + 3], "big") & 0x1FFF] = section[at]
             at += 5 + (int.from_bytes(section[at + 3 : at + 5], "big") & 0x0FFF)
+
+
+def _time(stamp):
+    return (stamp[0] >> 1 & 7) << 30 | int.from_bytes(stamp[1:3], "big") >> 1 << 15 | int.from_bytes(stamp[3:5], "big") >> 1
+
+
+def _unwrapped(times):
+    base = times[0]
+    return [base + (time - base + _WRAP // 2) % _WRAP - _WRAP // 2 for time in times]
 
 
 def _begins_with_key(kind, data):
