@@ -14,18 +14,20 @@ PATH = "/live/one.m3u8"
 # It tells what it sees each quarter of a second.
 PAGE = """<!doctype html><video id="video" muted autoplay></video><script src="/hls.js/dist/hls.min.js"></script><script>
 const video = document.getElementById("video"), errors = [], fragments = [];
+let waits = 0;  // playlists that it asked for by what is new in them
 const player = new Hls({liveSyncDurationCount: 2});
 player.on(Hls.Events.ERROR, (_, data) => errors.push({fatal: data.fatal, details: data.details, why: String(data.reason || data.error)}));
 player.on(Hls.Events.FRAG_BUFFERED, (_, data) => fragments.push(data.frag.sn));
+player.on(Hls.Events.LEVEL_LOADED, (_, data) => waits += data.networkDetails.responseURL.includes("_HLS_msn="));
 player.loadSource(decodeURIComponent(location.hash.slice(1)));
 player.attachMedia(video);
 reportEvery(250, () => ({
     time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, width: video.videoWidth,
-    audio: video.webkitAudioDecodedByteCount, errors, fragments}));
+    audio: video.webkitAudioDecodedByteCount, errors, fragments, waits}));
 </script>"""
 
 
-@pytest.mark.parametrize("form", ["ts", "fmp4", "ts-encrypted", "fmp4-memory"])
+@pytest.mark.parametrize("form", ["ts", "fmp4", "ts-encrypted", "fmp4-memory", "fmp4-low-latency"])
 def test_hls_js_in_chromium(servers, tool, tmp_path, form):
     if not browser.is_there(HLS_JS):
         pytest.skip("scripts/test installs hls.js and Chromium")
@@ -38,6 +40,7 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
             use_fmp4="on" if form.startswith("fmp4") else "off",
             keys="on" if form.endswith("encrypted") else "off",
             storage="memory" if form.endswith("memory") else "disk",
+            low_latency="on" if form.endswith("latency") else "off",
         )
     )
     tags = media.from_keyframe(media.frequent_keyframes())
@@ -57,8 +60,9 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
     frames = [report["frames"] for report in page.reports]
     assert frames == sorted(frames), f"frames should only rise: {frames}"
     assert seen["width"] > 0 and seen["audio"] > 0, f"video and audio: {seen}"
-    numbers = seen["fragments"]
+    numbers = list(dict.fromkeys(seen["fragments"]))  # each part of a segment counts
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), f"segments one after the other: {numbers}"
+    assert (seen["waits"] > 2) == form.endswith("latency"), f"it waits for parts where it may: {seen}"
     viewers = [one for one in api.clients(server) if one["type"] == "hls-play"]
     assert len(viewers) == 1, f"the browser is one viewer: {viewers}"
 

@@ -21,7 +21,7 @@ struct Http1Head {
 };
 
 // The fields that web pages of other origins may read.
-inline constexpr std::string_view kExposedFields = "Server,Date,Content-Length,Content-Range,Location,ETag,Link";
+inline constexpr std::string_view kExposedFields = "Server,Date,Age,Content-Length,Content-Range,Location,ETag,Link";
 
 // These statuses have neither a length nor a body.
 constexpr bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }

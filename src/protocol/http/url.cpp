@@ -159,13 +159,17 @@ std::optional<std::string_view> find_parameter(const Parameters& parameters, std
 }
 
 std::string without_parameters(std::string_view query, std::span<const std::string_view> names) {
+    return without_parameters(query,
+                              [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); });
+}
+
+std::string without_parameters(std::string_view query, const std::function<bool(std::string_view name)>& leaves_out) {
     std::string kept;
     while (!query.empty()) {
         const std::string_view part = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(part.size() + 1, query.size()));
         const std::string name = decode_leniently(part.substr(0, part.find('=')), true);
-        if (part.empty() || std::ranges::any_of(name, is_control) || std::ranges::find(names, name) != names.end())
-            continue;
+        if (part.empty() || std::ranges::any_of(name, is_control) || leaves_out(name)) continue;
         if (!kept.empty()) kept += '&';
         kept += part;
     }

@@ -2,6 +2,7 @@
 // Request targets and their parts (RFC 3986, sections 2.1, 3 and 5.2.4; RFC 9112, section 3.2): percent-encoding, query
 // parameters, paths without traversal. It does not resolve relative references.
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ std::optional<std::string_view> find_parameter(const Parameters& parameters, std
 // The query "a=1&b", as sent, without the parameters of these names. Names are compared decoded, as the receiver reads
 // them; a name with a control character is left out, too: some receivers end it there.
 std::string without_parameters(std::string_view query, std::span<const std::string_view> names);
+// The same without those whose name `leaves_out` returns true for.
+std::string without_parameters(std::string_view query, const std::function<bool(std::string_view name)>& leaves_out);
 
 // A request target: "/path?query", "http://host:port/path?query" or "*".
 struct Target {

@@ -97,7 +97,7 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         std::vector<std::string> out;
         const Rendition* rendition = group_->find(track);
         if (!rendition || !rendition->view()) return out;
-        for (const auto& item : rendition->view()->playlist.segments) out.push_back((item.gap ? "!" : "") + item.uri);
+        for (const auto& item : rendition->view()->playlist().segments) out.push_back((item.gap ? "!" : "") + item.uri);
         return out;
     }
 
@@ -107,6 +107,7 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     }
     void segment_failed(const std::string&, const base::Error&) override { ++failures_; }
     void files_read(Rendition&) override {}
+    std::vector<const Rendition*> others(const Rendition&) const override { return {}; }
 
     VhostConfig hls_;
     Index index_;
@@ -138,7 +139,8 @@ TEST_F(AudioGroupTest, ATrackBeginsWithTheSegmentThatItIsPartOf) {
         EXPECT_EQ(uris(1), (Strings{"s-1~audio2" + extension, "s-2~audio2" + extension}));
         EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
         EXPECT_EQ(done_.back(), "2 live/s-2~audio2" + extension + " of live/s~audio2.m3u8");
-        const auto& playlist = group_->find(1)->view()->playlist;
+        const auto view = group_->find(1)->view();
+        const auto& playlist = view->playlist();
         EXPECT_EQ(playlist.media_sequence, 1u);
         EXPECT_EQ(playlist.discontinuity_sequence, 0u);
         EXPECT_TRUE(playlist.segments[0].discontinuity) << "as in the main playlist";
@@ -156,14 +158,14 @@ TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylist) {
     segment({});
     tick(runtime::now_ms());
     EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
-    EXPECT_TRUE(group_->find(1)->view()->playlist.ended);
+    EXPECT_TRUE(group_->find(1)->view()->playlist().ended);
     EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "s-1~audio2.ts"}));
     // It comes back.
     aac(1);
     segment({1});
     EXPECT_EQ(uris(1), Strings{"s-3~audio2.ts"}) << "behind its end it is another playlist";
-    EXPECT_FALSE(group_->find(1)->view()->playlist.ended);
-    EXPECT_EQ(group_->find(1)->view()->playlist.discontinuity_sequence, 1u) << "that of the segment that it has not";
+    EXPECT_FALSE(group_->find(1)->view()->playlist().ended);
+    EXPECT_EQ(group_->find(1)->view()->playlist().discontinuity_sequence, 1u) << "that of the segment that it has not";
     std::erase_if(tracks_.tracks, [](const media::Track& track) { return track.index == 1; });
     changed_ = true;
     for (int i = 0; i < 70; ++i) segment({});
@@ -233,7 +235,7 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
         one();
         tick(runtime::now_ms());
         EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
-        EXPECT_EQ(mp4 && group_->find(kVideoRendition)->view()->playlist.ended, mp4);
+        EXPECT_EQ(mp4 && group_->find(kVideoRendition)->view()->playlist().ended, mp4);
     }
 }
 
@@ -245,7 +247,7 @@ TEST_F(AudioGroupTest, BytesInMemoryAreDroppedInAll) {
     EXPECT_EQ(group_->find(1)->oldest_in_memory(), oldest);
     main_->drop_from_memory(*oldest);
     group_->find(1)->drop_from_memory(*oldest);
-    EXPECT_EQ(main_->view()->playlist.media_sequence, 1u);
+    EXPECT_EQ(main_->view()->playlist().media_sequence, 1u);
     EXPECT_EQ(uris(1), (Strings{"s-1~audio2.ts", "s-2~audio2.ts"}));
     EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
     main_->drop_from_memory(*main_->oldest_in_memory());

@@ -298,6 +298,18 @@ void Output::end_part(const PartEnd& end) {
     main_.end_part();
     audio_.end_part();
     if (timeline_->open_segment()) timeline_->end_part(end.part);
+    for_each_rendition([](Rendition& rendition) { rendition.show_part(); });
+}
+
+std::vector<const Rendition*> Output::others(const Rendition& rendition) const {
+    const std::vector<RenditionId> tracks = audio_.playable();
+    if (tracks.empty()) return {};
+    std::vector<const Rendition*> listed;
+    const Rendition* video = audio_.video_apart();
+    listed.push_back(video ? video : &main_);
+    for (const RenditionId track : tracks)
+        if (track != 0 || video) listed.push_back(audio_.find(track));
+    return std::erase(listed, &rendition) > 0 ? listed : std::vector<const Rendition*>();
 }
 
 void Output::close_segment(const Closing& closing) {
@@ -321,7 +333,8 @@ Master Output::master() const {
     const Rendition& variant = video ? *video : main_;
     const auto view = variant.view();
     Master out;
-    out.variant = {variant.paths().playlist(), view->bandwidth, view->average_bandwidth, width_, height_, {}, 0};
+    out.variant = {
+        variant.paths().playlist(), view->bandwidth().highest, view->bandwidth().average, width_, height_, {}, 0};
     std::vector<const media::Track*> carried;
     if (writer_.has(media::Kind::kVideo, 0)) {
         carried.push_back(tracks_->video());
@@ -337,8 +350,8 @@ Master Output::master() const {
     for (const RenditionId track : tracks) {
         if (track == 0 && !video) continue;
         const Rendition& rendition = *audio_.find(track);
-        bandwidth = std::max(bandwidth, rendition.view()->bandwidth);
-        average = std::max(average, rendition.view()->average_bandwidth);
+        bandwidth = std::max(bandwidth, rendition.view()->bandwidth().highest);
+        average = std::max(average, rendition.view()->bandwidth().average);
         members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.paths().playlist()});
         carried.push_back(members.back().track);
     }
@@ -410,8 +423,8 @@ bool Output::lasts(int64_t now_ms) const {
     if (stream_) return true;
     const auto shown = view();
     if (!shown) return false;
-    int64_t length_us = shown->playlist.target_duration_s * 1'000'000;
-    for (const auto& segment : shown->playlist.segments) length_us += segment.duration_us;
+    int64_t length_us = shown->playlist().target_duration_s * 1'000'000;
+    for (const auto& segment : shown->playlist().segments) length_us += segment.duration_us;
     return now_ms < unpublished_ms_ + length_us / 1'000;
 }
 

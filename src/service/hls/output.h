@@ -114,6 +114,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) override;
     void segment_failed(const std::string& path, const base::Error& error) override;
     void files_read(Rendition& rendition) override;
+    std::vector<const Rendition*> others(const Rendition& rendition) const override;
 
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
     void for_each_rendition(const std::function<void(Rendition&)>& visit);

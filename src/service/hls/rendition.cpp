@@ -8,6 +8,16 @@
 
 namespace service::hls {
 
+namespace {
+
+// A playlist of over two minutes (Apple's authoring specification, 14.4), of which they skip a half at least. Of the
+// configuration only, because a playlist says it from its beginning to its end.
+bool gains_from_delta_updates(const VhostConfig& hls) {
+    return hls.window >= std::max(120.0, 2 * m3u8::kSkipTargets * hls.fragment * hls.td_ratio);
+}
+
+}  // namespace
+
 Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths,
                      const SegmentFilesOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline,
                      SegmentWriter& writer)
@@ -19,8 +29,10 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
       until_on_disk_(hls.storage == "disk"),
       has_parts_(hls.has_parts()),
       fragments_per_key_(hls.fragments_per_key),
+      can_skip_(gains_from_delta_updates(hls)),
       list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))),
-      writer_(writer) {
+      writer_(writer),
+      reloads_(index.waker()) {
     SegmentFilesHost& files_host = *this;
     if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, index);
     if (hls.keys) cipher_ = std::make_unique<Cipher>();
@@ -249,28 +261,71 @@ void Rendition::show_shared(const Entry& entry) {
 }
 
 void Rendition::show() {
-    gzipped_.clear();
-    if (!list_->is_listed(SegmentList::Where::kAnywhere)) {
-        view_.reset();
+    if (!list_->is_listed(SegmentList::Where::kAnywhere)) return show_nothing();
+    m3u8::MediaPlaylist playlist = list_->playlist(SegmentList::Where::kAnywhere);
+    playlist.can_block = playlist.part_target_us > 0;
+    playlist.can_skip = playlist.can_block && can_skip_;
+    const ListedSegments::Bandwidth bandwidth = bandwidth_of(playlist);
+    show(std::make_shared<const ListedSegments>(std::move(playlist), bandwidth));
+}
+
+void Rendition::show_part() {
+    if (view_) show(view_->segments());
+}
+
+void Rendition::show(std::shared_ptr<const ListedSegments> segments) {
+    if (!segments->playlist().can_block) {
+        view_ = std::make_shared<const View>(std::move(segments));
         return;
     }
-    auto view = std::make_shared<View>();
-    view->playlist = list_->playlist(SegmentList::Where::kAnywhere);
-    view->written = m3u8::write(view->playlist);
+    m3u8::PlaylistTail tail = list_->tail();
+    const SegmentTimeline& timeline = list_->timeline();
+    const bool goes_on = !tail.hint_uri.empty();
+    if (goes_on) {
+        const size_t parts = tail.open.parts.size();
+        const SegmentTimeline::Id last = parts > 0 ? timeline.end() : timeline.end() - 1;
+        const size_t last_parts = parts > 0 ? parts : timeline.at(last).parts.size();
+        for (const Rendition* other : host_.others(*this)) {
+            tail.reports.push_back(
+                {relative_uri(paths().playlist(), other->paths().playlist()), timeline.sequence(last), {}});
+            if (last_parts > 0) tail.reports.back().last_part = last_parts - 1;
+        }
+    }
+    announce(goes_on ? std::optional(timeline.next_part()) : std::nullopt);
+    view_ = std::make_shared<const View>(std::move(segments), std::move(tail));
+    reloads_.changed(view_);
+}
+
+// Requests for the part that the playlist hints wait for it. Nothing: it hints none.
+void Rendition::announce(std::optional<uint64_t> part) {
+    if (part == announced_part_) return;
+    if (announced_part_) index_.withdraw(options_.vhost, paths().part(*announced_part_));
+    if (part)
+        index_.announce(options_.vhost, paths().part(*part), options_.stream, wait_ms(list_->timeline().target_s()));
+    announced_part_ = part;
+}
+
+void Rendition::show_nothing() {
+    view_.reset();
+    announce(std::nullopt);
+    reloads_.end();
+}
+
+ListedSegments::Bandwidth Rendition::bandwidth_of(const m3u8::MediaPlaylist& playlist) const {
+    ListedSegments::Bandwidth bandwidth;
     uint64_t bits = 0, all_us = 0;
     const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
-    for (size_t i = 0; i < view->playlist.segments.size(); ++i) {
-        const m3u8::Segment& segment = view->playlist.segments[i];
+    for (size_t i = 0; i < playlist.segments.size(); ++i) {
+        const m3u8::Segment& segment = playlist.segments[i];
         if (segment.gap) continue;
         const auto duration = static_cast<uint64_t>(std::max<int64_t>(1, segment.duration_us));
         const uint64_t bytes = list_->find(first + i)->content.bytes;
-        view->bandwidth = std::max(view->bandwidth, bytes * 8'000'000 / duration);
+        bandwidth.highest = std::max(bandwidth.highest, bytes * 8'000'000 / duration);
         bits += bytes * 8;
         all_us += duration;
     }
-    view->average_bandwidth = bits * 1'000'000 / std::max<uint64_t>(1, all_us);
-    view->bandwidth = std::max<uint64_t>(1, view->bandwidth);
-    view_ = std::move(view);
+    bandwidth.average = bits * 1'000'000 / std::max<uint64_t>(1, all_us);
+    return bandwidth;
 }
 
 // ---- Timers
@@ -292,7 +347,7 @@ void Rendition::forget() {
     const bool is_listed = list_->is_listed(SegmentList::Where::kAnywhere);
     if (view_ && (list_->ended() || !is_listed)) {
         const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
-        if (!is_listed || view_->playlist.media_sequence != list_->timeline().sequence(first)) list_changed();
+        if (!is_listed || view_->playlist().media_sequence != list_->timeline().sequence(first)) list_changed();
     }
     for (; oldest_part_ < list_->timeline().parts_kept(); ++oldest_part_)
         index_.erase(options_.vhost, this->paths().part(oldest_part_));
@@ -306,7 +361,7 @@ void Rendition::dispose() {
     lose();
     forget();
     if (files_) files_->dispose();
-    view_.reset();
+    show_nothing();
 }
 
 size_t Rendition::memory() const {

@@ -13,22 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/m3u8/playlist.h"
 #include "service/hls/config.h"
 #include "service/hls/segments/cipher.h"
 #include "service/hls/segments/segment_files.h"
 #include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_writer.h"
+#include "service/hls/serving/reloads.h"
+#include "service/hls/serving/view.h"
 
 namespace service::hls {
-
-// What HTTP serves: a playlist whose segments can all be fetched, but for its gaps.
-struct View {
-    m3u8::MediaPlaylist playlist;
-    m3u8::WrittenPlaylist written;
-    uint64_t bandwidth = 0;  // bit/s of the segment with the highest bitrate
-    uint64_t average_bandwidth = 0;
-};
 
 class Rendition;
 
@@ -41,6 +34,8 @@ class RenditionHost {
     virtual void segment_failed(const std::string& path, const base::Error& error) = 0;
     // The files of an earlier run were read. The numbers of the segments are known once the main rendition's were.
     virtual void files_read(Rendition& rendition) = 0;
+    // The other playlists of the multivariant one, if the rendition is part of it.
+    virtual std::vector<const Rendition*> others(const Rendition& rendition) const = 0;
 
   protected:
     ~RenditionHost() = default;
@@ -62,8 +57,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     std::string playlist_path() const;
     // Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return view_; }
-    // The gzipped text of the view; empty until a client has asked for it.
-    std::string& gzipped() { return gzipped_; }
+    // Requests that wait for another view.
+    Reloads& reloads() { return reloads_; }
     // Null: segments are in memory only.
     const std::shared_ptr<SegmentFiles>& files() const { return files_; }
 
@@ -77,6 +72,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     base::Result<void> open(Lanes lanes);
     // The writer has ended a part of the segment: it can be fetched. The timeline has it after that.
     void end_part();
+    // The timeline has it: the playlist names it.
+    void show_part();
     // Ends the segment, whose last part the writer has ended. The timeline has it as `id`.
     void close(Id id);
     // Gives up the open segment, if there is one.
@@ -104,6 +101,10 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void take(Pieces pieces, const PageRange& range, bool is_first);
     void end_ranges();
     void show();
+    void show_nothing();
+    void show(std::shared_ptr<const ListedSegments> segments);
+    void announce(std::optional<uint64_t> part);
+    ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist) const;
     void list_changed();
     void show_in_memory(const Entry& entry, Resource resource);
     void show_shared(const Entry& entry);
@@ -125,6 +126,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     const bool until_on_disk_;  // not longer than that
     const bool has_parts_;
     const int fragments_per_key_;
+    const bool can_skip_;
     std::shared_ptr<SegmentList> list_;
     std::shared_ptr<SegmentFiles> files_;
     SegmentWriter& writer_;
@@ -135,10 +137,11 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     bool in_memory_ = false, on_disk_ = false;     // it is still to be there
     std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
     uint64_t oldest_part_ = 0;                     // that can be fetched; of none: the next one
+    std::optional<uint64_t> announced_part_;       // the playlist hints it
     std::deque<std::pair<Id, Resource>> unnamed_;  // segments in memory that have no name yet
     std::optional<LeftFiles> left_;
     std::shared_ptr<const View> view_;
-    std::string gzipped_;
+    Reloads reloads_;
 };
 
 }  // namespace service::hls

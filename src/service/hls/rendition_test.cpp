@@ -78,13 +78,16 @@ class RenditionTest : public testing::Test, public RenditionHost {
     static std::vector<std::string> uris(const Rendition& rendition) {
         std::vector<std::string> out;
         if (const auto view = rendition.view())
-            for (const auto& item : view->playlist.segments) out.push_back((item.gap ? "!" : "") + item.uri);
+            for (const auto& item : view->playlist().segments) out.push_back((item.gap ? "!" : "") + item.uri);
         return out;
     }
 
     void segment_done(Rendition&, SegmentTimeline::Id, const std::string&) override {}
     void segment_failed(const std::string&, const base::Error& error) override { ADD_FAILURE() << error.text(); }
     void files_read(Rendition&) override {}
+    std::vector<const Rendition*> others(const Rendition& rendition) const override {
+        return {&rendition == main_.get() ? audio_.get() : main_.get()};
+    }
 
     // Of two audio tracks, of which the main rendition has the first.
     static media::Frame aac(uint8_t track) {
@@ -117,6 +120,8 @@ class RenditionTest : public testing::Test, public RenditionHost {
         main_->end_part();
         audio_->end_part();
         timeline_->end_part({{}, std::chrono::milliseconds(300), true});
+        main_->show_part();
+        audio_->show_part();
     }
     void close() {
         writer_->end_part({});
@@ -160,7 +165,7 @@ TEST_F(RenditionTest, GoesOnBehindAnEarlierRun) {
     write_segment();
     EXPECT_EQ(uris(*main_), (Uris{"s-0.ts", "s-1.ts", "s-2.ts"}));
     EXPECT_EQ(uris(*audio_), (Uris{"s-0~audio2.ts", "s-1~audio2.ts", "s-2~audio2.ts"}));
-    EXPECT_TRUE(audio_->view()->playlist.segments[2].discontinuity);
+    EXPECT_TRUE(audio_->view()->playlist().segments[2].discontinuity);
 }
 
 TEST_F(RenditionTest, WhatIsThereBeforeItsNumberIsKnownWaits) {
@@ -292,6 +297,48 @@ TEST_F(RenditionTest, PartsAreRangesOfTheSegmentsBytes) {
     timeline_->expire(0, true);
     main_->forget();
     EXPECT_EQ(bytes("live/s~p3.ts"), "none");
+}
+
+TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
+    hls_.low_latency = true;
+    hls_.storage = "memory";
+    make_renditions(true);
+    timeline_->set_part_target(std::chrono::milliseconds(360));
+    main_->begin_naming();
+    audio_->begin_naming();
+    open();
+    part(true);
+    EXPECT_FALSE(main_->view()) << "there is no segment yet";
+    EXPECT_EQ(index_.announced("v", "live/s~p1.ts"), nullptr);
+    close();
+    const auto text = [](const Rendition& rendition) { return *rendition.view()->body({}).text; };
+    const std::string complete =
+        "#EXT-X-PART:DURATION=0.30000,URI=\"s~p0.ts\",INDEPENDENT=YES\n#EXTINF:1.00000,\ns-0.ts\n";
+    EXPECT_TRUE(text(*main_).ends_with(complete +
+                                       "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"s~p1.ts\"\n"
+                                       "#EXT-X-RENDITION-REPORT:URI=\"s~audio2.m3u8\",LAST-MSN=0,LAST-PART=0\n"))
+        << text(*main_);
+    EXPECT_NE(text(*main_).find("CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.08000\n#EXT-X-PART-INF:PART-TARGET=0.36000\n"),
+              std::string::npos);
+    ASSERT_NE(index_.announced("v", "live/s~p1.ts"), nullptr);
+    EXPECT_EQ(index_.announced("v", "live/s~p1.ts")->limit_ms, 3'000);
+    open();
+    part(true);
+    part(false);
+    EXPECT_TRUE(
+        text(*audio_).ends_with("#EXT-X-PART:DURATION=0.30000,URI=\"s~audio2~p1.ts\",INDEPENDENT=YES\n"
+                                "#EXT-X-PART:DURATION=0.30000,URI=\"s~audio2~p2.ts\",GAP=YES\n"
+                                "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"s~audio2~p3.ts\"\n"
+                                "#EXT-X-RENDITION-REPORT:URI=\"s.m3u8\",LAST-MSN=1,LAST-PART=1\n"))
+        << text(*audio_);
+    EXPECT_EQ(main_->view()->end().next, (PartPosition{1, 2}));
+    EXPECT_EQ(index_.announced("v", "live/s~p1.ts"), nullptr) << "it is there";
+    EXPECT_EQ(index_.announced("v", "live/s~audio2~p2.ts"), nullptr) << "it is a gap";
+    EXPECT_NE(index_.announced("v", "live/s~audio2~p3.ts"), nullptr);
+    close();
+    main_->end_list();
+    EXPECT_TRUE(text(*main_).ends_with("s-1.ts\n#EXT-X-ENDLIST\n")) << text(*main_);
+    EXPECT_EQ(index_.announced("v", "live/s~p3.ts"), nullptr);
 }
 
 TEST_F(RenditionTest, PartsOfASegmentThatIsLostGoWhenTheyAreOld) {

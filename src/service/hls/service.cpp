@@ -102,6 +102,7 @@ void Service::stop() {
     recoveries_.clear();
     viewers_.end_all();
     outputs_.clear();
+    index_.waker().stop();
 }
 
 void Service::stop_accepting() {

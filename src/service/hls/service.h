@@ -77,6 +77,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> explain_missing(net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
+    base::Result<void> check_known(const ViewerName& viewer, const config::Vhost& vhost) const;
+    static base::Result<void> await_part(Index::Announced& part, net::HttpResponse& response);
     // A playlist of a stream.
     struct Playlist {
         std::shared_ptr<Output> output{};  // null: there is no such playlist

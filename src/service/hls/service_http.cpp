@@ -92,18 +92,17 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     std::string_view context = request.message.parameter("hls_ctx");
     auto resource = index_.find(vhost.name, path);
     const Playlist asked = resource ? Playlist() : find_playlist(vhost.name, path);
+    Index::Announced* part = resource || asked.output ? nullptr : index_.announced(vhost.name, path);
     // The gate is asked once per viewer; address and page are checked for each request.
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
-    if ((resource || asked.output) && !allowed) return refuse_viewer(allowed.error(), response);
-    if (resource) {
+    if ((resource || asked.output || part) && !allowed) return refuse_viewer(allowed.error(), response);
+    if (resource || part) {
+        const auto& stream = resource ? resource->stream : part->stream;
         // A request without a context is of no viewer in particular.
-        const ViewerName viewer = viewer_name(context.empty() ? nullptr : resource->stream.get(), context);
-        if (viewers_.banned(viewer)) return response.send_error(403, "this viewer was ended");
-        if (gate_.guards_parts(vhost) && !viewers_.known(viewer)) {
-            response.header("Cache-Control", "no-store");
-            return response.send_error(403, "not without the playlist's hls_ctx");
-        }
-        if (resource->stream) count(viewer, resource->stream, request, response);
+        const ViewerName viewer = viewer_name(context.empty() ? nullptr : stream.get(), context);
+        if (auto may = check_known(viewer, vhost); !may) return refuse_viewer(may.error(), response);
+        if (stream) count(viewer, stream, request, response);
+        if (part) return await_part(*part, response);
         TRY(serve_resource(resource, path, request, response));
         if (!response.started()) {
             // The file has been removed. The 404 must not be cached like a segment.
@@ -119,6 +118,21 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     if (response.started()) return {};
     const Playlist come = find_playlist(vhost.name, path);
     return come.output ? playlist(come, vhost, request, response) : base::Result<void>();
+}
+
+// A viewer may have segments, keys and parts.
+base::Result<void> Service::check_known(const ViewerName& viewer, const config::Vhost& vhost) const {
+    if (viewers_.banned(viewer)) return base::fail(base::Code::kRefused, "this viewer was ended");
+    if (gate_.guards_parts(vhost) && !viewers_.known(viewer))
+        return base::fail(base::Code::kRefused, "not without the playlist's hls_ctx");
+    return {};
+}
+
+// The part that the playlist hints.
+base::Result<void> Service::await_part(Index::Announced& part, net::HttpResponse& response) {
+    auto request = std::make_unique<AwaitedPart>();
+    part.waiting.add(*request);
+    return defer_or_refuse(std::move(request), part.limit_ms, response);
 }
 
 // Redirects to the server that has the stream, if the vhost says so.
@@ -214,7 +228,7 @@ void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::
 
 int64_t Service::idle_ms(const Output& output) {
     const auto view = output.view();
-    return std::max(kMinIdleMs, (view ? view->playlist.target_duration_s : 0) * 1'000 * kIdleTargets);
+    return std::max(kMinIdleMs, (view ? view->playlist().target_duration_s : 0) * 1'000 * kIdleTargets);
 }
 
 // Asks the guards about a viewer, unless it is known. One query at a time per viewer, because a viewer may send several
@@ -289,7 +303,7 @@ base::Result<void> Service::master(const std::shared_ptr<Output>& output, const 
     if (!request.is_head()) output->expect_players(runtime::now_ms() + idle_ms(*output));
     std::string text = master_playlist(output->master(), request, context, output->hls().master_m3u8_path_relative);
     count({}, key_of(output), request, response);
-    return serve_playlist(text, nullptr, request, response);
+    return serve_playlist(text, request, response);
 }
 
 // Viewers without a context cannot be told apart: guards that may yield are asked about one only where its request may
@@ -312,9 +326,10 @@ base::Result<void> Service::serve_without_context(const Playlist& asked, const n
     if (asked.master ? !output.view() : !view) return response.send_error(404, "the stream has ended");
     output.expect_players(runtime::now_ms() + idle_ms(output));
     count({}, key_of(asked.output), request, response);
-    if (!asked.master) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
+    if (!asked.master && view->can_block()) return rendition->reloads().serve(*view, {}, request, response);
+    if (!asked.master) return serve_playlist(*view, {}, request, response);
     const std::string text = master_playlist(output.master(), request, {}, output.hls().master_m3u8_path_relative);
-    return serve_playlist(text, nullptr, request, response);
+    return serve_playlist(text, request, response);
 }
 
 base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
@@ -352,8 +367,12 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     if (!view) return response.send_error(404, "the stream has ended");
     output->expect_players(runtime::now_ms() + idle_ms(*output));
     count(name, key_of(output), request, response);
-    if (!hls.ts_ctx) return serve_playlist(view->written.text, &rendition->gzipped(), request, response);
-    return serve_playlist(m3u8::with_query(view->written, "?hls_ctx=" + *id), nullptr, request, response);
+    PlaylistForm form{.query = "?hls_ctx=" + *id, .all_uris = hls.ts_ctx};
+    if (!view->can_block())
+        return serve_playlist(*view, hls.ts_ctx ? std::move(form) : PlaylistForm(), request, response);
+    // All who wait are sent one text, except where a segment is only for those who are known.
+    form.all_uris &= gate_.guards_parts(vhost);
+    return rendition->reloads().serve(*view, std::move(form), request, response);
 }
 
 }  // namespace service::hls

@@ -120,6 +120,8 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
     playlist.discontinuity_sequence = timeline_->discontinuities(first);
     playlist.independent_segments = timeline_->independent();
     playlist.ended = ended_;
+    const bool has_parts = where == Where::kAnywhere && timeline_->part_target() > media::Time();
+    if (has_parts) playlist.part_target_us = media::to_us(timeline_->part_target());
     for (Id id = first; id < end; ++id) {
         const Segment& segment = timeline_->at(id);
         const Entry& entry = *find(id);
@@ -130,8 +132,37 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
                                      .map_uri = entry.map_path.empty() ? "" : paths_.segment_uri(entry.map_path),
                                      .gap = is_lost(entry, where),
                                      .date_ms = segment.date_ms});
+        if (has_parts) playlist.segments.back().parts = parts_of(segment, &entry);
     }
     return playlist;
+}
+
+// entry: null: it is lost here.
+std::vector<m3u8::Part> SegmentList::parts_of(const Segment& segment, const Entry* entry) const {
+    std::vector<m3u8::Part> parts;
+    for (size_t i = 0; i < segment.parts.size(); ++i) {
+        const Part& part = segment.parts[i];
+        const bool is_there = entry && i < entry->parts.size() && entry->parts[i] > 0;
+        parts.push_back({.uri = paths_.segment_uri(paths_.part(segment.first_part + i)),
+                         .duration_us = media::to_us(part.duration),
+                         .independent = part.independent && is_there,
+                         .gap = !is_there});
+    }
+    return parts;
+}
+
+m3u8::PlaylistTail SegmentList::tail() const {
+    m3u8::PlaylistTail tail;
+    if (ended_ || end() != timeline_->end() || end_listed(Where::kAnywhere) != end()) return tail;
+    tail.hint_uri = paths_.segment_uri(paths_.part(timeline_->next_part()));
+    const Segment* segment = timeline_->open_segment();
+    if (!segment) return tail;
+    const Entry* entry = open_segment();
+    tail.open.discontinuity = segment->discontinuity;
+    if (entry && !entry->map_path.empty()) tail.open.map_uri = paths_.segment_uri(entry->map_path);
+    tail.open.date_ms = segment->date_ms;
+    tail.open.parts = parts_of(*segment, entry);
+    return tail;
 }
 
 uint64_t SegmentList::bytes_in_memory() const {

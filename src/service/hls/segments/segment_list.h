@@ -87,7 +87,11 @@ class SegmentList {
     // The publisher, or the track, will not go on with it.
     void set_ended(bool ended) { ended_ = ended; }
     bool ended() const { return ended_; }
+    // On disk it has no parts: who serves files cannot let a client wait.
     m3u8::MediaPlaylist playlist(Where where) const;
+    // What follows the playlist: the parts of the open segment, and the next part. Nothing if the playlist has ended,
+    // or does not have the newest segment yet. Without reports.
+    m3u8::PlaylistTail tail() const;
 
     // Forgets the segments that the timeline has forgotten. Returns the paths of their files, and of the keys and maps
     // that no other segment uses.
@@ -101,6 +105,7 @@ class SegmentList {
         if (where == Where::kAnywhere) return entry.is_lost();
         return entry.disk != Entry::Disk::kThere && entry.disk != Entry::Disk::kPending;
     }
+    std::vector<m3u8::Part> parts_of(const Segment& segment, const Entry* entry) const;
     void name(Id id, Entry& entry);
     void name_map(const PathValues& values, Entry& entry);
     PathValues values_of(Id id, const Segment& segment) const;

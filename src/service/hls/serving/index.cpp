@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "protocol/http/date.h"
+#include "protocol/http/mime.h"
+#include "service/hls/serving/serve.h"
 
 namespace service::hls {
 
@@ -22,6 +24,37 @@ std::vector<runtime::disk::PagedBytes::Part> Resource::parts(uint64_t first, uin
     return out;
 }
 
+namespace {
+
+// Of a resource in memory.
+std::string bytes_of(const Resource& resource) {
+    std::string bytes;
+    bytes.reserve(resource.size);
+    for (const base::Slice& block : resource.blocks)
+        bytes.append(reinterpret_cast<const char*>(block.data()), block.size());
+    if (!resource.pages) return bytes;
+    for (const auto& part : resource.parts(0, resource.size)) {
+        const size_t begin = bytes.size();
+        bytes.resize(begin + part.length);
+        const std::span<uint8_t> room(reinterpret_cast<uint8_t*>(bytes.data()) + begin, part.length);
+        for (size_t done = 0, n = 1; n > 0 && done < room.size(); done += n)
+            n = part.source->read_now(room.subspan(done), part.offset + done);
+    }
+    return bytes;
+}
+
+// For those who waited for it, whole: a range of what a client does not know yet may be ignored (RFC 9110, 14.2).
+net::AnswerPtr answer_of(const Resource& resource, const std::string& path) {
+    net::AnswerFields fields = {{"Cache-Control", resource.cache_control},
+                                {"ETag", resource.etag},
+                                {"Last-Modified", resource.last_modified},
+                                {"Accept-Ranges", "bytes"}};
+    return std::make_shared<net::PreparedAnswer>(200, std::string(http::mime_type(path)), std::move(fields),
+                                                 bytes_of(resource));
+}
+
+}  // namespace
+
 void Index::put(const std::string& vhost, const std::string& path, Resource resource) {
     resource.number = ++table_->count;
     resource.etag = fmt::format("\"{:x}-{:x}\"", resource.made_ms, resource.number);
@@ -29,7 +62,27 @@ void Index::put(const std::string& vhost, const std::string& path, Resource reso
     // A key is for admitted viewers only, so it must not be cached.
     resource.cache_control =
         resource.max_age_s > 0 ? fmt::format("public, max-age={}", resource.max_age_s) : std::string("no-store");
-    table_->entries[key(vhost, path)] = std::make_shared<const Resource>(std::move(resource));
+    const std::string name = key(vhost, path);
+    if (const auto it = table_->announced.find(name); it != table_->announced.end()) {
+        net::DeferredList& waiting = it->second.waiting;
+        if (!waiting.empty()) waker().answer(waiting, answer_of(resource, path));
+        table_->announced.erase(it);
+    }
+    table_->entries[name] = std::make_shared<const Resource>(std::move(resource));
+}
+
+void Index::announce(const std::string& vhost, const std::string& path, std::shared_ptr<const live::StreamKey> stream,
+                     int64_t limit_ms) {
+    Announced& part = table_->announced[key(vhost, path)];
+    part.stream = std::move(stream);
+    part.limit_ms = limit_ms;
+}
+
+void Index::withdraw(const std::string& vhost, const std::string& path) {
+    const auto it = table_->announced.find(key(vhost, path));
+    if (it == table_->announced.end()) return;
+    waker().answer(it->second.waiting, error_answer(404, "there is no such part"));
+    table_->announced.erase(it);
 }
 
 }  // namespace service::hls

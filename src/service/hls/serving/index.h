@@ -12,6 +12,7 @@
 
 #include "base/slice.h"
 #include "live/hub/stream.h"
+#include "net/http/deferred.h"
 #include "runtime/disk/paged_bytes.h"
 
 namespace service::hls {
@@ -45,11 +46,28 @@ class Index {
   public:
     void put(const std::string& vhost, const std::string& path, Resource resource);
     void erase(const std::string& vhost, const std::string& path) { table_->entries.erase(key(vhost, path)); }
+    // The resource will be put there: requests for it wait, until that or until it is withdrawn, which answers them
+    // with 404. stream: that it belongs to.
+    void announce(const std::string& vhost, const std::string& path, std::shared_ptr<const live::StreamKey> stream,
+                  int64_t limit_ms);
+    void withdraw(const std::string& vhost, const std::string& path);
+    struct Announced {
+        std::shared_ptr<const live::StreamKey> stream{};
+        int64_t limit_ms = 0;  // a request waits no longer
+        net::DeferredList waiting{};
+    };
+    // Null: it is not announced. Until the next yield.
+    Announced* announced(std::string_view vhost, std::string_view path) const {
+        auto it = table_->announced.find(key(vhost, path));
+        return it == table_->announced.end() ? nullptr : &it->second;
+    }
     ResourcePtr find(std::string_view vhost, std::string_view path) const {
         auto it = table_->entries.find(key(vhost, path));
         return it == table_->entries.end() ? nullptr : it->second;
     }
     size_t size() const { return table_->entries.size(); }
+    // Answers requests that waited for what is here now. To be stopped before what they use is destroyed.
+    net::DeferredWaker& waker() const { return table_->waker; }
 
   private:
     static std::string key(std::string_view vhost, std::string_view path) {
@@ -57,7 +75,9 @@ class Index {
     }
     struct Table {
         std::map<std::string, ResourcePtr, std::less<>> entries{};
+        std::map<std::string, Announced, std::less<>> announced{};
         uint64_t count = 0;
+        net::DeferredWaker waker{};
     };
     std::shared_ptr<Table> table_ = std::make_shared<Table>();
 };

@@ -8,6 +8,8 @@
 #include "protocol/http/conditional.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
+#include "protocol/http/response_head.h"
+#include "service/hls/serving/directives.h"
 #include "service/hls/serving/gzip.h"
 
 namespace service::hls {
@@ -70,6 +72,29 @@ base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view ty
     return response.end();
 }
 
+base::Result<void> send_uncached(std::string_view text, bool is_gzipped, net::HttpResponse& response) {
+    response.header("Cache-Control", "no-cache, no-store, must-revalidate").header("Vary", "Accept-Encoding");
+    if (is_gzipped) response.header("Content-Encoding", "gzip");
+    return response.send(200, kPlaylistType, text);
+}
+
+// A reload is the answer for a part or segment: its URL never means anything else, unlike that of the newest playlist.
+std::string cache_control(const View& view, bool is_personal, bool is_reload) {
+    constexpr int64_t kReloadTargets = 6;
+    if (is_personal) return "no-store";
+    const int64_t target_s = view.playlist().target_duration_s;
+    return fmt::format("public, max-age={}",
+                       is_reload ? kReloadTargets * target_s : std::max<int64_t>(1, target_s / 2));
+}
+
+net::AnswerPtr blocking_answer(const View& view, const PlaylistForm& form, bool is_reload) {
+    const View::Body body = view.body(form);
+    net::AnswerFields fields = {{"Cache-Control", cache_control(view, body.personal, is_reload)},
+                                {"Vary", "Accept-Encoding"}};
+    if (body.gzipped) fields.emplace_back("Content-Encoding", "gzip");
+    return std::make_shared<net::PreparedAnswer>(200, std::string(kPlaylistType), std::move(fields), *body.text);
+}
+
 }  // namespace
 
 base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
@@ -79,26 +104,41 @@ base::Result<void> serve_resource(const ResourcePtr& resource, const std::string
     return net::StaticFiles(resource->root).serve(path, request, response);
 }
 
-base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, const net::HttpRequest& request,
+bool wants_gzip(const net::HttpRequest& request) {
+    return accepts_gzip(request.message.headers.get("Accept-Encoding"));
+}
+
+base::Result<void> serve_playlist(const View& view, PlaylistForm form, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
-    response.header("Cache-Control", "no-cache, no-store, must-revalidate");
-    if (text.size() < kMinGzippedBytes) return response.send(200, kPlaylistType, text);
-    response.header("Vary", "Accept-Encoding");
-    if (!accepts_gzip(request.message.headers.get("Accept-Encoding"))) return response.send(200, kPlaylistType, text);
-    std::string own;
-    std::string& body = gzipped ? *gzipped : own;
-    if (body.empty()) body = gzip(text);
-    if (body.empty()) return response.send(200, kPlaylistType, text);
-    response.header("Content-Encoding", "gzip");
-    // The cached text may be changed by others while this is sent.
-    std::string sent = body;
-    return response.send(200, kPlaylistType, sent);
+    form.gzip = wants_gzip(request);
+    if (view.can_block()) return send_answer(*blocking_answer(view, form, false), response);
+    // Held while it is sent: the playlist may go on meanwhile.
+    const View::Body body = view.body(form);
+    return send_uncached(*body.text, body.gzipped, response);
+}
+
+base::Result<void> serve_playlist(std::string_view text, const net::HttpRequest& request, net::HttpResponse& response) {
+    const std::string gzipped = text.size() >= kMinGzippedBytes && wants_gzip(request) ? gzip(text) : std::string();
+    return send_uncached(gzipped.empty() ? text : gzipped, !gzipped.empty(), response);
+}
+
+net::AnswerPtr reload_answer(const View& view, const PlaylistForm& form) { return blocking_answer(view, form, true); }
+
+net::AnswerPtr error_answer(int status, std::string_view text) {
+    return std::make_shared<net::PreparedAnswer>(status, "text/plain; charset=utf-8",
+                                                 net::AnswerFields{{"Cache-Control", "max-age=1"}},
+                                                 fmt::format("{} {}\n{}\n", status, http::reason_phrase(status), text));
+}
+
+base::Result<void> send_answer(const net::PreparedAnswer& answer, net::HttpResponse& response) {
+    for (const auto& [name, value] : answer.fields()) response.header(name, value);
+    return response.send(answer.status(), answer.content_type(), answer.body());
 }
 
 std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative) {
     std::string query = context.empty() ? std::string() : fmt::format("hls_ctx={}", context);
-    // Other parameters of the player's request (a token) are passed on.
-    if (const std::string& others = request.message.raw_query; !others.empty())
+    // Other parameters of the player's request (a token) are passed on, but not what it asks of this playlist.
+    if (const std::string others = without_directives(request.message.raw_query); !others.empty())
         query += query.empty() ? others : "&" + others;
     if (!query.empty()) query.insert(0, "?");
     // All playlists of a stream are in one directory, which the request may have named by a mount of it.

@@ -4,10 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "net/http/deferred.h"
 #include "net/http/http_exchange.h"
 #include "service/hls/output.h"
 #include "service/hls/playlists/master.h"
 #include "service/hls/serving/index.h"
+#include "service/hls/serving/view.h"
 
 namespace service::hls {
 
@@ -15,9 +17,20 @@ namespace service::hls {
 base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
                                   net::HttpResponse& response);
 
-// Serves a playlist: not cacheable, gzipped if the client accepts it. gzipped: cache of the gzipped text; may be null.
-base::Result<void> serve_playlist(std::string_view text, std::string* gzipped, const net::HttpRequest& request,
+// Serves a media playlist, or a text that is made for one viewer, gzipped if the client accepts it. They are not
+// cacheable, but for a playlist that can block and is that of all viewers.
+base::Result<void> serve_playlist(const View& view, PlaylistForm form, const net::HttpRequest& request,
                                   net::HttpResponse& response);
+base::Result<void> serve_playlist(std::string_view text, const net::HttpRequest& request, net::HttpResponse& response);
+
+// The answer to a request for a playlist that has a certain part or segment, once it has it: such a URL has one
+// meaning.
+net::AnswerPtr reload_answer(const View& view, const PlaylistForm& form);
+// 400, 404 or 503: caches do not keep it.
+net::AnswerPtr error_answer(int status, std::string_view text);
+base::Result<void> send_answer(const net::PreparedAnswer& answer, net::HttpResponse& response);
+
+bool wants_gzip(const net::HttpRequest& request);
 
 // The text of the multivariant playlist for a request of one of the stream's playlists. context: the viewer's id, which
 // its URIs carry; empty: none. relative: the URIs have no directories.
