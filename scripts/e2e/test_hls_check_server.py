@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from lib import hls, http, media, publishing, rtmp
+from lib import flv, hls, http, media, publishing, rtmp
 from lib.server import ROOT
 from lib.timing import SLOW, scaled, wait_until
 
@@ -48,6 +48,17 @@ def test_no_rule_is_broken(servers, tmp_path, form):
     assert text.splitlines()[-1].startswith("2 media" if form.startswith("ts") else "3 media"), text
     # What this server does not do.
     assert set(found) <= {"independent-multivariant", "rendition-language"}, text
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("form", ["fmp4-parts", "ts-parts-memory"])
+def test_parts_of_audio_alone(servers, tmp_path, form):
+    server = servers(vhosts=hls.vhost(fragment="1", window="8", aof_ratio="1", **FORMS[form]))
+    tags = [tag for tag in media.tags(media.two_audio_tracks(20)) if tag.type == flv.AUDIO]
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        wait_until(lambda: http.get_status(server.http_port, "/live/one.m3u8") == 200, 15, "a playlist")
+        text, found = finish(*start(server, "live/one.m3u8", tmp_path, 10))
+    assert not found, text
 
 
 @pytest.mark.quiet
