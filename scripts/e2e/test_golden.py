@@ -3,6 +3,7 @@ a checksum for each 64 of them: so a test says where they differ first. GOLDEN_W
 message says why."""
 
 import base64
+import datetime
 import hashlib
 import json
 import os
@@ -89,6 +90,14 @@ class Bytes(publishing.Collector):
             self.tags.append(self.source.data())
 
 
+def dates_from_the_first(playlist):
+    """A playlist's text with dates as ms since its first one."""
+    date = re.compile(r"(?<=#EXT-X-PROGRAM-DATE-TIME:)\S+")
+    times = [datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) for text in date.findall(playlist)]
+    since = iter((time - times[0]) // datetime.timedelta(milliseconds=1) for time in times)
+    return date.sub(lambda _: f"{next(since)}", playlist)
+
+
 def made(server, extension):
     """What the server makes of it, by what it is."""
     live = {"wait": False, "timeout": scaled(30)}
@@ -104,7 +113,7 @@ def made(server, extension):
         "http-ts": b"".join(by_ts.finish(scaled(20), "HTTP-TS")),
     }
     playlist = hls.wait_end(server, "/live/g.m3u8", 20)
-    out["playlist"] = re.sub(r"g-\d+", "g", playlist.text).encode()
+    out["playlist"] = dates_from_the_first(re.sub(r"g-\d+", "g", playlist.text)).encode()
     maps = {segment.map for segment in playlist.segments if segment.map}
     for number, uri in enumerate(sorted(maps)):
         out[f"init {number}"] = hls.fetch(server, "/live/g.m3u8", uri)
