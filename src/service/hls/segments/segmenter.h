@@ -97,7 +97,7 @@ class Segmenter {
     // From the first opening of a segment on. 0: there are no parts.
     media::Time part_target() const { return part_target_; }
     // The longest that a segment may be, from the open one on. Nothing: as long as it waits for a keyframe.
-    void set_longest(std::optional<media::Time> longest) { longest_ = longest.value_or(media::Time::max()); }
+    void set_longest(std::optional<media::Time> longest) { longest_ = longest.value_or(kAnyLength); }
     // The stream's tracks from the next frame on.
     void set_tracks(const base::Ref<media::TrackSet>& tracks);
     // Data frames are ignored.
@@ -117,6 +117,8 @@ class Segmenter {
     int64_t longest_wait_ms() const;
 
   private:
+    // Differences between it and distances of times do not overflow.
+    static constexpr media::Time kAnyLength = std::chrono::seconds(media::kMaxSeconds);
     enum class State : uint8_t { kIdle, kStarting, kOpen, kLost };
     // kBeforeJump: a frame of the track that has not jumped yet.
     enum class Fit : uint8_t { kFits, kBeforeJump, kJumps };
@@ -171,7 +173,7 @@ class Segmenter {
     media::Time start_dts_{};  // of the open segment
     Arrival started_{};
     int64_t next_begin_ms_ = INT64_MIN / 2;  // monotonic, if small segments had begun each kMsPerSegment
-    media::Time longest_ = media::Time::max();
+    media::Time longest_ = kAnyLength;
     media::Time fed_dts_{};                      // of the newest frame that was fed
     media::Time keyframe_dts_ = media::kNoTime;  // of the last one of the first video track
     uint64_t bytes_ = 0;

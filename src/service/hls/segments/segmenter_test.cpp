@@ -291,6 +291,17 @@ TEST_F(SegmenterTest, ASegmentIsNoLongerThanItMayBe) {
     expect_all();
 }
 
+TEST_F(SegmenterTest, AKeyframeBeforeTheLastOneEndsNoSegmentOfAnyLength) {
+    use(10'000);
+    begin();
+    headers();
+    flow(0, 1'040, 1'000);
+    video(920, true);
+    segmenter_->end();
+    EXPECT_EQ(durations().size(), 1u);
+    expect_all();
+}
+
 TEST_F(SegmenterTest, AKeyframeIsTakenWhereTheNextOneWouldComeTooLate) {
     use(10'000);
     segmenter_->set_longest(media::from_ms(10'499));
