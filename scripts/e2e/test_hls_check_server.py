@@ -62,6 +62,18 @@ def test_parts_of_audio_alone(servers, tmp_path, form):
 
 
 @pytest.mark.quiet
+@pytest.mark.parametrize("form", ["fmp4-parts", "ts-parts-memory"])
+def test_segments_that_begin_without_a_keyframe(servers, tmp_path, form):
+    """The target duration of low latency does not grow with a keyframe that is late."""
+    server = servers(vhosts=hls.vhost(fragment="1", window="6", **FORMS[form]))
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), media.tags(media.late_keyframes())):
+        wait_until(lambda: http.get_status(server.http_port, "/live/one.m3u8") == 200, 15, "a playlist")
+        text, found = finish(*start(server, "live/one.m3u8", tmp_path, 8))
+    errors = {rule for rule, one in found.items() if one["severity"] == "error"}
+    assert not errors, text
+
+
+@pytest.mark.quiet
 def test_a_publisher_that_returns(servers, tmp_path):
     """Its discontinuity is listed while segments leave, and then leaves itself."""
     server = servers(vhosts=hls.vhost(fragment="1", window="6", rejoin=5000))

@@ -133,6 +133,19 @@ def rare_keyframes():
     )  # fmt: skip
 
 
+def late_keyframes():
+    """FLV, H.264 with keyframes at 0, 1, 2 and 3 s, then none, and AAC; 16 s."""
+    return _made(
+        "late.flv",
+        ffmpeg.command(
+            "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=16",
+            "-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100:duration=16",
+            "-c:v", "libx264", "-preset", "ultrafast", "-g", "500", "-keyint_min", "500", "-sc_threshold", "0",
+            "-force_key_frames", "0,1,2,3", *_AAC, "-f", "flv", "OUT",
+        ),
+    )  # fmt: skip
+
+
 def frequent_keyframes():
     """FLV, H.264 with B-frames and a keyframe each 480 ms, and AAC; 10 s: what waits for a segment waits for no keyframe."""
     video_input = [*_H264, "-bf", 2, "-g", 12, "-keyint_min", 12, "-sc_threshold", 0]

@@ -32,9 +32,11 @@ CutOptions cut_options(const OutputOptions& options) {
 SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
     const auto usual = static_cast<size_t>(hls.window / hls.fragment);
-    SegmentTimelineOptions out{ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, hls.wait_keyframe};
-    // Players of low latency do not bear it.
-    out.grows = hls.wait_keyframe && !hls.has_parts();
+    // Players of low latency do not bear a target duration that grows: where a keyframe is late, a segment begins
+    // without one.
+    const bool waits = hls.wait_keyframe && !hls.has_parts();
+    SegmentTimelineOptions out{ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, waits};
+    out.grows = waits;
     // An earlier run had fewer parts than milliseconds.
     out.first_part = static_cast<uint64_t>(base::wall_ms());
     return out;
