@@ -61,6 +61,33 @@ std::string_view two_letters(std::string_view code) {
     return {};
 }
 
+std::string language_tag(std::string_view written) {
+    std::string language(written);
+    std::ranges::replace(language, '_', '-');
+    // "und", "mul", "zxx" and the like name none.
+    for (const std::string_view none : {"und", "mul", "mis", "zxx"})
+        if (language == none) return {};
+    // Subtags of letters and digits; the first is the language.
+    size_t length = 0;  // of the subtag
+    bool first = true;
+    for (const char c : language) {
+        if (c == '-') {
+            if (length < (first ? 2u : 1u)) return {};
+            length = 0;
+            first = false;
+        } else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && (first || c < '0' || c > '9')) {
+            return {};
+        } else if (++length > 8) {
+            return {};
+        }
+    }
+    if (length < (first ? 2u : 1u)) return {};
+    // The code of two letters where there is one.
+    const std::string code = language.substr(0, language.find('-'));
+    const std::string_view letters = two_letters(code);
+    return letters.empty() ? language : std::string(letters).append(language.substr(code.size()));
+}
+
 std::string to_string(const Language& language) {
     return language == Language{} ? std::string() : std::string(language.begin(), language.end());
 }

@@ -17,6 +17,9 @@ Language language_of(std::string_view tag);
 // The code of two letters that ISO 639-1 has for one of three letters in ISO 639-2, the terminological ("deu") or the
 // bibliographic one ("ger"), in small letters; empty: there is none.
 std::string_view two_letters(std::string_view code);
+// The tag of RFC 5646 for a language in ISO 639-2 or RFC 5646, as playlists have it; empty: it is neither, or none is
+// meant.
+std::string language_tag(std::string_view language);
 // "eng"; empty: not known.
 std::string to_string(const Language& language);
 

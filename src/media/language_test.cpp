@@ -25,4 +25,13 @@ TEST(Language, TwoLettersOfThree) {
     for (const auto& [code, letters] : cases) EXPECT_EQ(two_letters(code), letters) << code;
 }
 
+TEST(Language, TagsOfRfc5646) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"eng", "en"},  {"ger", "de"},     {"deu", "de"}, {"de-AT", "de-AT"},  {"en", "en"},
+        {"yue", "yue"}, {"", ""},          {"und", ""},   {"e", ""},           {"en-", ""},
+        {"12", ""},     {"English!", ""},  {"en\"x", ""}, {"toolonglang", ""}, {"ger-AT", "de-AT"},
+        {"wel", "cy"},  {"pt_BR", "pt-BR"}};
+    for (const auto& [language, tag] : cases) EXPECT_EQ(language_tag(language), tag) << language;
+}
+
 }  // namespace media

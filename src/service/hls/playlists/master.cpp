@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 128;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // Bytes of the UTF-8 sequence at the front; 0: it is none.
 size_t sequence_length(std::string_view text) {
     const auto lead = static_cast<uint8_t>(text[0]);
@@ -60,33 +58,6 @@ std::string codecs_of(const std::vector<const media::Track*>& tracks) {
     return all;
 }
 
-std::string language_tag(std::string_view written) {
-    std::string language(written);
-    std::ranges::replace(language, '_', '-');
-    // "und", "mul", "zxx" and the like name none.
-    for (const std::string_view none : {"und", "mul", "mis", "zxx"})
-        if (language == none) return {};
-    // Subtags of letters and digits; the first is the language.
-    size_t length = 0;  // of the subtag
-    bool first = true;
-    for (const char c : language) {
-        if (c == '-') {
-            if (length < (first ? 2u : 1u)) return {};
-            length = 0;
-            first = false;
-        } else if (!is_letter(c) && (first || c < '0' || c > '9')) {
-            return {};
-        } else if (++length > 8) {
-            return {};
-        }
-    }
-    if (length < (first ? 2u : 1u)) return {};
-    // The code of two letters where there is one.
-    const std::string code = language.substr(0, language.find('-'));
-    const std::string_view letters = media::two_letters(code);
-    return letters.empty() ? language : std::string(letters).append(language.substr(code.size()));
-}
-
 std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>& members) {
     std::vector<m3u8::AudioRendition> out;
     for (const AudioMember& member : members) {
@@ -94,7 +65,7 @@ std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>&
         audio.uri = member.playlist;
         audio.is_default = out.empty();
         if (member.track) {
-            audio.language = language_tag(member.track->language);
+            audio.language = media::language_tag(member.track->language);
             audio.channels = channels_of(*member.track);
             audio.name = cleaned(member.track->label.empty() ? member.track->language : member.track->label);
         }

@@ -31,7 +31,4 @@ std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>&
 // The codecs parameter of a variant with these tracks, each once; empty: one of them has none that is known.
 std::string codecs_of(const std::vector<const media::Track*>& tracks);
 
-// The tag of RFC 5646 for a language in ISO 639-2 or RFC 5646; empty: it is neither, or none is meant.
-std::string language_tag(std::string_view language);
-
 }  // namespace service::hls
