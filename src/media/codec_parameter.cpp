@@ -89,4 +89,14 @@ std::string codec_parameter(const Track& track) {
     }
 }
 
+std::string codecs_parameter(std::span<const Track* const> tracks) {
+    std::string all;
+    for (const Track* track : tracks) {
+        const std::string one = track ? codec_parameter(*track) : std::string();
+        if (one.empty()) return {};
+        if (("," + all + ",").find("," + one + ",") == std::string::npos) all += (all.empty() ? "" : ",") + one;
+    }
+    return all;
+}
+
 }  // namespace media

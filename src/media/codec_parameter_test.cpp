@@ -50,5 +50,17 @@ TEST(CodecParameter, NoneWithoutAConfigurationOrAName) {
     EXPECT_EQ(of(Codec::kSpeex, ""), "");
 }
 
+TEST(CodecParameter, OfSeveralTracksHasEachOnce) {
+    const auto all = [](std::vector<const Track*> tracks) { return codecs_parameter(tracks); };
+    Track opus, mp3, speex;
+    opus.codec = Codec::kOpus;
+    mp3.codec = Codec::kMp3;
+    speex.codec = Codec::kSpeex;
+    EXPECT_EQ(all({&opus, &mp3, &opus}), "Opus,mp4a.40.34");
+    EXPECT_EQ(all({&opus, &speex}), "") << "a part of them would be wrong";
+    EXPECT_EQ(all({&opus, nullptr}), "");
+    EXPECT_EQ(all({}), "");
+}
+
 }  // namespace
 }  // namespace media

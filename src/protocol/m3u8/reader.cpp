@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "protocol/m3u8/number.h"
 #include "protocol/m3u8/playlist.h"
 
 namespace m3u8 {
@@ -12,14 +13,6 @@ namespace {
 
 using base::Code;
 using base::fail;
-
-base::Result<uint64_t> number(std::string_view tag, std::string_view text) {
-    uint64_t value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-        return fail(Code::kProtocol, fmt::format("{}: '{}' is no number", tag, text.substr(0, 40)));
-    return value;
-}
 
 // The value of EXTINF: "9.009,title", in seconds; what the writer makes of it, five decimals, is read back as it is.
 base::Result<int64_t> duration_us(std::string_view text) {

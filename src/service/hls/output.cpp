@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "media/aac.h"
+#include "media/codec_parameter.h"
 #include "media/track.h"
 #include "runtime/loop/clock.h"
 #include "service/hls/config.h"
@@ -22,7 +22,7 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
       failure_log_(failure_log),
       disconnect_(std::move(disconnect)),
       recover_(std::move(recover)),
-      default_audio_(options_.hls.use_fmp4 ? mp4_carries : ts_carries),
+      default_audio_(options_.hls.use_fmp4 ? convert::mp4_carries : convert::ts_carries),
       segmenter_(cut_options(options_), *this),
       timeline_(std::make_shared<SegmentTimeline>(timeline_options(options_))),
       writer_(writer_options(options_)),
@@ -138,15 +138,7 @@ void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
     feed_waiting();
     const auto tracks = default_audio_.choose(
         published, [this](const media::Track& track, const base::Error& why) { report_left_out(track, why); });
-    for (const media::Track& track : tracks->tracks) {
-        if (track.kind != media::Kind::kAudio) continue;
-        AacTrack& aac = aac_[track.index];
-        auto config = track.config() && track.codec == media::Codec::kAac
-                          ? media::parse_aac_config(track.config()->payload)
-                          : base::Result<media::AacConfig>(media::AacConfig());
-        aac.rate = config ? config->core_sample_rate : 0;
-        aac.samples = config ? config->samples_per_frame : 0;
-    }
+    aac_clocks_.set_tracks(*tracks);
     tracks_ = tracks;
     segmenter_.set_tracks(tracks);
 }
@@ -163,10 +155,11 @@ void Output::on_frame(const media::Frame& frame) {
 }
 
 void Output::feed_waiting() {
-    for (const Waiting& next : waiting_) {
+    for (Waiting& next : waiting_) {
         if (off_) break;
-        const bool counts = !options_.hls.dts_directly && next.frame.codec == media::Codec::kAac;
-        segmenter_.feed(counts ? with_counted_time(next.frame) : next.frame, next.arrival);
+        if (!options_.hls.dts_directly && next.frame.codec == media::Codec::kAac)
+            next.frame.dts = aac_clocks_.correct(next.frame);
+        segmenter_.feed(next.frame, next.arrival);
     }
     waiting_.clear();
     waiting_bytes_ = 0;
@@ -202,13 +195,6 @@ void Output::keep_below(uint64_t bytes) {
         if (!oldest) return;
         for_each_rendition([&](Rendition& rendition) { rendition.drop_from_memory(*oldest); });
     }
-}
-
-media::Frame Output::with_counted_time(const media::Frame& frame) {
-    AacTrack& aac = aac_[frame.track];
-    media::Frame out = frame;
-    out.dts = aac.clock.correct(frame.dts, aac.samples, aac.rate);
-    return out;
 }
 
 // ---- A segment
@@ -341,7 +327,7 @@ Master Output::master() const {
         out.variant.frame_rate = frame_rate_;
     }
     if (writer_.has(media::Kind::kAudio, 0)) carried.push_back(tracks_->audio());
-    out.variant.codecs = codecs_of(carried);
+    out.variant.codecs = media::codecs_parameter(carried);
     if (tracks.empty()) return out;
     std::vector<AudioMember> members;
     if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
@@ -355,7 +341,7 @@ Master Output::master() const {
         members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.paths().playlist()});
         carried.push_back(members.back().track);
     }
-    out.variant.codecs = codecs_of(carried);
+    out.variant.codecs = media::codecs_parameter(carried);
     // A player of such a track fetches the variant too.
     out.variant.bandwidth += bandwidth;
     out.variant.average_bandwidth += average;

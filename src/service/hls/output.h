@@ -2,7 +2,6 @@
 // Output: the HLS of one stream, from the frames to the playlist. It outlives the stream: a publisher that returns
 // continues it, until it is disposed of.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,8 +9,10 @@
 #include <vector>
 
 #include "config/snapshot.h"
+#include "convert/segments/default_audio.h"
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
+#include "media/aac_clock.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
@@ -21,8 +22,6 @@
 #include "service/hls/playlists/master.h"
 #include "service/hls/playlists/master_file.h"
 #include "service/hls/rendition.h"
-#include "service/hls/segments/aac_clock.h"
-#include "service/hls/segments/default_audio.h"
 #include "service/hls/segments/segment_writer.h"
 #include "service/hls/segments/segmenter.h"
 
@@ -128,7 +127,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void write_master();
     void failed(const std::string& path, const std::string& reason, bool for_good);
     void feed_waiting();
-    media::Frame with_counted_time(const media::Frame& frame);
 
     OutputOptions options_;
     Index& index_;
@@ -146,15 +144,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     std::vector<Waiting> waiting_;
     size_t waiting_bytes_ = 0;
 
-    DefaultAudio default_audio_;
+    convert::DefaultAudio default_audio_;
     media::PerTrack<uint32_t> left_out_;  // media::Track::revision of a track that was reported as left out
     Segmenter segmenter_;
-    struct AacTrack {
-        AacClock clock;
-        int rate = 0;     // Hz; 0: it is no AAC
-        int samples = 0;  // in a frame
-    };
-    std::array<AacTrack, media::kMaxTracks> aac_;
+    media::AacClocks aac_clocks_;  // hls_dts_directly off
     const std::shared_ptr<SegmentTimeline> timeline_;
     SegmentWriter writer_;
     Rendition main_;              // the first video track and the audio track that leads

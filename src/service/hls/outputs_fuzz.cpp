@@ -14,14 +14,14 @@
 #include "convert/flv/to_flv.h"
 #include "convert/rtp/rtp_reader.h"
 #include "convert/rtp/rtp_writer.h"
+#include "convert/segments/default_audio.h"
+#include "convert/segments/segment_muxer.h"
 #include "convert/ts/to_ts.h"
 #include "media/track.h"
 #include "protocol/flv/body.h"
 #include "protocol/flv/tag.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/ts/testing/frame_reader.h"
-#include "service/hls/segments/default_audio.h"
-#include "service/hls/segments/segment_muxer.h"
 #include "service/hls/segments/segmenter.h"
 
 namespace {
@@ -117,11 +117,11 @@ class Rtp {
 
 // ---- HLS
 
-class Hls final : private service::hls::SegmentSink, private service::hls::LaneSink {
+class Hls final : private service::hls::SegmentSink, private convert::LaneSink {
   public:
     explicit Hls(bool mp4)
-        : default_audio_(mp4 ? service::hls::mp4_carries : service::hls::ts_carries),
-          muxer_(mp4 ? make_mp4_muxer(*this) : make_ts_muxer(*this)) {
+        : default_audio_(mp4 ? convert::mp4_carries : convert::ts_carries),
+          muxer_(mp4 ? convert::make_mp4_muxer(*this) : convert::make_ts_muxer(*this)) {
         segmenter_.begin();
     }
     void set_tracks(const base::Ref<media::TrackSet>& tracks) {
@@ -156,7 +156,7 @@ class Hls final : private service::hls::SegmentSink, private service::hls::LaneS
         open_ = false;
         muxer_->end_part(closing.next_video_dts);
     }
-    void put(service::hls::Lanes, service::hls::Pieces pieces) override {
+    void put(convert::Lanes, convert::Pieces pieces) override {
         for (const auto bytes : pieces) CHECK(!bytes.empty());
     }
     void lose() {
@@ -166,7 +166,7 @@ class Hls final : private service::hls::SegmentSink, private service::hls::LaneS
     }
 
     service::hls::DefaultAudio default_audio_;
-    std::unique_ptr<service::hls::SegmentMuxer> muxer_;
+    std::unique_ptr<convert::SegmentMuxer> muxer_;
     service::hls::Segmenter segmenter_{{.fragment_ms = 500}, *this};
     bool open_ = false, fresh_ = true;
     int64_t clock_ms_ = 1'000'000;

@@ -35,7 +35,7 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
       reloads_(index.waker()) {
     SegmentFilesHost& files_host = *this;
     if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, index);
-    if (hls.keys) cipher_ = std::make_unique<Cipher>();
+    if (hls.keys) cipher_ = std::make_unique<m3u8::Cipher>();
     oldest_part_ = list_->timeline().next_part();
 }
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/m3u8/cipher.h"
 #include "service/hls/config.h"
-#include "service/hls/segments/cipher.h"
 #include "service/hls/segments/segment_files.h"
 #include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_writer.h"
@@ -130,7 +130,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     std::shared_ptr<SegmentList> list_;
     std::shared_ptr<SegmentFiles> files_;
     SegmentWriter& writer_;
-    std::unique_ptr<Cipher> cipher_;  // null: not encrypted
+    std::unique_ptr<m3u8::Cipher> cipher_;  // null: not encrypted
     // Of the open segment.
     std::shared_ptr<const std::string> init_;
     uint64_t bytes_ = 0, own_bytes_ = 0;

@@ -241,7 +241,7 @@ TEST_F(RenditionTest, BytesAreKeptOnce) {
     Rendition all(host, hls_, all_names, options, index_, timeline_, *writer_);
     for (Rendition* one : {main_.get(), audio_.get(), &all}) one->begin_naming();
     open();
-    ASSERT_TRUE(all.open(kAllLanes));
+    ASSERT_TRUE(all.open(convert::kAllLanes));
     for (const uint8_t track : {0, 1}) ASSERT_TRUE(writer_->add(aac(track)));
     writer_->end_part({});
     const auto id = timeline_->close(std::chrono::seconds(1), 0);
@@ -331,7 +331,7 @@ TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
                                 "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"s~audio2~p3.ts\"\n"
                                 "#EXT-X-RENDITION-REPORT:URI=\"s.m3u8\",LAST-MSN=1,LAST-PART=1\n"))
         << text(*audio_);
-    EXPECT_EQ(main_->view()->end().next, (PartPosition{1, 2}));
+    EXPECT_EQ(main_->view()->end().next, (m3u8::PartPosition{1, 2}));
     EXPECT_EQ(index_.announced("v", "live/s~p1.ts"), nullptr) << "it is there";
     EXPECT_EQ(index_.announced("v", "live/s~audio2~p2.ts"), nullptr) << "it is a gap";
     EXPECT_NE(index_.announced("v", "live/s~audio2~p3.ts"), nullptr);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "media/codec_parameter.h"
+#include "base/utf8.h"
 #include "media/language.h"
 #include "media/track.h"
 
@@ -15,31 +15,6 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 128;
 
-// Bytes of the UTF-8 sequence at the front; 0: it is none.
-size_t sequence_length(std::string_view text) {
-    const auto lead = static_cast<uint8_t>(text[0]);
-    const size_t length = lead < 0x80                   ? 1
-                          : lead >= 0xc2 && lead < 0xe0 ? 2
-                          : lead >= 0xe0 && lead < 0xf0 ? 3
-                          : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                        : 0;
-    if (length > text.size()) return 0;
-    for (size_t i = 1; i < length; ++i)
-        if ((static_cast<uint8_t>(text[i]) & 0xc0) != 0x80) return 0;
-    return length;
-}
-
-// A text of a publisher as a name: not too long, and UTF-8, as the whole playlist has to be.
-std::string cleaned(std::string_view text) {
-    std::string out;
-    while (!text.empty() && out.size() < kMaxNameBytes) {
-        const size_t length = sequence_length(text);
-        out += length > 0 ? text.substr(0, length) : "?";
-        text.remove_prefix(std::max<size_t>(1, length));
-    }
-    return m3u8::quotable(out);
-}
-
 int channels_of(const media::Track& track) {
     if (!track.header) return 0;
     auto info = media::audio_info(*track.header);
@@ -47,16 +22,6 @@ int channels_of(const media::Track& track) {
 }
 
 }  // namespace
-
-std::string codecs_of(const std::vector<const media::Track*>& tracks) {
-    std::string all;
-    for (const media::Track* track : tracks) {
-        const std::string one = track ? media::codec_parameter(*track) : std::string();
-        if (one.empty()) return {};
-        if (("," + all + ",").find("," + one + ",") == std::string::npos) all += (all.empty() ? "" : ",") + one;
-    }
-    return all;
-}
 
 std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>& members) {
     std::vector<m3u8::AudioRendition> out;
@@ -67,7 +32,8 @@ std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>&
         if (member.track) {
             audio.language = media::language_tag(member.track->language);
             audio.channels = channels_of(*member.track);
-            audio.name = cleaned(member.track->label.empty() ? member.track->language : member.track->label);
+            audio.name = m3u8::quotable(
+                base::utf8(member.track->label.empty() ? member.track->language : member.track->label, kMaxNameBytes));
         }
         const auto same_language = [&](const auto& other) { return other.language == audio.language; };
         audio.autoselect = !audio.language.empty() && std::ranges::none_of(out, same_language);

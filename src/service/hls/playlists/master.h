@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "media/track_set.h"
@@ -27,8 +26,5 @@ struct AudioMember {
 
 // How the playlist describes them; the first is the default. No two have the same name.
 std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>& members);
-
-// The codecs parameter of a variant with these tracks, each once; empty: one of them has none that is known.
-std::string codecs_of(const std::vector<const media::Track*>& tracks);
 
 }  // namespace service::hls

@@ -17,17 +17,6 @@ media::Track track(uint8_t index, std::string language, std::string label) {
     return out;
 }
 
-TEST(Master, CodecsAreThoseOfAllTracksEachOnce) {
-    media::Track opus = track(0, "", ""), mp3 = track(1, "", ""), speex = track(2, "", "");
-    opus.codec = media::Codec::kOpus;
-    mp3.codec = media::Codec::kMp3;
-    speex.codec = media::Codec::kSpeex;
-    EXPECT_EQ(codecs_of({&opus, &mp3, &opus}), "Opus,mp4a.40.34");
-    EXPECT_EQ(codecs_of({&opus, &speex}), "") << "a part of them would be wrong";
-    EXPECT_EQ(codecs_of({&opus, nullptr}), "");
-    EXPECT_EQ(codecs_of({}), "");
-}
-
 TEST(Master, TracksHaveNamesThatDiffer) {
     const media::Track english = track(0, "eng", ""), comment = track(1, "eng", "Com\"ment\n"),
                        same = track(2, "", "eng"), again = track(3, "ger", "eng"), broken = track(4, "ger", "\xff\xc3");

@@ -160,7 +160,7 @@ TEST_F(SegmentFilesTest, ASegmentIsThereWhenItsPlaylistIs) {
 
 TEST_F(SegmentFilesTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     auto run = begin(true);
-    auto key = std::make_shared<SegmentKey>();
+    auto key = std::make_shared<m3u8::SegmentKey>();
     key->bytes.fill('k');
     auto map = std::make_shared<const std::string>("init");
     auto other = std::make_shared<const std::string>("another");

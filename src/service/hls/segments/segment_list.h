@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/m3u8/cipher.h"
 #include "protocol/m3u8/playlist.h"
 #include "service/hls/playlists/segment_paths.h"
-#include "service/hls/segments/cipher.h"
 #include "service/hls/segments/segment_timeline.h"
 
 namespace service::hls {
@@ -24,7 +24,7 @@ namespace service::hls {
 // What a segment was made with.
 struct SegmentContent {
     uint64_t bytes = 0;
-    std::shared_ptr<const SegmentKey> key{};  // null: not encrypted
+    std::shared_ptr<const m3u8::SegmentKey> key{};  // null: not encrypted
     std::string iv{};
     std::shared_ptr<const std::string> init{};  // fMP4's initialisation segment
 };
@@ -121,7 +121,7 @@ class SegmentList {
     std::deque<Entry> entries_;
     std::optional<Entry> open_;
     // Of the newest segment.
-    std::shared_ptr<const SegmentKey> last_key_;
+    std::shared_ptr<const m3u8::SegmentKey> last_key_;
     std::string last_key_path_;
     std::shared_ptr<const std::string> last_init_;
     std::string last_map_path_;

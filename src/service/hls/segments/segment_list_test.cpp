@@ -117,7 +117,8 @@ TEST_F(SegmentListTest, ASegmentThatItWasNotGivenIsAGapOnDiskToo) {
 TEST_F(SegmentListTest, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
     use(paths(true));
     list_->begin_naming();
-    const std::shared_ptr<const SegmentKey> keys[] = {std::make_shared<SegmentKey>(), std::make_shared<SegmentKey>()};
+    const std::shared_ptr<const m3u8::SegmentKey> keys[] = {std::make_shared<m3u8::SegmentKey>(),
+                                                            std::make_shared<m3u8::SegmentKey>()};
     const std::string iv(32, '0');
     for (int i = 0; i < 5; ++i) {
         Entry entry = in_memory();

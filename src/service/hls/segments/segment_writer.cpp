@@ -16,8 +16,8 @@ void append_range(std::vector<PageRange>& ranges, const PageRange& range) {
 }
 
 SegmentWriter::SegmentWriter(const SegmentWriterOptions& options) : options_(options) {
-    LaneSink& sink = *this;
-    muxer_ = options.use_fmp4 ? make_mp4_muxer(sink) : make_ts_muxer(sink);
+    convert::LaneSink& sink = *this;
+    muxer_ = options.use_fmp4 ? convert::make_mp4_muxer(sink) : convert::make_ts_muxer(sink);
 }
 
 std::shared_ptr<const std::string> SegmentWriter::init(Lanes lanes) const {
@@ -58,7 +58,7 @@ base::Result<void> SegmentWriter::check(const media::TrackSet& tracks) const {
 // What readers do may end the segment, or one of them.
 void SegmentWriter::put(Lanes lanes, Pieces pieces) {
     const PageRange range = keep_shared(pieces);
-    if (lanes == kAllLanes) {
+    if (lanes == convert::kAllLanes) {
         front_ = pieces.front();
         front_range_ = range;
         return;

@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "convert/segments/segment_muxer.h"
 #include "service/hls/segments/segment_bytes.h"
-#include "service/hls/segments/segment_muxer.h"
 
 namespace service::hls {
+
+using convert::Lanes;
+using convert::Pieces;
 
 struct SegmentWriterOptions {
     bool use_fmp4 = false;
@@ -21,7 +24,7 @@ struct SegmentWriterOptions {
     bool encrypts = false;  // each rendition keeps its own
 };
 
-class SegmentWriter final : private LaneSink {
+class SegmentWriter final : private convert::LaneSink {
   public:
     // A rendition.
     class Reader {
@@ -75,7 +78,7 @@ class SegmentWriter final : private LaneSink {
     void put(Lanes lanes, Pieces pieces) override;
 
     const SegmentWriterOptions options_;
-    std::unique_ptr<SegmentMuxer> muxer_;
+    std::unique_ptr<convert::SegmentMuxer> muxer_;
     std::vector<Entry> readers_;
     SegmentBytes bytes_;
     std::span<const uint8_t> front_;  // of each rendition's segment

@@ -15,10 +15,10 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "convert/segments/segment_muxer.h"
 #include "media/aac.h"
 #include "media/h264.h"
 #include "service/hls/segments/segment_list.h"
-#include "service/hls/segments/segment_muxer.h"
 #include "service/hls/segments/segmenter.h"
 
 namespace {
@@ -34,7 +34,7 @@ constexpr size_t kMaxSegments = 20;
 // A frame may be 10 s before the others or 11 s behind them, and a segment ends up to a second behind its last frame.
 constexpr int64_t kMaxBeyondLongestMs = 22'000;
 
-class Checker final : public service::hls::SegmentSink, private service::hls::LaneSink {
+class Checker final : public service::hls::SegmentSink, private convert::LaneSink {
   public:
     explicit Checker(uint8_t flags)
         : segmenter({.fragment_ms = flags & 1 ? 100 : 2'000,
@@ -44,7 +44,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::La
                      .max_bytes = flags & 16 ? 2'000u : 1'000'000u,
                      .part_ms = flags & 64 ? 333 : 0},
                     *this),
-          muxer_(flags & 32 ? make_mp4_muxer(*this) : make_ts_muxer(*this)),
+          muxer_(flags & 32 ? convert::make_mp4_muxer(*this) : convert::make_ts_muxer(*this)),
           list_(*service::hls::SegmentPaths::make({}, {"v", "live", "s"}, true), timeline) {
         list_.begin_naming();
     }
@@ -66,7 +66,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::La
         if (fail_next) return lose();
         muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity);
         fresh_ = false;
-        list_.open(std::make_shared<const std::string>(muxer_->init(service::hls::kAllLanes)));
+        list_.open(std::make_shared<const std::string>(muxer_->init(convert::kAllLanes)));
     }
     void end_part(const service::hls::PartEnd& end) override {
         CHECK(open_);
@@ -167,7 +167,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::La
         service::hls::SegmentTimelineOptions{.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments});
 
   private:
-    void put(service::hls::Lanes, service::hls::Pieces pieces) override {
+    void put(convert::Lanes, convert::Pieces pieces) override {
         for (const auto bytes : pieces) bytes_ += bytes.size();
     }
     void lose() {
@@ -183,7 +183,7 @@ class Checker final : public service::hls::SegmentSink, private service::hls::La
         list_.add(id, {.parts = std::vector<uint64_t>(timeline->at(id).parts.size())});
     }
 
-    std::unique_ptr<service::hls::SegmentMuxer> muxer_;
+    std::unique_ptr<convert::SegmentMuxer> muxer_;
     bool open_ = false, fresh_ = true;
     uint64_t discontinuities_ = 0;  // before the open segment
     media::Time part_end_{};        // of the last part

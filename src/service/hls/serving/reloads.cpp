@@ -42,7 +42,7 @@ struct Reloads::Waiting final : AwaitedPart {
     const PlaylistForm form;
 };
 
-std::unique_ptr<net::Deferred> Reloads::await(const PartPosition& part, PlaylistForm form) {
+std::unique_ptr<net::Deferred> Reloads::await(const m3u8::PartPosition& part, PlaylistForm form) {
     auto reload = std::make_unique<Waiting>(std::move(form));
     waiting_[part].add(*reload);
     return reload;
@@ -50,10 +50,10 @@ std::unique_ptr<net::Deferred> Reloads::await(const PartPosition& part, Playlist
 
 void Reloads::changed(const std::shared_ptr<const View>& view) {
     if (waiting_.empty()) return;
-    const PlaylistEnd end = view->end();
+    const m3u8::PlaylistEnd end = view->end();
     const auto answers = std::make_shared<Answers>(view);
     // A playlist that has a part has all before it.
-    while (!waiting_.empty() && decide(waiting_.begin()->first, end) == Reload::kAnswer) {
+    while (!waiting_.empty() && m3u8::decide(waiting_.begin()->first, end) == m3u8::Reload::kAnswer) {
         waker_.answer(waiting_.begin()->second,
                       [answers](net::Deferred& request) { return answers->get(static_cast<Waiting&>(request).form); });
         waiting_.erase(waiting_.begin());
@@ -67,18 +67,18 @@ void Reloads::end() {
 
 base::Result<void> Reloads::serve(const View& view, PlaylistForm form, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
-    auto asked = parse_directives(request.message.parameters);
+    auto asked = m3u8::parse_directives(request.message.parameters);
     if (!asked) return send_answer(*error_answer(400, asked.error().text()), response);
     form.delta = asked->skip;
     if (!asked->awaited) return serve_playlist(view, std::move(form), request, response);
     if (!view.has_parts()) asked->awaited->part = 0;
     form.gzip = wants_gzip(request);
-    switch (decide(*asked->awaited, view.end())) {
-        case Reload::kAnswer:
+    switch (m3u8::decide(*asked->awaited, view.end())) {
+        case m3u8::Reload::kAnswer:
             return send_answer(*reload_answer(view, form), response);
-        case Reload::kRefuse:
+        case m3u8::Reload::kRefuse:
             return send_answer(*error_answer(400, "the part is too far ahead"), response);
-        case Reload::kWait:
+        case m3u8::Reload::kWait:
             break;
     }
     return defer_or_refuse(await(*asked->awaited, std::move(form)), wait_ms(view.playlist().target_duration_s),

@@ -8,7 +8,7 @@
 
 #include "net/http/deferred.h"
 #include "net/http/http_exchange.h"
-#include "service/hls/serving/directives.h"
+#include "protocol/m3u8/directives.h"
 #include "service/hls/serving/view.h"
 
 namespace service::hls {
@@ -31,7 +31,7 @@ class Reloads {
     explicit Reloads(net::DeferredWaker& waker) : waker_(waker) {}
 
     // A request, to be deferred, that is answered once the playlist has the part.
-    std::unique_ptr<net::Deferred> await(const PartPosition& part, PlaylistForm form);
+    std::unique_ptr<net::Deferred> await(const m3u8::PartPosition& part, PlaylistForm form);
     // The playlist has gone on, or has ended: answers those that it has something for.
     void changed(const std::shared_ptr<const View>& view);
     // There is no playlist any more: 404 for all.
@@ -45,7 +45,7 @@ class Reloads {
     struct Waiting;
 
     net::DeferredWaker& waker_;
-    std::map<PartPosition, net::DeferredList> waiting_;
+    std::map<m3u8::PartPosition, net::DeferredList> waiting_;
 };
 
 }  // namespace service::hls

@@ -38,7 +38,7 @@ class ReloadsTest : public runtime::testing::RuntimeTest {
         std::unique_ptr<net::Deferred> request;
         net::AnswerPtr came;
     };
-    Client& asks(const PartPosition& part, PlaylistForm form = {}) {
+    Client& asks(const m3u8::PartPosition& part, PlaylistForm form = {}) {
         clients_.push_back(std::make_unique<Client>(reloads_.await(part, std::move(form))));
         return *clients_.back();
     }

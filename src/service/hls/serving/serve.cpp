@@ -6,11 +6,11 @@
 
 #include "net/http/static_files.h"
 #include "protocol/http/conditional.h"
+#include "protocol/http/gzip.h"
 #include "protocol/http/mime.h"
 #include "protocol/http/range.h"
 #include "protocol/http/response_head.h"
-#include "service/hls/serving/directives.h"
-#include "service/hls/serving/gzip.h"
+#include "protocol/m3u8/directives.h"
 
 namespace service::hls {
 
@@ -105,7 +105,7 @@ base::Result<void> serve_resource(const ResourcePtr& resource, const std::string
 }
 
 bool wants_gzip(const net::HttpRequest& request) {
-    return accepts_gzip(request.message.headers.get("Accept-Encoding"));
+    return http::accepts_gzip(request.message.headers.get("Accept-Encoding"));
 }
 
 base::Result<void> serve_playlist(const View& view, PlaylistForm form, const net::HttpRequest& request,
@@ -118,7 +118,8 @@ base::Result<void> serve_playlist(const View& view, PlaylistForm form, const net
 }
 
 base::Result<void> serve_playlist(std::string_view text, const net::HttpRequest& request, net::HttpResponse& response) {
-    const std::string gzipped = text.size() >= kMinGzippedBytes && wants_gzip(request) ? gzip(text) : std::string();
+    const std::string gzipped =
+        text.size() >= kMinGzippedBytes && wants_gzip(request) ? http::gzip(text) : std::string();
     return send_uncached(gzipped.empty() ? text : gzipped, !gzipped.empty(), response);
 }
 
@@ -138,7 +139,7 @@ base::Result<void> send_answer(const net::PreparedAnswer& answer, net::HttpRespo
 std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative) {
     std::string query = context.empty() ? std::string() : fmt::format("hls_ctx={}", context);
     // Other parameters of the player's request (a token) are passed on, but not what it asks of this playlist.
-    if (const std::string others = without_directives(request.message.raw_query); !others.empty())
+    if (const std::string others = m3u8::without_directives(request.message.raw_query); !others.empty())
         query += query.empty() ? others : "&" + others;
     if (!query.empty()) query.insert(0, "?");
     // All playlists of a stream are in one directory, which the request may have named by a mount of it.

@@ -22,11 +22,11 @@ const m3u8::WrittenPlaylist& ListedSegments::written(const m3u8::LeftOut& left_o
     return kept->text;
 }
 
-PlaylistEnd View::end() const {
+m3u8::PlaylistEnd View::end() const {
     const m3u8::MediaPlaylist& list = playlist();
-    PlaylistEnd end{.next = {list.media_sequence + list.segments.size(), tail_.open.parts.size()}};
+    m3u8::PlaylistEnd end{.next = {list.media_sequence + list.segments.size(), tail_.open.parts.size()}};
     if (!list.segments.empty()) end.parts_before = list.segments.back().parts.size();
-    end.max_segment_parts = max_parts(list.target_duration_s * 1'000'000, list.part_target_us);
+    end.max_segment_parts = m3u8::max_parts(list.target_duration_s * 1'000'000, list.part_target_us);
     end.ended = list.ended;
     return end;
 }
@@ -52,7 +52,7 @@ const View::Text& View::plain(bool delta) const {
 const View::Text& View::gzipped(bool delta) const {
     Text& gzipped = shared(delta).gzipped;
     if (!gzipped)
-        if (std::string text = gzip(*plain(delta)); !text.empty()) gzipped = make_text(std::move(text));
+        if (std::string text = http::gzip(*plain(delta)); !text.empty()) gzipped = make_text(std::move(text));
     return gzipped;
 }
 
@@ -64,7 +64,7 @@ View::Body View::body(const PlaylistForm& form) const {
     if (is_personal(form)) {
         if (!form.all_uris) return with_reports_of_viewer(form);
         std::string text = with_all_uris_of_viewer(form);
-        std::string small = form.gzip ? gzip(text) : std::string();
+        std::string small = form.gzip ? http::gzip(text) : std::string();
         const bool is_gzipped = !small.empty();
         return {make_text(is_gzipped ? std::move(small) : std::move(text)), is_gzipped, true};
     }
@@ -81,7 +81,8 @@ View::Body View::with_reports_of_viewer(const PlaylistForm& form) const {
     parts.reports.clear();
     if (all.before_reports.empty()) all.before_reports = segments.text + m3u8::write_tail(segments, parts).text;
     const std::string reports = m3u8::with_query(m3u8::write_tail(segments, {.reports = tail_.reports}), form.query);
-    if (form.gzip && !all.gzipped_before_reports) all.gzipped_before_reports = GzipPrefix::make(all.before_reports);
+    if (form.gzip && !all.gzipped_before_reports)
+        all.gzipped_before_reports = http::GzipPrefix::make(all.before_reports);
     if (form.gzip && all.gzipped_before_reports)
         return {make_text(all.gzipped_before_reports->with(reports)), true, true};
     return {make_text(all.before_reports + reports), false, true};

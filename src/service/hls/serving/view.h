@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "protocol/http/gzip.h"
+#include "protocol/m3u8/directives.h"
 #include "protocol/m3u8/playlist.h"
-#include "service/hls/serving/directives.h"
-#include "service/hls/serving/gzip.h"
 
 namespace service::hls {
 
@@ -68,7 +68,7 @@ class View {
     const ListedSegments::Bandwidth& bandwidth() const { return segments_->bandwidth(); }
     bool can_block() const { return playlist().can_block; }
     bool has_parts() const { return playlist().part_target_us > 0; }
-    PlaylistEnd end() const;
+    m3u8::PlaylistEnd end() const;
     // Whether such a text is that of one viewer.
     bool is_personal(const PlaylistForm& form) const;
     Body body(const PlaylistForm& form) const;
@@ -77,7 +77,7 @@ class View {
     struct Shared {
         Text plain{}, gzipped{};
         std::string before_reports{};  // plain, while there are reports
-        std::optional<GzipPrefix> gzipped_before_reports{};
+        std::optional<http::GzipPrefix> gzipped_before_reports{};
     };
     const m3u8::WrittenPlaylist& written(bool delta) const;
     Shared& shared(bool delta) const;

@@ -1,26 +1,13 @@
 #include "service/hls/serving/view.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
+
+#include "protocol/http/gzip_testing.h"
 
 namespace service::hls {
 namespace {
 
-// As a browser does it: one member, nothing behind it.
-std::string unzip(std::string_view bytes) {
-    z_stream stream{};
-    EXPECT_EQ(inflateInit2(&stream, 16 + MAX_WBITS), Z_OK);
-    std::string out(1 << 20, '\0');
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = static_cast<uInt>(bytes.size());
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream.avail_out = static_cast<uInt>(out.size());
-    EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
-    EXPECT_EQ(stream.avail_in, 0u);
-    out.resize(stream.total_out);
-    inflateEnd(&stream);
-    return out;
-}
+using http::unzip;
 
 // Segments of 2 s in parts of 500 ms, from number 10 on.
 std::shared_ptr<const ListedSegments> segments(int count, bool with_parts = true) {
@@ -109,21 +96,12 @@ TEST(View, WithoutPartsAllUrisMayHaveTheQueryOfAViewerToo) {
 }
 
 TEST(View, ItsEndIsTheNextPart) {
-    const PlaylistEnd end = View(segments(3), tail(2)).end();
-    EXPECT_EQ(end.next, (PartPosition{13, 2}));
+    const m3u8::PlaylistEnd end = View(segments(3), tail(2)).end();
+    EXPECT_EQ(end.next, (m3u8::PartPosition{13, 2}));
     EXPECT_EQ(end.parts_before, 4u);
     EXPECT_EQ(end.max_segment_parts, 4u + 6u);
     EXPECT_FALSE(end.ended);
-    EXPECT_EQ(View(segments(3), tail(0)).end().next, (PartPosition{13, 0}));
-}
-
-TEST(Gzip, APrefixTakesAnyEnd) {
-    for (const size_t size : {size_t{0}, size_t{1}, size_t{500}, size_t{0xffff}, size_t{0x10000}, size_t{200'000}}) {
-        std::string begin = "#EXTM3U\n", end;
-        for (size_t i = 0; i < size; ++i) end += static_cast<char>('a' + i * i % 26);
-        EXPECT_EQ(unzip(GzipPrefix::make(begin)->with(end)), begin + end) << size;
-        EXPECT_EQ(unzip(GzipPrefix::make(end)->with(begin)), end + begin) << size;
-    }
+    EXPECT_EQ(View(segments(3), tail(0)).end().next, (m3u8::PartPosition{13, 0}));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "protocol/http/url.h"
 
-namespace service::hls {
+namespace m3u8 {
 
 // A part by the media sequence number of its segment and its index there.
 struct PartPosition {
@@ -50,4 +50,4 @@ enum class Reload : uint8_t { kAnswer, kWait, kRefuse };
 // kRefuse: 400, for what lies too far ahead (6.2.5.2).
 Reload decide(const PartPosition& awaited, const PlaylistEnd& playlist);
 
-}  // namespace service::hls
+}  // namespace m3u8

@@ -1,10 +1,10 @@
-#include "service/hls/serving/gzip.h"
+#include "protocol/http/gzip.h"
 
 #include <zlib.h>
 
 #include "protocol/http/headers.h"
 
-namespace service::hls {
+namespace http {
 
 namespace {
 
@@ -74,12 +74,12 @@ std::string GzipPrefix::with(std::string_view end) const {
 bool accepts_gzip(std::string_view list) {
     while (!list.empty()) {
         size_t comma = std::min(list.find(','), list.size());
-        std::string_view item = http::trim(list.substr(0, comma));
+        std::string_view item = trim(list.substr(0, comma));
         list.remove_prefix(std::min(comma + 1, list.size()));
         size_t semicolon = std::min(item.find(';'), item.size());
-        std::string_view name = http::trim(item.substr(0, semicolon));
-        std::string_view parameters = http::trim(item.substr(std::min(semicolon + 1, item.size())));
-        if (!http::equal_ignoring_case(name, "gzip") && name != "*") continue;
+        std::string_view name = trim(item.substr(0, semicolon));
+        std::string_view parameters = trim(item.substr(std::min(semicolon + 1, item.size())));
+        if (!equal_ignoring_case(name, "gzip") && name != "*") continue;
         // "q=0", "q=0.000": not acceptable.
         bool never = parameters.starts_with("q=0") && parameters.find_first_not_of("0.", 2) == parameters.npos;
         return !never;
@@ -87,4 +87,4 @@ bool accepts_gzip(std::string_view list) {
     return false;
 }
 
-}  // namespace service::hls
+}  // namespace http

@@ -13,7 +13,7 @@
 
 struct evp_cipher_ctx_st;
 
-namespace service::hls {
+namespace m3u8 {
 
 struct SegmentKey {
     std::array<uint8_t, 16> bytes{};
@@ -41,4 +41,4 @@ class Cipher {
     std::vector<uint8_t> out_;
 };
 
-}  // namespace service::hls
+}  // namespace m3u8

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "media/track_set.h"
 
-namespace service::hls {
+namespace convert {
 
 // A bit for each lane.
 using Lanes = uint16_t;
@@ -61,4 +61,4 @@ base::Result<void> mp4_carries(const media::Track& track);
 std::unique_ptr<SegmentMuxer> make_ts_muxer(LaneSink& sink);
 std::unique_ptr<SegmentMuxer> make_mp4_muxer(LaneSink& sink);
 
-}  // namespace service::hls
+}  // namespace convert

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "media/track_set.h"
 
-namespace service::hls {
+namespace convert {
 
 class DefaultAudio {
   public:
@@ -37,4 +37,4 @@ class DefaultAudio {
     uint8_t default_index_ = 0;  // published index
 };
 
-}  // namespace service::hls
+}  // namespace convert

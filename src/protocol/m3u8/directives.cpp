@@ -1,13 +1,13 @@
-#include "service/hls/serving/directives.h"
+#include "protocol/m3u8/directives.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
+#include "protocol/m3u8/number.h"
 
-namespace service::hls {
+namespace m3u8 {
 
 namespace {
 
@@ -17,14 +17,6 @@ using base::fail;
 constexpr std::string_view kPrefix = "_HLS_";
 // How many segments behind the last one a client may ask for.
 constexpr uint64_t kMaxAheadSegments = 2;
-
-base::Result<uint64_t> number(std::string_view name, std::string_view text) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-        return fail(Code::kProtocol, fmt::format("{}: '{}' is no number", name, base::for_log(text, 40)));
-    return value;
-}
 
 base::Result<void> set_once(std::optional<uint64_t>& value, std::string_view name, std::string_view text) {
     if (value) return fail(Code::kProtocol, fmt::format("{} is there twice", name));
@@ -80,4 +72,4 @@ Reload decide(const PartPosition& awaited, const PlaylistEnd& playlist) {
     return awaited.part > playlist.max_segment_parts ? Reload::kRefuse : Reload::kWait;
 }
 
-}  // namespace service::hls
+}  // namespace m3u8

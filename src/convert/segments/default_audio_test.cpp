@@ -1,11 +1,11 @@
-#include "service/hls/segments/default_audio.h"
+#include "convert/segments/default_audio.h"
 
 #include <gtest/gtest.h>
 
 #include "base/hex_testing.h"
-#include "service/hls/segments/segment_muxer.h"
+#include "convert/segments/segment_muxer.h"
 
-namespace service::hls {
+namespace convert {
 namespace {
 
 using media::Codec;
@@ -102,4 +102,4 @@ TEST(DefaultAudio, WhatEachFormatCarries) {
 }
 
 }  // namespace
-}  // namespace service::hls
+}  // namespace convert

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace service::hls {
+namespace http {
 
 // Empty if zlib has no memory.
 std::string gzip(std::string_view text);
@@ -27,4 +27,4 @@ class GzipPrefix {
     uint32_t size_ = 0;  // of the text
 };
 
-}  // namespace service::hls
+}  // namespace http

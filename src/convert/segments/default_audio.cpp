@@ -1,6 +1,6 @@
-#include "service/hls/segments/default_audio.h"
+#include "convert/segments/default_audio.h"
 
-namespace service::hls {
+namespace convert {
 
 base::Ref<media::TrackSet> DefaultAudio::choose(const base::Ref<media::TrackSet>& published, const LeftOut& left_out) {
     const media::Track* lead = published->first(
@@ -19,4 +19,4 @@ base::Ref<media::TrackSet> DefaultAudio::choose(const base::Ref<media::TrackSet>
     return chosen;
 }
 
-}  // namespace service::hls
+}  // namespace convert

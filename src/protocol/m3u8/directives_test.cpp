@@ -1,8 +1,8 @@
-#include "service/hls/serving/directives.h"
+#include "protocol/m3u8/directives.h"
 
 #include <gtest/gtest.h>
 
-namespace service::hls {
+namespace m3u8 {
 namespace {
 
 base::Result<Directives> parse(std::string_view query) { return parse_directives(http::parse_query(query)); }
@@ -146,4 +146,4 @@ TEST(Reloads, TheFirstSegmentOfAStream) {
 }
 
 }  // namespace
-}  // namespace service::hls
+}  // namespace m3u8

@@ -1,4 +1,4 @@
-#include "service/hls/segments/segment_muxer.h"
+#include "convert/segments/segment_muxer.h"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 #include "protocol/ts/program.h"
 #include "protocol/ts/segment_muxer.h"
 
-namespace service::hls {
+namespace convert {
 
 namespace {
 
@@ -190,4 +190,4 @@ std::unique_ptr<SegmentMuxer> make_ts_muxer(LaneSink& sink) { return std::make_u
 
 std::unique_ptr<SegmentMuxer> make_mp4_muxer(LaneSink& sink) { return std::make_unique<Mp4SegmentMuxer>(sink); }
 
-}  // namespace service::hls
+}  // namespace convert

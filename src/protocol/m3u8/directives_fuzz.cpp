@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "service/hls/serving/directives.h"
+#include "protocol/m3u8/directives.h"
 
-using namespace service::hls;
+using namespace m3u8;
 
 // Two bytes for the playlist, then the query.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,4 +1,4 @@
-#include "service/hls/segments/segment_muxer.h"
+#include "convert/segments/segment_muxer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "base/hex_testing.h"
 #include "media/aac.h"
 
-namespace service::hls {
+namespace convert {
 
 namespace {
 
@@ -161,4 +161,4 @@ TEST(HlsPacker, EachTrackOfMp4IsALane) {
     EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 2u);
 }
 
-}  // namespace service::hls
+}  // namespace convert

@@ -1,4 +1,4 @@
-#include "service/hls/segments/cipher.h"
+#include "protocol/m3u8/cipher.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace service::hls {
+namespace m3u8 {
 
 namespace {
 constexpr size_t kBlock = 16;
@@ -50,4 +50,4 @@ std::span<const uint8_t> Cipher::finish() {
     return {out_.data(), static_cast<size_t>(size)};
 }
 
-}  // namespace service::hls
+}  // namespace m3u8
