@@ -4,7 +4,7 @@
 
 PACKAGES_BUILD="g++ make lld libst-dev libssl-dev libhttp-parser-dev libnghttp2-dev libspdlog-dev libfmt-dev
     nlohmann-json3-dev libcli11-dev libc-ares-dev zlib1g-dev libsrtp2-dev libhiredis-dev
-    libavcodec-dev libavutil-dev libswresample-dev $([ "$(uname -m)" != x86_64 ] || echo libipsec-mb-dev)"
+    libavcodec-dev libavutil-dev libswresample-dev libswscale-dev $([ "$(uname -m)" != x86_64 ] || echo libipsec-mb-dev)"
 PACKAGES_DEMO="ffmpeg"
 PACKAGES_TEST="python3 libgtest-dev liburing-dev clang-format valgrind"
 PACKAGES_E2E="$(grep -v '^#' scripts/e2e/packages.txt 2>/dev/null | tr '\n' ' ')"

@@ -59,6 +59,8 @@ libraries_rows() {
         'AVCodecContext* c = avcodec_alloc_context3(nullptr); avcodec_free_context(&c); std::puts(av_version_info());'
     library libswresample required libswresample-dev "-lswresample -lavutil" c:libswresample/swresample.h \
         'SwrContext* c = swr_alloc(); swr_free(&c); std::printf("%u", swresample_version() >> 16);'
+    library libswscale required libswscale-dev "-lswscale -lavutil" c:libswscale/swscale.h \
+        'SwsContext* c = sws_alloc_context(); sws_freeContext(c); std::printf("%u", swscale_version() >> 16);'
     library libsrtp required libsrtp2-dev -lsrtp2 "srtp2/srtp.h srtp2/cipher.h srtp2/auth.h" \
         'srtp_init(); srtp_replace_cipher_type(nullptr, SRTP_NULL_CIPHER); std::puts(srtp_get_version_string());'
     case $($opt_cxx -dumpmachine) in

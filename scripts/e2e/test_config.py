@@ -264,7 +264,7 @@ def test_version_and_what_was_built_in():
         r"^commit ([0-9a-f]{7,40}\+?|unknown), compiled by g\+\+ \d+\.\d+",
         r"^services: .*\brtmp\b.*\brtc\b",
         r"^libraries: .*\bOpenSSL \d+\.\d+.*\bstate-threads \d+\.\d+",
-        r"^loaded to convert audio: libavcodec \d+",
+        r"^loaded to convert audio and pictures: libavcodec \d+",
         r"^diagnostic options: \w+",
     ):
         assert re.search(what, output, re.MULTILINE), f"there should be a line like {what!r}:\n{output}"

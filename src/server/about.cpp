@@ -11,7 +11,7 @@
 #include <CLI/Version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "convert/audio/libav.h"
+#include "convert/libav/libav.h"
 #include "protocol/srtp/gcm.h"
 #include "runtime/diagnose/libraries.h"
 #include "server/services.h"
@@ -51,10 +51,10 @@ std::string about(const BuildFacts& facts) {
         "commit {}, compiled by g++ {}; the interface of SRS {}\n"
         "services: {}\n"
         "libraries: {}\n"
-        "loaded to convert audio: libavcodec {}, libswresample {}\n"
+        "loaded to convert audio and pictures: libavcodec {}, libswresample {}, libswscale {}\n"
         "diagnostic options: {}\n",
         kVersion, facts.commit, __VERSION__, kInterfaceVersion, names_of_services(), libraries(),
-        LIBAVCODEC_VERSION_MAJOR, LIBSWRESAMPLE_VERSION_MAJOR,
+        LIBAVCODEC_VERSION_MAJOR, LIBSWRESAMPLE_VERSION_MAJOR, LIBSWSCALE_VERSION_MAJOR,
         facts.diagnostic_options.empty() ? "none" : facts.diagnostic_options);
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "convert/audio/libav.h"
+#include "convert/libav/libav.h"
 #include "media/aac.h"
 #include "media/audio_headers.h"
 
@@ -68,12 +68,6 @@ const AVCodec* find_decoder(media::Codec codec) {
 int aac_cutoff(int bitrate, int channels) {
     int each = bitrate / channels;
     return each < 34'000 ? std::clamp(each * 5 / 8 - 5'000, 4'000, 10'000) : 0;
-}
-
-std::string error_text(int error) {
-    char text[AV_ERROR_MAX_STRING_SIZE] = {};
-    libav().av_strerror(error, text, sizeof text);
-    return text;
 }
 
 // The number of channels of the source, as far as its header states it.
@@ -139,7 +133,7 @@ Result<void> AudioTranscoder::open_decoder(const AudioTranscoderOptions& options
         libav().av_channel_layout_default(&decoder_->ch_layout, std::clamp(options.from_channels, 1, 2));
     }
     if (int error = libav().avcodec_open2(decoder_.get(), codec, nullptr); error < 0)
-        return fail(Code::kProtocol, error_text(error));
+        return fail(Code::kProtocol, libav_error(error));
     return {};
 }
 
@@ -168,7 +162,7 @@ Result<void> AudioTranscoder::open_encoder(const AudioTranscoderOptions& options
     }
     if (int error = libav().avcodec_open2(encoder_.get(), codec, nullptr); error < 0)
         return fail(Code::kProtocol,
-                    fmt::format("{} at {} bit/s: {}", codec->name, options.bitrate, error_text(error)));
+                    fmt::format("{} at {} bit/s: {}", codec->name, options.bitrate, libav_error(error)));
     frame_size_ = encoder_->frame_size;
     CHECK(frame_size_ > 0 && encoder_->extradata_size > 0);
     header_ = base::Slice::copy(std::span(encoder_->extradata, static_cast<size_t>(encoder_->extradata_size)));

@@ -49,7 +49,10 @@ base::Result<void> Service::start() {
     system_.start();  // its figures are in reports of the heartbeat, too
     if (!api.enabled) return {};
     housekeeper_ = runtime::spawn("api-housekeeper", [this] {
-        while (runtime::sleep_ms(kApiHousekeepingMs)) recordings_.drop_old();
+        while (runtime::sleep_ms(kApiHousekeepingMs)) {
+            recordings_.drop_old();
+            snapshots_.drop_old();
+        }
     });
     log_control_access();
     if (api.https.http2) tls_pair_.set_protocols(net::kHttpProtocols);
@@ -112,6 +115,7 @@ void Service::add_routes() {
     add(diagnosis_.endpoints());
     add(control_.endpoints());
     add(recordings_.endpoints());
+    add(snapshots_.endpoints());
     add(log_lines_.endpoints());
     add(debug_.endpoints());
     add(raw_.endpoints());

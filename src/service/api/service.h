@@ -21,6 +21,7 @@
 #include "service/api/lists/statistics.h"
 #include "service/api/overview.h"
 #include "service/api/raw.h"
+#include "service/api/snapshots/snapshots.h"
 #include "service/api/system.h"
 #include "service/api/table/context.h"
 
@@ -71,6 +72,7 @@ class Service {
     DiagnosisEndpoint diagnosis_{context_, statistics_};
     Control control_{context_, statistics_};
     Recordings recordings_{context_};
+    Snapshots snapshots_{context_, statistics_};
     LogLines log_lines_{context_};
     Debug debug_{context_};
     Raw raw_{context_};

@@ -1,4 +1,4 @@
-#include "convert/audio/libav.h"
+#include "convert/libav/libav.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -27,10 +27,19 @@ Libav load() {
     void* avutil = open_library("libavutil", LIBAVUTIL_VERSION_MAJOR, out.error);
     void* swresample = open_library("libswresample", LIBSWRESAMPLE_VERSION_MAJOR, out.error);
 #define LIBAV_FUNCTION(library, name) find(library, #name, out.name, out.error);
-#include "convert/audio/libav_functions.inc"
+#include "convert/libav/libav_functions.inc"
 #undef LIBAV_FUNCTION
     // Its default is to write to standard error.
     if (out.error.empty()) out.av_log_set_level(AV_LOG_QUIET);
+    return out;
+}
+
+Swscale load_swscale() {
+    Swscale out;
+    void* library = open_library("libswscale", LIBSWSCALE_VERSION_MAJOR, out.error);
+#define SWSCALE_FUNCTION(name) find(library, #name, out.name, out.error);
+#include "convert/libav/swscale_functions.inc"
+#undef SWSCALE_FUNCTION
     return out;
 }
 
@@ -39,6 +48,17 @@ Libav load() {
 const Libav& libav() {
     static const Libav loaded = load();
     return loaded;
+}
+
+const Swscale& swscale() {
+    static const Swscale loaded = load_swscale();
+    return loaded;
+}
+
+std::string libav_error(int error) {
+    char text[AV_ERROR_MAX_STRING_SIZE] = {};
+    libav().av_strerror(error, text, sizeof text);
+    return text;
 }
 
 }  // namespace convert

@@ -1,0 +1,72 @@
+#pragma once
+// Snapshots: the newest keyframe of a stream as a JPEG picture. Pictures are content, so they are privileged, like
+// recordings. They are made on compute threads, one at a time, because conversions of audio wait behind them, and kept
+// until there is a newer keyframe and they are a second old; requests for the same picture share it.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/loop/sync.h"
+#include "service/api/lists/statistics.h"
+#include "service/api/snapshots/newest_keyframe.h"
+#include "service/api/table/context.h"
+#include "service/api/table/endpoint.h"
+
+namespace service::api {
+
+class Snapshots {
+  public:
+    static constexpr int64_t kMinWidth = 64, kWidth = 640, kMaxWidth = 1920;
+    static constexpr int64_t kFreshMs = 1'000, kKeepMs = 30'000;
+    // Requests that wait, of a stream and in all.
+    static constexpr size_t kMaxWaitingOfStream = 16, kMaxWaiting = 64;
+    static constexpr size_t kMaxKeptBytes = 16 * 1024 * 1024;
+
+    // They must outlive this.
+    Snapshots(const Context& context, const Statistics& statistics) : context_(context), statistics_(statistics) {}
+
+    std::vector<Endpoint> endpoints();
+    // Frees pictures that nobody has asked for lately. To be called every few seconds.
+    void drop_old();
+
+  private:
+    static constexpr int64_t kPatienceMs = 5'000;  // of a request
+
+    // Of one width.
+    struct Kept {
+        NewestKeyframe keyframe{};  // whose memory is held, so that another one has another address
+        int status = 0;             // 200, or why there is no picture
+        std::string body{};         // the picture, or a text
+        std::string etag{};
+        int64_t made_ms = 0;   // by the loop's clock
+        int64_t asked_ms = 0;  // likewise
+    };
+    using KeptPtr = std::shared_ptr<Kept>;
+    struct OfStream {
+        std::map<int, KeptPtr> kept{};  // by width
+        bool is_busy = false;           // a picture is being made
+        size_t waiting = 0;
+        runtime::Event changed{"a picture of the stream"};
+    };
+    using OfStreamPtr = std::shared_ptr<OfStream>;
+
+    base::Result<void> serve(Request& request, Response& response);
+    base::Result<KeptPtr> get(const live::StreamKey& key, int width);
+    base::Result<KeptPtr> wait_or_make(const live::StreamKey& key, int width, OfStream& all);
+    base::Result<KeptPtr> make(const live::StreamKey& key, int width, OfStream& all);
+    base::Result<void> decode(Kept& kept, int width, runtime::Deadline deadline);
+    void keep_below(size_t bytes);
+
+    const Context& context_;
+    const Statistics& statistics_;
+    std::map<live::StreamKey, OfStreamPtr> streams_;
+    size_t waiting_ = 0;
+    bool decodes_ = false;
+    runtime::Event decoded_{"the conversion of a picture"};
+    uint64_t count_ = 0;
+};
+
+}  // namespace service::api
