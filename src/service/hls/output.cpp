@@ -17,6 +17,7 @@ namespace service::hls {
 Output::Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
                runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover)
     : options_(std::move(options)),
+      paths_(std::move(names)),
       index_(index),
       events_(events),
       failure_log_(failure_log),
@@ -26,21 +27,18 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
       segmenter_(cut_options(options_), *this),
       timeline_(std::make_shared<SegmentTimeline>(timeline_options(options_))),
       writer_(writer_options(options_)),
-      main_(*this, options_.hls, std::move(names), files_options(options_), index, timeline_, writer_),
-      master_file_(fmt::format("{}/{}", root_of(options_.hls), main_.paths().master()), options_.key.text()),
-      audio_(
+      renditions_(
           options_.hls.use_fmp4, writer_, [this](RenditionId id) { return make_rendition(id); },
           [this](RenditionId id, const base::Error& why) {
               runtime::warn_some(failure_log_, "HLS of {}: {} is left out: {}", options_.key.text(),
-                                 id == kVideoRendition ? "the video alone" : fmt::format("audio track {}", id + 1),
+                                 id == kVideoRendition ? "the video alone"
+                                                       : fmt::format("audio track {}", id - kFirstAudioRendition + 1),
                                  why.text());
-          }) {
+          }),
+      master_file_(fmt::format("{}/{}", root_of(options_.hls), paths_.master()), options_.key.text()) {
     if (options_.first_sequence > 0) timeline_->break_here();
     timeline_->skip_to(options_.first_sequence);
-    if (main_.files())
-        recover_(main_.files());
-    else
-        main_.begin_naming();
+    renditions_.add(kMainRendition);
 }
 
 Output::~Output() {
@@ -49,7 +47,7 @@ Output::~Output() {
 
 std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
-    auto rendition = std::make_unique<Rendition>(host, options_.hls, paths().of_rendition(id), files_options(options_),
+    auto rendition = std::make_unique<Rendition>(host, options_.hls, paths_.of_rendition(id), files_options(options_),
                                                  index_, timeline_, writer_);
     if (rendition->files())
         recover_(rendition->files());
@@ -60,44 +58,31 @@ std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
 
 // The main rendition's tell the numbers, which the others wait for.
 void Output::files_read(Rendition& rendition) {
-    if (&rendition != &main_) {
-        if (main_.list().has_names()) rendition.begin_naming();
+    Rendition& main = *renditions_.main();
+    if (&rendition != &main) {
+        if (main.list().has_names()) rendition.begin_naming();
         return;
     }
-    const LeftFiles& left = *main_.left_over();
+    const LeftFiles& left = *main.left_over();
     if (left.any) {
         timeline_->recover(left.timeline);
         segmenter_.set_longest(timeline_->longest());
-        base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", main_.playlist_path(),
+        base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", main.playlist_path(),
                          timeline_->sequence(SegmentTimeline::kFirstId), left.entries.size());
     }
     timeline_->skip_to(options_.first_sequence);
     const std::vector<RenditionId> renditions = left.renditions;
     if (left.master) master_file_.found();
-    main_.begin_naming();
-    audio_.for_each([](Rendition& other) {
+    main.begin_naming();
+    renditions_.for_each([](Rendition& other) {
         if (other.left_over()) other.begin_naming();
     });
-    for (const RenditionId id : renditions) audio_.found(id);
-}
-
-void Output::for_each_rendition(const std::function<void(Rendition&)>& visit) {
-    visit(main_);
-    audio_.for_each(visit);
-}
-
-Rendition* Output::rendition(std::string_view playlist) {
-    Rendition* found = playlist == paths().playlist() ? &main_ : nullptr;
-    audio_.for_each([&](Rendition& rendition) {
-        if (rendition.paths().playlist() == playlist) found = &rendition;
-    });
-    return found;
+    for (const RenditionId id : renditions) renditions_.add(id);
 }
 
 std::vector<std::shared_ptr<SegmentFiles>> Output::files() const {
     std::vector<std::shared_ptr<SegmentFiles>> all;
-    if (main_.files()) all.push_back(main_.files());
-    audio_.for_each([&](Rendition& rendition) {
+    renditions_.for_each([&](Rendition& rendition) {
         if (rendition.files()) all.push_back(rendition.files());
     });
     return all;
@@ -116,11 +101,11 @@ void Output::on_publish() {
     waiting_.clear();
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
-    const bool anew = main_.list().ended();
+    const bool anew = renditions_.main() && renditions_.main()->list().ended();
     timeline_->begin(anew);
     if (anew) segmenter_.forget_part_target();
     segmenter_.set_longest(timeline_->longest());
-    for_each_rendition([](Rendition& rendition) { rendition.begin_publishing(); });
+    renditions_.for_each([](Rendition& rendition) { rendition.begin_publishing(); });
     segmenter_.begin();
 }
 
@@ -166,9 +151,8 @@ void Output::feed_waiting() {
 }
 
 size_t Output::memory() const {
-    size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + writer_.memory() +
-                   main_.memory();
-    audio_.for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
+    size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + writer_.memory();
+    renditions_.for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
     return bytes;
 }
 
@@ -179,8 +163,8 @@ void Output::release_memory() {
 }
 
 uint64_t Output::bytes_in_memory() const {
-    uint64_t bytes = main_.list().bytes_in_memory();
-    audio_.for_each([&](Rendition& rendition) { bytes += rendition.list().bytes_in_memory(); });
+    uint64_t bytes = 0;
+    renditions_.for_each([&](Rendition& rendition) { bytes += rendition.list().bytes_in_memory(); });
     return bytes;
 }
 
@@ -188,12 +172,12 @@ uint64_t Output::bytes_in_memory() const {
 void Output::keep_below(uint64_t bytes) {
     while (bytes_in_memory() > bytes) {
         std::optional<SegmentTimeline::Id> oldest;
-        for_each_rendition([&](const Rendition& rendition) {
+        renditions_.for_each([&](const Rendition& rendition) {
             const auto own = rendition.oldest_in_memory();
             if (own && (!oldest || *own < *oldest)) oldest = own;
         });
         if (!oldest) return;
-        for_each_rendition([&](Rendition& rendition) { rendition.drop_from_memory(*oldest); });
+        renditions_.for_each([&](Rendition& rendition) { rendition.drop_from_memory(*oldest); });
     }
 }
 
@@ -236,23 +220,14 @@ void Output::open_segment(const Opening& opening) {
                      .date_ms = opening.date_ms,
                      .discontinuity = opening.discontinuity});
     writer_.open(opening.tracks, opening.first, opening.tracks_changed || opening.discontinuity);
-    auto opened = open_main(opening.tracks);
+    const auto opened = renditions_.open(opening.tracks);
     if (opened) {
         main_has_audio_ = writer_.has(media::Kind::kAudio, 0);
         if (opening.tracks_changed) report_missing(opening.tracks);
-        return audio_.open(opening.tracks);
+        return;
     }
     lose_segment();
     failed(paths().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
-}
-
-// It has the first track of each kind.
-base::Result<void> Output::open_main(const media::TrackSet& tracks) {
-    media::TrackSet first = tracks;
-    std::erase_if(first.tracks, [](const media::Track& track) { return track.index != 0; });
-    TRY(writer_.check(first));
-    return main_.open(
-        static_cast<Lanes>(writer_.lane_of(media::Kind::kVideo, 0) | writer_.lane_of(media::Kind::kAudio, 0)));
 }
 
 // A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
@@ -260,15 +235,14 @@ void Output::write_frame(const media::Frame& frame) {
     const auto added = writer_.add(frame);
     if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
     if (added) return;
-    if (frame.track != 0) return audio_.leave_out(frame.track, added.error());
+    if (frame.track != 0) return renditions_.leave_out(audio_rendition(frame.track), added.error());
     lose_segment();
     failed(paths().playlist(), added.error().text(), false);
 }
 
 // The main rendition cannot have the segment.
 void Output::lose_segment() {
-    main_.lose();
-    audio_.lose();
+    renditions_.lose();
     writer_.lose();
     segmenter_.lost();
     const Segment* open = timeline_->open_segment();
@@ -281,20 +255,19 @@ void Output::lose_segment() {
 
 void Output::end_part(const PartEnd& end) {
     writer_.end_part(end.next_video_dts);
-    main_.end_part();
-    audio_.end_part();
+    renditions_.end_part();
     if (timeline_->open_segment()) timeline_->end_part(end.part);
-    for_each_rendition([](Rendition& rendition) { rendition.show_part(); });
+    renditions_.for_each([](Rendition& rendition) { rendition.show_part(); });
 }
 
 std::vector<const Rendition*> Output::others(const Rendition& rendition) const {
-    const std::vector<RenditionId> tracks = audio_.playable();
+    const std::vector<uint8_t> tracks = renditions_.playable();
     if (tracks.empty()) return {};
     std::vector<const Rendition*> listed;
-    const Rendition* video = audio_.video_apart();
-    listed.push_back(video ? video : &main_);
-    for (const RenditionId track : tracks)
-        if (track != 0 || video) listed.push_back(audio_.find(track));
+    const Rendition* video = renditions_.video_apart();
+    listed.push_back(video ? video : renditions_.main());
+    for (const uint8_t track : tracks)
+        if (track != 0 || video) listed.push_back(renditions_.find(audio_rendition(track)));
     return std::erase(listed, &rendition) > 0 ? listed : std::vector<const Rendition*>();
 }
 
@@ -306,17 +279,16 @@ void Output::close_segment(const Closing& closing) {
     if (!timeline_->open_segment()) return;  // a failure ended it
     const SegmentTimeline::Id id = timeline_->close(closing.duration, runtime::now_ms());
     segmenter_.set_longest(timeline_->longest());
-    main_.close(id);
-    audio_.close(id);
+    renditions_.close(id);
     keep_below(options_.memory_limit / 2);
 }
 
 // ---- The multivariant playlist
 
 Master Output::master() const {
-    const std::vector<RenditionId> tracks = audio_.playable();
-    const Rendition* video = tracks.empty() ? nullptr : audio_.video_apart();
-    const Rendition& variant = video ? *video : main_;
+    const std::vector<uint8_t> tracks = renditions_.playable();
+    const Rendition* video = tracks.empty() ? nullptr : renditions_.video_apart();
+    const Rendition& variant = video ? *video : *renditions_.main();
     const auto view = variant.view();
     Master out;
     out.variant = {
@@ -333,9 +305,9 @@ Master Output::master() const {
     if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
         members.push_back({0, tracks_->audio(), {}});
     uint64_t bandwidth = 0, average = 0;
-    for (const RenditionId track : tracks) {
+    for (const uint8_t track : tracks) {
         if (track == 0 && !video) continue;
-        const Rendition& rendition = *audio_.find(track);
+        const Rendition& rendition = *renditions_.find(audio_rendition(track));
         bandwidth = std::max(bandwidth, rendition.view()->bandwidth().highest);
         average = std::max(average, rendition.view()->bandwidth().average);
         members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.paths().playlist()});
@@ -418,11 +390,11 @@ void Output::tick(int64_t now_ms) {
     if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(now_ms);
     timeline_->expire(now_ms);
-    for_each_rendition([](Rendition& rendition) { rendition.forget(); });
-    if (publishing()) audio_.end_left_out();
+    renditions_.for_each([](Rendition& rendition) { rendition.forget(); });
+    if (publishing()) renditions_.end_left_out();
     write_master();
     if (stream_ || unpublished_ms_ == 0 || now_ms - unpublished_ms_ < options_.rejoin_timeout_ms) return;
-    for_each_rendition([](Rendition& rendition) { rendition.end_list(); });
+    renditions_.for_each([](Rendition& rendition) { rendition.end_list(); });
 }
 
 bool Output::must_be_disposed(int64_t now_ms) const {
@@ -432,13 +404,13 @@ bool Output::must_be_disposed(int64_t now_ms) const {
 
 void Output::dispose() {
     timeline_->expire(0, true);
-    for_each_rendition([](Rendition& rendition) { rendition.dispose(); });
+    renditions_.for_each([](Rendition& rendition) { rendition.dispose(); });
     write_master();  // there is none any more
 }
 
 bool Output::idle() const {
-    bool idle = main_.idle();
-    audio_.for_each([&](Rendition& rendition) { idle &= rendition.idle(); });
+    bool idle = true;
+    renditions_.for_each([&](Rendition& rendition) { idle &= rendition.idle(); });
     return idle;
 }
 

@@ -16,12 +16,11 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
-#include "service/hls/audio_group.h"
 #include "service/hls/config.h"
 #include "service/hls/output_options.h"
 #include "service/hls/playlists/master.h"
 #include "service/hls/playlists/master_file.h"
-#include "service/hls/rendition.h"
+#include "service/hls/renditions.h"
 #include "service/hls/segments/segment_writer.h"
 #include "service/hls/segments/segmenter.h"
 
@@ -49,16 +48,17 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
 
     const live::StreamKey& key() const { return options_.key; }
     const VhostConfig& hls() const { return options_.hls; }
-    const SegmentPaths& paths() const { return main_.paths(); }
+    // Of the main rendition.
+    const SegmentPaths& paths() const { return paths_; }
     // The playlist of the main rendition. Null: there is no segment yet.
-    std::shared_ptr<const View> view() const { return main_.view(); }
+    std::shared_ptr<const View> view() const { return renditions_.main() ? renditions_.main()->view() : nullptr; }
     // The one with that playlist. Null: there is none. To be found again after a yield.
-    Rendition* rendition(std::string_view playlist);
+    Rendition* rendition(std::string_view playlist) const { return renditions_.find(playlist); }
     // Whether there are several audio tracks, which players find in a multivariant playlist.
-    bool has_audio_group() const { return main_.view() && !audio_.playable().empty(); }
+    bool has_audio_group() const { return view() && !renditions_.playable().empty(); }
     // The multivariant playlist; there is a view.
     Master master() const;
-    bool on_disk() const { return main_.files() != nullptr; }
+    bool on_disk() const { return options_.hls.storage != "memory"; }
     // Of all renditions.
     std::vector<std::shared_ptr<SegmentFiles>> files() const;
     uint64_t next_sequence() const { return timeline_->sequence(timeline_->end()); }
@@ -116,10 +116,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     std::vector<const Rendition*> others(const Rendition& rendition) const override;
 
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
-    void for_each_rendition(const std::function<void(Rendition&)>& visit);
     uint64_t bytes_in_memory() const;  // of segments
     void keep_below(uint64_t bytes);
-    base::Result<void> open_main(const media::TrackSet& tracks);
     void record_size(const Opening& opening);
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
@@ -128,7 +126,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void failed(const std::string& path, const std::string& reason, bool for_good);
     void feed_waiting();
 
-    OutputOptions options_;
+    const OutputOptions options_;
+    const SegmentPaths paths_;
     Index& index_;
     const live::Events& events_;
     runtime::LogLimit& failure_log_;
@@ -150,10 +149,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     media::AacClocks aac_clocks_;  // hls_dts_directly off
     const std::shared_ptr<SegmentTimeline> timeline_;
     SegmentWriter writer_;
-    Rendition main_;              // the first video track and the audio track that leads
+    Renditions renditions_;
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;
-    AudioGroup audio_;                                                       // the others
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as DefaultAudio gives them
     int width_ = 0;                                                          // pixels, 0: not known
     int height_ = 0;

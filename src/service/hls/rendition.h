@@ -1,8 +1,7 @@
 #pragma once
 // Rendition: the segments of one playlist: their encryption, where they are kept, and what HTTP shows of them. Their
 // bytes are those of lanes (segment_writer.h). It does not decide where a segment ends (segmenter.h), nor which number
-// it has (segment_timeline.h). A stream has a main rendition, of its first video track and the audio track that leads
-// (default_audio.h), and others of one track each (audio_group.h).
+// it has (segment_timeline.h), nor which tracks it has (renditions.h).
 
 #include <cstdint>
 #include <deque>

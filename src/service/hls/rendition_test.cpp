@@ -50,7 +50,8 @@ class RenditionTest : public testing::Test, public RenditionHost {
         writer_ = std::make_unique<SegmentWriter>(
             SegmentWriterOptions{hls.use_fmp4, hls.storage != "disk" || hls.has_parts(), hls.keys});
         main_ = std::make_unique<Rendition>(host, hls, paths, options, index_, timeline_, *writer_);
-        audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(1), options, index_, timeline_, *writer_);
+        audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(audio_rendition(1)), options, index_,
+                                             timeline_, *writer_);
     }
     // The other one's are read first.
     void read_files() {
@@ -234,7 +235,7 @@ TEST_F(RenditionTest, WithoutTheMainOnesFilesItsOwnAreOfNoUse) {
 TEST_F(RenditionTest, BytesAreKeptOnce) {
     hls_.storage = "memory";
     make_renditions(true);
-    const SegmentPaths all_names = main_->paths().of_rendition(3);
+    const SegmentPaths all_names = main_->paths().of_rendition(audio_rendition(3));
     SegmentFilesOptions options;
     options.vhost = "v";
     RenditionHost& host = *this;

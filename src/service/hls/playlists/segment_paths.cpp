@@ -149,8 +149,10 @@ std::string SegmentPaths::expand(const std::string& pattern, const PathValues& v
 }
 
 SegmentPaths SegmentPaths::of_rendition(RenditionId id) const {
+    if (id == kMainRendition) return *this;
     SegmentPaths names = *this;
-    names.suffix_ = id == kVideoRendition ? std::string(kVideoSuffix) : fmt::format("{}{}", kAudioSuffix, id + 1);
+    names.suffix_ = id == kVideoRendition ? std::string(kVideoSuffix)
+                                          : fmt::format("{}{}", kAudioSuffix, id - kFirstAudioRendition + 1);
     names.playlist_ = with_suffix(playlist_, names.suffix_);
     return names;
 }

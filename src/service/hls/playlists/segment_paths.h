@@ -19,9 +19,11 @@
 
 namespace service::hls {
 
-// What a rendition has beside the main one: an audio track, by its index, or the video alone.
+// What a rendition has: the first video track and the first audio track; the video alone; or an audio track.
 using RenditionId = uint8_t;
-inline constexpr RenditionId kVideoRendition = media::kMaxTracks, kRenditions = kVideoRendition + 1;
+inline constexpr RenditionId kMainRendition = 0, kVideoRendition = 1, kFirstAudioRendition = 2,
+                             kRenditions = kFirstAudioRendition + media::kMaxTracks;
+constexpr RenditionId audio_rendition(uint8_t track) { return static_cast<RenditionId>(kFirstAudioRendition + track); }
 
 // The values of the variables in a segment's name.
 struct PathValues {
@@ -38,7 +40,7 @@ class SegmentPaths {
     // kRefused: a name that is not a valid path component; the text says why.
     static base::Result<SegmentPaths> make(const VhostConfig& hls, const live::StreamKey& key, bool utc);
 
-    // The paths of a rendition, made from the main ones.
+    // The paths of a rendition, made from the main one's.
     SegmentPaths of_rendition(RenditionId id) const;
 
     bool is_main() const { return suffix_.empty(); }

@@ -90,7 +90,7 @@ TEST(SegmentPaths, UrisAreRelativeToThePlaylist) {
 
 TEST(SegmentPaths, OfAFurtherAudioTrack) {
     VhostConfig hls = defaults();
-    const SegmentPaths main = names_of(hls), audio = main.of_rendition(1);
+    const SegmentPaths main = names_of(hls), audio = main.of_rendition(audio_rendition(1));
     EXPECT_EQ(main.master(), "live/livestream~master.m3u8");
     EXPECT_EQ(audio.playlist(), "live/livestream~audio2.m3u8");
     EXPECT_EQ(audio.segment({7, 0, 0}), "live/livestream-7~audio2.ts");
@@ -104,8 +104,8 @@ TEST(SegmentPaths, OfAFurtherAudioTrack) {
     EXPECT_EQ(audio.growing(3), "live/livestream~audio2.m3u8.3.tmp");
     EXPECT_EQ(main.growing_number("livestream~audio2.m3u8.3.tmp"), std::nullopt);
     hls.m3u8_file = "[app]/[stream]";
-    EXPECT_EQ(names_of(hls).of_rendition(7).playlist(), "live/livestream~audio8");
-    EXPECT_EQ(names_of(hls, "live", "a.b").of_rendition(1).playlist(), "live/a~audio2.b");
+    EXPECT_EQ(names_of(hls).of_rendition(audio_rendition(7)).playlist(), "live/livestream~audio8");
+    EXPECT_EQ(names_of(hls, "live", "a.b").of_rendition(audio_rendition(1)).playlist(), "live/a~audio2.b");
     for (const auto& [path, plain] :
          std::vector<std::pair<std::string, std::string>>{{"live/a~audio2.m3u8", "live/a.m3u8"},
                                                           {"live/a~MASTER.m3u8", "live/a.m3u8"},
@@ -137,7 +137,7 @@ TEST(SegmentPaths, PathsArePutBeforeTheQueryOfAPrefix) {
 TEST(SegmentPaths, PartsHaveNumbers) {
     VhostConfig hls = defaults();
     EXPECT_EQ(names_of(hls).part(12), "live/livestream~p12.ts");
-    EXPECT_EQ(names_of(hls).of_rendition(1).part(12), "live/livestream~audio2~p12.ts");
+    EXPECT_EQ(names_of(hls).of_rendition(audio_rendition(1)).part(12), "live/livestream~audio2~p12.ts");
     hls.use_fmp4 = true;
     EXPECT_EQ(names_of(hls).part(12), "live/livestream~p12.m4s");
     hls.m3u8_file = "[app]/[stream]";

@@ -120,7 +120,7 @@ void SegmentFiles::Found::look() {
     std::string path = options.root + "/" + names.playlist();
     remove_growing(path, names, first_own);
     if (names.is_main()) left.master = is_file(options.root + "/" + names.master());
-    for (RenditionId id = 0; names.is_main() && id < kRenditions; ++id)
+    for (RenditionId id = kMainRendition + 1; names.is_main() && id < kRenditions; ++id)
         if (is_file(options.root + "/" + names.of_rendition(id).playlist())) left.renditions.push_back(id);
     auto text = read_small(path, m3u8::kMaxBytes);
     if (!text) return;

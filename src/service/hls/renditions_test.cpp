@@ -1,4 +1,4 @@
-#include "service/hls/audio_group.h"
+#include "service/hls/renditions.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Frame header(Codec codec, uint8_t track, std::string_view payload) {
 }
 
 // A stream of audio tracks in memory, one segment after the other.
-class AudioGroupTest : public testing::Test, public RenditionHost {
+class RenditionsTest : public testing::Test, public RenditionHost {
   protected:
     void SetUp() override { use("memory"); }
     void use(const std::string& storage, bool mp4 = false) {
@@ -39,21 +39,19 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
         SegmentFilesOptions options;
         options.vhost = "v";
         timeline_ = std::make_shared<SegmentTimeline>(SegmentTimelineOptions{60'000, 1'000});
-        main_.reset();
-        group_.reset();
+        all_.reset();
         writer_ = std::make_unique<SegmentWriter>(SegmentWriterOptions{mp4, storage != "disk", false});
-        const auto make = [this, options](const SegmentPaths& paths) {
+        const auto make = [this, options, names](RenditionId id) {
             RenditionHost& host = *this;
-            auto rendition = std::make_unique<Rendition>(host, hls_, paths, options, index_, timeline_, *writer_);
+            auto rendition =
+                std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, index_, timeline_, *writer_);
             rendition->begin_naming();
             return rendition;
         };
-        main_ = make(names);
-        group_ = std::make_unique<AudioGroup>(
-            mp4, *writer_, [make, names](RenditionId id) { return make(names.of_rendition(id)); },
-            [this](RenditionId id, const base::Error& why) {
-                left_out_.push_back(std::to_string(id) + ": " + why.text());
-            });
+        all_ = std::make_unique<Renditions>(mp4, *writer_, make, [this](RenditionId id, const base::Error& why) {
+            left_out_.push_back(std::to_string(id - kFirstAudioRendition) + ": " + why.text());
+        });
+        all_->add(kMainRendition);
     }
     void update(const Frame& header) {
         tracks_.update(header);
@@ -73,29 +71,26 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     void open(const Frame& first, bool changed) {
         timeline_->open({.discontinuity = changed && !timeline_->empty()});
         writer_->open(tracks_, first, changed);
-        ASSERT_TRUE(
-            main_->open(static_cast<Lanes>(writer_->lane_of(Kind::kVideo, 0) | writer_->lane_of(Kind::kAudio, 0))));
-        group_->open(tracks_);
+        ASSERT_TRUE(all_->open(tracks_));
     }
     void add(const Frame& frame) {
         const auto added = writer_->add(frame);
-        if (!added) group_->leave_out(frame.track, added.error());
+        if (!added) all_->leave_out(audio_rendition(frame.track), added.error());
     }
     void close() {
         writer_->end_part({});
         const auto id = timeline_->close(std::chrono::seconds(1), runtime::now_ms());
-        main_->close(id);
-        group_->close(id);
+        all_->close(id);
     }
     void tick(int64_t now_ms) {
         timeline_->expire(now_ms);
-        main_->forget();
-        group_->for_each([](Rendition& rendition) { rendition.forget(); });
-        group_->end_left_out();
+        all_->for_each([](Rendition& rendition) { rendition.forget(); });
+        all_->end_left_out();
     }
-    std::vector<std::string> uris(uint8_t track) const {
+    std::vector<std::string> uris(uint8_t track) const { return uris_of(audio_rendition(track)); }
+    std::vector<std::string> uris_of(RenditionId id) const {
         std::vector<std::string> out;
-        const Rendition* rendition = group_->find(track);
+        const Rendition* rendition = all_->find(id);
         if (!rendition || !rendition->view()) return out;
         for (const auto& item : rendition->view()->playlist().segments) out.push_back((item.gap ? "!" : "") + item.uri);
         return out;
@@ -116,40 +111,39 @@ class AudioGroupTest : public testing::Test, public RenditionHost {
     int64_t dts_ = 0;
     std::shared_ptr<SegmentTimeline> timeline_;
     std::unique_ptr<SegmentWriter> writer_;
-    std::unique_ptr<Rendition> main_;
-    std::unique_ptr<AudioGroup> group_;
+    std::unique_ptr<Renditions> all_;
     std::vector<std::string> done_, left_out_;
     int failures_ = 0;
 };
 
 using Strings = std::vector<std::string>;
 
-TEST_F(AudioGroupTest, ATrackBeginsWithTheSegmentThatItIsPartOf) {
+TEST_F(RenditionsTest, ATrackBeginsWithTheSegmentThatItIsPartOf) {
     for (const bool mp4 : {false, true}) {
         tracks_.tracks.clear();
         done_.clear();
         use("memory", mp4);
         aac(0);
         segment({});
-        EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
+        EXPECT_EQ(all_->playable(), std::vector<uint8_t>{});
         aac(1);
         segment({1});
         segment({1, 5});
         const std::string extension = mp4 ? ".m4s" : ".ts";
         EXPECT_EQ(uris(1), (Strings{"s-1~audio2" + extension, "s-2~audio2" + extension}));
-        EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
+        EXPECT_EQ(all_->playable(), (std::vector<uint8_t>{0, 1}));
         EXPECT_EQ(done_.back(), "2 live/s-2~audio2" + extension + " of live/s~audio2.m3u8");
-        const auto view = group_->find(1)->view();
+        const auto view = all_->find(audio_rendition(1))->view();
         const auto& playlist = view->playlist();
         EXPECT_EQ(playlist.media_sequence, 1u);
         EXPECT_EQ(playlist.discontinuity_sequence, 0u);
         EXPECT_TRUE(playlist.segments[0].discontinuity) << "as in the main playlist";
         EXPECT_EQ(playlist.segments[0].map_uri, mp4 ? "s/init~audio2.mp4" : "");
-        EXPECT_EQ(group_->find(5), nullptr) << "a frame of a track that there is not";
+        EXPECT_EQ(all_->find(audio_rendition(5)), nullptr) << "a frame of a track that there is not";
     }
 }
 
-TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylist) {
+TEST_F(RenditionsTest, ATrackThatGoesEndsItsPlaylist) {
     aac(0), aac(1);
     segment({1});
     segment({1});
@@ -157,25 +151,26 @@ TEST_F(AudioGroupTest, ATrackThatGoesEndsItsPlaylist) {
     changed_ = true;
     segment({});
     tick(runtime::now_ms());
-    EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
-    EXPECT_TRUE(group_->find(1)->view()->playlist().ended);
+    EXPECT_EQ(all_->playable(), std::vector<uint8_t>{});
+    EXPECT_TRUE(all_->find(audio_rendition(1))->view()->playlist().ended);
     EXPECT_EQ(uris(1), (Strings{"s-0~audio2.ts", "s-1~audio2.ts"}));
     // It comes back.
     aac(1);
     segment({1});
     EXPECT_EQ(uris(1), Strings{"s-3~audio2.ts"}) << "behind its end it is another playlist";
-    EXPECT_FALSE(group_->find(1)->view()->playlist().ended);
-    EXPECT_EQ(group_->find(1)->view()->playlist().discontinuity_sequence, 1u) << "that of the segment that it has not";
+    EXPECT_FALSE(all_->find(audio_rendition(1))->view()->playlist().ended);
+    EXPECT_EQ(all_->find(audio_rendition(1))->view()->playlist().discontinuity_sequence, 1u)
+        << "that of the segment that it has not";
     std::erase_if(tracks_.tracks, [](const media::Track& track) { return track.index == 1; });
     changed_ = true;
     for (int i = 0; i < 70; ++i) segment({});
     tick(runtime::now_ms());
     EXPECT_EQ(uris(1), Strings{});
     tick(runtime::now_ms() + 600'000);
-    EXPECT_EQ(group_->find(1), nullptr);
+    EXPECT_EQ(all_->find(audio_rendition(1)), nullptr);
 }
 
-TEST_F(AudioGroupTest, ASegmentWithoutFramesIsAGap) {
+TEST_F(RenditionsTest, ASegmentWithoutFramesIsAGap) {
     aac(0), aac(1);
     segment({1});
     segment({});
@@ -184,22 +179,22 @@ TEST_F(AudioGroupTest, ASegmentWithoutFramesIsAGap) {
     EXPECT_EQ(failures_, 0);
 }
 
-TEST_F(AudioGroupTest, ACodecThatTheFormatDoesNotCarryIsLeftOutOnce) {
+TEST_F(RenditionsTest, ACodecThatTheFormatDoesNotCarryIsLeftOutOnce) {
     aac(0), aac(1);
     update(header(Codec::kFlac, 2, "1000100000000000000012c440f000000000000000000000000000000000000000000000"));
     segment({1, 2});
     segment({1, 2});
     ASSERT_EQ(left_out_.size(), 1u);
     EXPECT_TRUE(left_out_[0].starts_with("2: TS carries neither")) << left_out_[0];
-    EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
+    EXPECT_EQ(all_->playable(), (std::vector<uint8_t>{0, 1}));
     // As another codec it is not.
     aac(2);
     segment({1, 2});
-    EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1, 2}));
+    EXPECT_EQ(all_->playable(), (std::vector<uint8_t>{0, 1, 2}));
     EXPECT_EQ(uris(2), Strings{"s-2~audio3.ts"});
 }
 
-TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
+TEST_F(RenditionsTest, InMp4TheVideoIsThereAloneToo) {
     for (const bool mp4 : {false, true}) {
         tracks_.tracks.clear();
         use("memory", mp4);
@@ -217,41 +212,41 @@ TEST_F(AudioGroupTest, InMp4TheVideoIsThereAloneToo) {
             close();
         };
         one();
-        EXPECT_EQ(group_->find(kVideoRendition), nullptr) << "one audio track";
+        EXPECT_EQ(all_->find(kVideoRendition), nullptr) << "one audio track";
         aac(1);
         one();
-        EXPECT_EQ(group_->video_apart() != nullptr, mp4);
+        EXPECT_EQ(all_->video_apart() != nullptr, mp4);
         if (mp4) {
-            EXPECT_EQ(group_->find(kVideoRendition)->memory(), 0u) << "it is kept for the main rendition";
-            EXPECT_EQ(group_->find(0)->memory(), 0u);
-            EXPECT_GT(main_->memory(), 0u);
+            EXPECT_EQ(all_->find(kVideoRendition)->memory(), 0u) << "it is kept for the main rendition";
+            EXPECT_EQ(all_->find(audio_rendition(0))->memory(), 0u);
+            EXPECT_GT(all_->main()->memory(), 0u);
         }
-        EXPECT_EQ(uris(kVideoRendition), mp4 ? Strings{"s-1~video.m4s"} : Strings{});
+        EXPECT_EQ(uris_of(kVideoRendition), mp4 ? Strings{"s-1~video.m4s"} : Strings{});
         EXPECT_EQ(uris(0), mp4 ? Strings{"s-1~audio1.m4s"} : Strings{});
         EXPECT_EQ(uris(1), mp4 ? Strings{"s-1~audio2.m4s"} : Strings{"s-1~audio2.ts"});
-        EXPECT_EQ(group_->playable(), (std::vector<RenditionId>{0, 1}));
+        EXPECT_EQ(all_->playable(), (std::vector<uint8_t>{0, 1}));
         std::erase_if(tracks_.tracks,
                       [](const media::Track& track) { return track.kind == Kind::kAudio && track.index == 1; });
         one();
         tick(runtime::now_ms());
-        EXPECT_EQ(group_->playable(), std::vector<RenditionId>{});
-        EXPECT_EQ(mp4 && group_->find(kVideoRendition)->view()->playlist().ended, mp4);
+        EXPECT_EQ(all_->playable(), std::vector<uint8_t>{});
+        EXPECT_EQ(mp4 && all_->find(kVideoRendition)->view()->playlist().ended, mp4);
     }
 }
 
-TEST_F(AudioGroupTest, BytesInMemoryAreDroppedInAll) {
+TEST_F(RenditionsTest, BytesInMemoryAreDroppedInAll) {
     aac(0), aac(1);
     for (int i = 0; i < 3; ++i) segment({1});
-    const auto oldest = main_->oldest_in_memory();
+    const auto oldest = all_->main()->oldest_in_memory();
     ASSERT_TRUE(oldest);
-    EXPECT_EQ(group_->find(1)->oldest_in_memory(), oldest);
-    main_->drop_from_memory(*oldest);
-    group_->find(1)->drop_from_memory(*oldest);
-    EXPECT_EQ(main_->view()->playlist().media_sequence, 1u);
+    EXPECT_EQ(all_->find(audio_rendition(1))->oldest_in_memory(), oldest);
+    all_->main()->drop_from_memory(*oldest);
+    all_->find(audio_rendition(1))->drop_from_memory(*oldest);
+    EXPECT_EQ(all_->main()->view()->playlist().media_sequence, 1u);
     EXPECT_EQ(uris(1), (Strings{"s-1~audio2.ts", "s-2~audio2.ts"}));
     EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
-    main_->drop_from_memory(*main_->oldest_in_memory());
-    EXPECT_EQ(main_->oldest_in_memory(), std::nullopt) << "the newest stays";
+    all_->main()->drop_from_memory(*all_->main()->oldest_in_memory());
+    EXPECT_EQ(all_->main()->oldest_in_memory(), std::nullopt) << "the newest stays";
 }
 
 }  // namespace
