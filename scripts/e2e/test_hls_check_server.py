@@ -15,6 +15,8 @@ FORMS = {
     "fmp4": {"use_fmp4": "on"},
     "fmp4-parts": {"use_fmp4": "on", "low_latency": "on"},
     "ts-parts-memory": {"low_latency": "on", "storage": "memory"},
+    "fmp4-dvr": {"use_fmp4": "on", "storage": "both", "dvr_window": "150"},
+    "fmp4-parts-dvr": {"use_fmp4": "on", "low_latency": "on", "dvr_window": "150"},
 }
 
 

@@ -93,7 +93,7 @@ TEST(LowLatencyPlaylist, ReloadsMayWaitForSegmentsOnly) {
     playlist.part_target_us = 0;
     EXPECT_EQ(write(playlist).text.find("#EXT-X-PART"), std::string::npos);
     EXPECT_TRUE(has(write(playlist).text, "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,CAN-SKIP-UNTIL=24"));
-    playlist.can_block = false;
+    playlist.can_block = playlist.can_skip = false;
     EXPECT_EQ(write(playlist).text.find("#EXT-X-SERVER-CONTROL"), std::string::npos);
 }
 
@@ -114,6 +114,18 @@ TEST(LowLatencyPlaylist, ADeltaUpdateSkipsWhatEndsSixTargetDurationsBeforeTheEnd
         delta.find("#EXT-X-SKIP:SKIPPED-SEGMENTS=3\n#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:4.00000,\n10.m4s\n");
     EXPECT_NE(skip, std::string::npos) << "the map applies to what is kept: " << delta;
     EXPECT_TRUE(whole.ends_with(delta.substr(delta.find("10.m4s")))) << "all else is the same";
+}
+
+TEST(LowLatencyPlaylist, DeltaUpdatesNeedNeitherPartsNorReloadsThatWait) {
+    MediaPlaylist playlist{.target_duration_s = 4, .media_sequence = 7, .can_skip = true};
+    for (int i = 0; i < 10; ++i)
+        playlist.segments.push_back({.uri = std::to_string(7 + i) + ".ts", .duration_us = 4'000'000});
+    EXPECT_TRUE(has(write(playlist).text, "#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=24"));
+    ASSERT_EQ(skippable(playlist), 3u);
+    const std::string delta = write(playlist, {.segments = 3}).text;
+    EXPECT_TRUE(has(delta, "#EXT-X-SKIP:SKIPPED-SEGMENTS=3")) << delta;
+    EXPECT_FALSE(has(delta, "9.ts")) << delta;
+    EXPECT_TRUE(has(delta, "10.ts")) << delta;
 }
 
 TEST(LowLatencyPlaylist, ADeltaUpdateHasTheKeyOfWhatItKeeps) {

@@ -52,8 +52,8 @@ struct MediaPlaylist {
     bool ended = false;  // EXT-X-ENDLIST
     std::vector<Segment> segments{};
     bool can_block = false;      // EXT-X-SERVER-CONTROL: reloads may wait for what comes next
-    bool can_skip = false;       // then also: delta updates may be asked for
-    int64_t part_target_us = 0;  // then also: EXT-X-PART-INF; 0: there are no parts
+    bool can_skip = false;       // likewise: delta updates may be asked for
+    int64_t part_target_us = 0;  // with can_block: EXT-X-PART-INF; 0: there are no parts
     friend bool operator==(const MediaPlaylist&, const MediaPlaylist&) = default;
 };
 

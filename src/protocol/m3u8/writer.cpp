@@ -30,7 +30,7 @@ class Writer {
     void head(const MediaPlaylist& playlist, const LeftOut& left_out) {
         add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist, left_out));
         add("#EXT-X-TARGETDURATION:{}\n", playlist.target_duration_s);
-        if (playlist.can_block) server_control(playlist);
+        if (playlist.can_block || playlist.can_skip) server_control(playlist);
         // The discontinuity sequence is written even if it is 0: a playlist that has lost a segment cannot get the tag
         // later, when it has a discontinuity (6.2.2).
         add("#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n", playlist.media_sequence,
@@ -85,8 +85,9 @@ class Writer {
 
     // Nothing of it changes during a playlist's life: players give up when it does (6.2.1 of the draft).
     void server_control(const MediaPlaylist& playlist) {
-        add("#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES");
-        if (playlist.can_skip) add(",CAN-SKIP-UNTIL={}", kSkipTargets * playlist.target_duration_s);
+        add("#EXT-X-SERVER-CONTROL:{}", playlist.can_block ? "CAN-BLOCK-RELOAD=YES" : "");
+        if (playlist.can_skip)
+            add("{}CAN-SKIP-UNTIL={}", playlist.can_block ? "," : "", kSkipTargets * playlist.target_duration_s);
         if (playlist.part_target_us > 0) {
             // At least twice the part target (4.4.3.8); Apple's authoring specification wants three times (14.3).
             add(",PART-HOLD-BACK=");

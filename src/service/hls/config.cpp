@@ -11,6 +11,8 @@ namespace service::hls {
 namespace {
 
 using H = VhostConfig;
+// The text of so many is 1 MB, and is made for each new one.
+constexpr int kMaxDvrSegments = 10'000;
 const config::Scope kScope{"vhost/hls", config::kOfVhost<VhostConfig>};
 
 void add_cutting(std::vector<config::Row>& rows) {
@@ -27,6 +29,9 @@ void add_cutting(std::vector<config::Row>& rows) {
                        "Without video a segment ends after so many times hls_fragment."));
     rows.push_back(row(kScope, "hls_window", &H::window, seconds(1, 86'400), kLive,
                        "Length of the playlist; three segments at least."));
+    rows.push_back(row(kScope, "hls_dvr_window", &H::dvr_window, seconds(0, 604'800), kLive,
+                       "Length of the playlist, if that is more, for players that go back; with hls_storage both what "
+                       "is older than hls_window is on disk only. 0: off."));
     rows.push_back(row(kScope, "hls_wait_keyframe", &H::wait_keyframe, none(), kLive,
                        "Segments begin at keyframes; otherwise at any frame once hls_fragment is over."));
     rows.push_back(row(kScope, "hls_ts_floor", &H::ts_floor, none(), kLive,
@@ -198,6 +203,10 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
                        fmt::format("hls_window {} is below hls_fragment {}: it has no effect, the playlist has three "
                                    "segments",
                                    hls.window, hls.fragment));
+    if (hls.dvr_window > kMaxDvrSegments * hls.fragment)
+        checks.error(vhost, "vhost/hls/hls_dvr_window",
+                     fmt::format("hls_dvr_window {} with hls_fragment {} is more than {} segments", hls.dvr_window,
+                                 hls.fragment, kMaxDvrSegments));
     check_signed_urls(checks, vhost, hls);
     check_token_traverse(checks, vhost, hls);
 }

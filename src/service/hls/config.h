@@ -1,6 +1,7 @@
 #pragma once
 // The configuration of HLS: vhost/hls, and hls_roll.
 
+#include <algorithm>
 #include <string>
 
 #include "config/section.h"
@@ -19,6 +20,7 @@ struct VhostConfig {
     double td_ratio = 1.0;   // of fragment
     double aof_ratio = 2.1;  // of fragment
     double window = 60.0;    // s
+    double dvr_window = 0;   // s
     bool recover = true;
     std::string on_error = "continue";  // ignore, disconnect or continue
     std::string storage = "disk";       // disk, memory or both
@@ -43,6 +45,8 @@ struct VhostConfig {
     bool dts_directly = true;
     bool low_latency = false;
     int part_ms = 333;
+    // Of the playlist, s.
+    double length() const { return std::max(window, dvr_window); }
     // A part of an encrypted segment is no part of its bytes.
     bool has_parts() const { return low_latency && !keys; }
     friend bool operator==(const VhostConfig&, const VhostConfig&) = default;

@@ -31,11 +31,11 @@ CutOptions cut_options(const OutputOptions& options) {
 
 SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
-    const auto usual = static_cast<size_t>(hls.window / hls.fragment);
+    const auto usual = static_cast<size_t>(hls.length() / hls.fragment);
     // Players of low latency do not bear a target duration that grows: where a keyframe is late, a segment begins
     // without one.
     const bool waits = hls.wait_keyframe && !hls.has_parts();
-    SegmentTimelineOptions out{ms(hls.window), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, waits};
+    SegmentTimelineOptions out{ms(hls.length()), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, waits};
     out.grows = waits;
     // An earlier run had fewer parts than milliseconds.
     out.first_part = static_cast<uint64_t>(base::wall_ms());
@@ -57,7 +57,7 @@ SegmentFilesOptions files_options(const OutputOptions& options) {
     out.cleanup = hls.cleanup;
     out.recover = hls.recover;
     // A segment must not be cached beyond its window, or until a disposed stream starts again with the same names.
-    out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.window));
+    out.max_age_s = std::max<int64_t>(1, static_cast<int64_t>(hls.length()));
     if (hls.dispose > 0) out.max_age_s = std::min<int64_t>(out.max_age_s, hls.dispose);
     return out;
 }

@@ -13,7 +13,8 @@ namespace {
 // A playlist of over two minutes (Apple's authoring specification, 14.4), of which they skip a half at least. Of the
 // configuration only, because a playlist says it from its beginning to its end.
 bool gains_from_delta_updates(const VhostConfig& hls) {
-    return hls.window >= std::max(120.0, 2 * m3u8::kSkipTargets * hls.fragment * hls.td_ratio);
+    return (hls.has_parts() || hls.dvr_window > 0) &&
+           hls.length() >= std::max(120.0, 2 * m3u8::kSkipTargets * hls.fragment * hls.td_ratio);
 }
 
 }  // namespace
@@ -27,6 +28,9 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
       // Players of low latency do not wait for the disk.
       keeps_in_memory_(hls.storage != "disk" || hls.has_parts()),
       until_on_disk_(hls.storage == "disk"),
+      in_memory_length_(hls.storage == "both" && hls.dvr_window > 0
+                            ? std::optional(media::from_ms(static_cast<int64_t>(hls.window * 1'000)))
+                            : std::nullopt),
       has_parts_(hls.has_parts()),
       fragments_per_key_(hls.fragments_per_key),
       can_skip_(gains_from_delta_updates(hls)),
@@ -222,6 +226,7 @@ void Rendition::close(Id id) {
 
 void Rendition::segment_on_disk(Id id, const std::string& path) {
     if (until_on_disk_) serve_from_file(id);
+    if (in_memory_length_) serve_old_from_files();
     host_.segment_done(*this, id, path);
 }
 
@@ -264,7 +269,7 @@ void Rendition::show() {
     if (!list_->is_listed(SegmentList::Where::kAnywhere)) return show_nothing();
     m3u8::MediaPlaylist playlist = list_->playlist(SegmentList::Where::kAnywhere);
     playlist.can_block = playlist.part_target_us > 0;
-    playlist.can_skip = playlist.can_block && can_skip_;
+    playlist.can_skip = can_skip_;
     const ListedSegments::Bandwidth bandwidth = bandwidth_of(playlist);
     show(std::make_shared<const ListedSegments>(std::move(playlist), bandwidth));
 }
@@ -382,6 +387,7 @@ std::optional<Rendition::Id> Rendition::oldest_in_memory() const {
 void Rendition::drop_from_memory(Id id) {
     drop_parts(id);
     serve_from_file(id);
+    show();
 }
 
 void Rendition::drop_parts(Id id) {
@@ -404,7 +410,17 @@ void Rendition::serve_from_file(Id id) {
     } else {
         index_.erase(options_.vhost, entry->path);
     }
-    show();
+}
+
+// What is further from the end than the part of the playlist that is kept in memory.
+void Rendition::serve_old_from_files() {
+    const SegmentTimeline& timeline = list_->timeline();
+    media::Time behind{};
+    for (Id id = list_->end(); id > std::max(list_->begin(), timeline.kept());) {
+        const Entry& entry = *list_->find(--id);
+        if (behind > *in_memory_length_ && entry.disk == Entry::Disk::kThere) serve_from_file(id);
+        behind += timeline.at(id).duration;
+    }
 }
 
 }  // namespace service::hls

@@ -110,6 +110,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void take_left_over();
     void lose_memory(const base::Error& why) override;
     void serve_from_file(Id id);
+    void serve_old_from_files();
     void drop_parts(Id id);
     Resource resource() const;
 
@@ -123,6 +124,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     const SegmentFilesOptions options_;
     const bool keeps_in_memory_;
     const bool until_on_disk_;  // not longer than that
+    // Likewise, unless it is that near to the end. Nothing: as long as it is kept.
+    const std::optional<media::Time> in_memory_length_;
     const bool has_parts_;
     const int fragments_per_key_;
     const bool can_skip_;

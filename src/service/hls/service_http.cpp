@@ -326,7 +326,7 @@ base::Result<void> Service::serve_without_context(const Playlist& asked, const n
     if (asked.master ? !output.view() : !view) return response.send_error(404, "the stream has ended");
     output.expect_players(runtime::now_ms() + idle_ms(output));
     count({}, key_of(asked.output), request, response);
-    if (!asked.master && view->can_block()) return rendition->reloads().serve(*view, {}, request, response);
+    if (!asked.master && view->takes_directives()) return rendition->reloads().serve(*view, {}, request, response);
     if (!asked.master) return serve_playlist(*view, {}, request, response);
     const std::string text = master_playlist(output.master(), request, {}, output.hls().master_m3u8_path_relative);
     return serve_playlist(text, request, response);
@@ -368,7 +368,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     output->expect_players(runtime::now_ms() + idle_ms(*output));
     count(name, key_of(output), request, response);
     PlaylistForm form{.query = "?hls_ctx=" + *id, .all_uris = hls.ts_ctx};
-    if (!view->can_block())
+    if (!view->takes_directives())
         return serve_playlist(*view, hls.ts_ctx ? std::move(form) : PlaylistForm(), request, response);
     // All who wait are sent one text, except where a segment is only for those who are known.
     form.all_uris &= gate_.guards_parts(vhost);

@@ -70,7 +70,7 @@ base::Result<void> Reloads::serve(const View& view, PlaylistForm form, const net
     auto asked = m3u8::parse_directives(request.message.parameters);
     if (!asked) return send_answer(*error_answer(400, asked.error().text()), response);
     form.delta = asked->skip;
-    if (!asked->awaited) return serve_playlist(view, std::move(form), request, response);
+    if (!asked->awaited || !view.can_block()) return serve_playlist(view, std::move(form), request, response);
     if (!view.has_parts()) asked->awaited->part = 0;
     form.gzip = wants_gzip(request);
     switch (m3u8::decide(*asked->awaited, view.end())) {

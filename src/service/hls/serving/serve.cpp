@@ -111,7 +111,7 @@ bool wants_gzip(const net::HttpRequest& request) {
 base::Result<void> serve_playlist(const View& view, PlaylistForm form, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
     form.gzip = wants_gzip(request);
-    if (view.can_block()) return send_answer(*blocking_answer(view, form, false), response);
+    if (view.takes_directives()) return send_answer(*blocking_answer(view, form, false), response);
     // Held while it is sent: the playlist may go on meanwhile.
     const View::Body body = view.body(form);
     return send_uncached(*body.text, body.gzipped, response);

@@ -67,6 +67,8 @@ class View {
     const m3u8::MediaPlaylist& playlist() const { return segments_->playlist(); }
     const ListedSegments::Bandwidth& bandwidth() const { return segments_->bandwidth(); }
     bool can_block() const { return playlist().can_block; }
+    // Its URLs have directives, so that its text is for all viewers, as far as they may share it.
+    bool takes_directives() const { return playlist().can_block || playlist().can_skip; }
     bool has_parts() const { return playlist().part_target_us > 0; }
     m3u8::PlaylistEnd end() const;
     // Whether such a text is that of one viewer.
