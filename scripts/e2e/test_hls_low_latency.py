@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from lib import api, hls, hls_checked, http, media, publishing, rtmp  # hls_checked: the path of research
+from lib import api, flv, hls, hls_checked, http, media, publishing, rtmp  # hls_checked: the path of research
 from lib.timing import scaled, wait_until
 
 from hls_check import playlist as checked
@@ -114,6 +114,20 @@ def ask_many(server, count, query):
     for connection in connections:
         connection.request("GET", f"{PATH}?{query}")
     return connections
+
+
+def test_keyframes_far_apart(servers):
+    """The first segment is no longer than others: it waits for no keyframe, and the target duration is the configured one."""
+    server = servers(vhosts=hls.vhost(storage="memory", **ON))
+    tags = media.tags(media.late_keyframes())  # none behind 3 s
+    last = max(tag.timestamp for tag in tags if flv.is_keyframe(tag))
+    tags = [tag for tag in tags if not flv.is_frame(tag) or tag.timestamp >= last]
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        began = time.monotonic()
+        now = wait(server, 1)
+        assert time.monotonic() - began < scaled(4) and now.target == 1, now.text
+        now = wait(server, 4)
+    assert all(segment.duration < 1.5 for segment in now.segments), now.text
 
 
 def test_hundreds_of_players_wait_for_one_part(published):

@@ -24,7 +24,7 @@ void add_cutting(std::vector<config::Row>& rows) {
                        "Length of a segment: it ends at the first keyframe after so long."));
     rows.push_back(row(kScope, "hls_td_ratio", &H::td_ratio, count(0.1, 100), kLive,
                        "The playlist's target duration is hls_fragment times this, or the first segment's length, "
-                       "if that is longer."));
+                       "if that is longer and hls_low_latency off."));
     rows.push_back(row(kScope, "hls_aof_ratio", &H::aof_ratio, count(1, 100), kLive,
                        "Without video a segment ends after so many times hls_fragment."));
     rows.push_back(row(kScope, "hls_window", &H::window, seconds(1, 86'400), kLive,

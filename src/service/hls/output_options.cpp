@@ -37,6 +37,7 @@ SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const bool waits = hls.wait_keyframe && !hls.has_parts();
     SegmentTimelineOptions out{ms(hls.length()), ms(hls.fragment * hls.td_ratio), 1'000 + 2 * usual, waits};
     out.grows = waits;
+    out.fixed = hls.has_parts();
     // An earlier run had fewer parts than milliseconds.
     out.first_part = static_cast<uint64_t>(base::wall_ms());
     return out;

@@ -139,8 +139,8 @@ media::Time SegmentTimeline::listed_length() const {
 int64_t SegmentTimeline::target_s() const { return target_s_ > 0 ? target_s_ : configured_s(); }
 
 std::optional<media::Time> SegmentTimeline::longest() const {
-    if (target_s_ == 0 || options_.grows) return std::nullopt;
-    return std::chrono::seconds(target_s_) + kRoundedDown;
+    if (options_.grows || (target_s_ == 0 && !options_.fixed)) return std::nullopt;
+    return std::chrono::seconds(target_s()) + kRoundedDown;
 }
 
 }  // namespace service::hls

@@ -47,6 +47,8 @@ struct SegmentTimelineOptions {
     bool independent = true;  // segments begin with keyframes, or have no video
     // A segment may be longer than the target duration, which then grows: it waits for a keyframe.
     bool grows = false;
+    // The first segment is no longer than configured either.
+    bool fixed = false;
     uint64_t first_part = 0;  // the number of the first part: above those of an earlier run
 };
 
@@ -122,8 +124,8 @@ class SegmentTimeline {
     // Of a playlist that begins with that one.
     uint64_t discontinuities(Id id) const;
     // It is chosen with the first segment of a playlist: as configured, or as long as that segment is, so that a
-    // publisher's usual distance of keyframes fits. After that it does not change, but for
-    // SegmentTimelineOptions::grows.
+    // publisher's usual distance of keyframes fits, but for SegmentTimelineOptions::fixed. After that it does not
+    // change, but for SegmentTimelineOptions::grows.
     int64_t target_s() const;
     // The longest that a segment may be. Nothing: there is no such limit, or the target duration is not chosen yet.
     std::optional<media::Time> longest() const;

@@ -69,6 +69,13 @@ TEST(SegmentTimelineTest, TheTargetDurationIsChosenWithTheFirstSegmentAndStays) 
     EXPECT_EQ(timeline.target_s(), 3) << "one is still listed";
 }
 
+TEST(SegmentTimelineTest, TheTargetDurationOfLowLatencyIsThatOfTheConfiguration) {
+    SegmentTimeline timeline({.target_ms = 2'000, .fixed = true});
+    EXPECT_EQ(timeline.longest(), media::from_ms(2'490)) << "of the first segment too";
+    timeline.open({});
+    EXPECT_EQ(timeline.target_s(), 2);
+}
+
 TEST(SegmentTimelineTest, TheTargetDurationGrowsWhereASegmentWaitsForItsKeyframe) {
     SegmentTimeline timeline({.window_ms = 60'000, .target_ms = 2'000, .grows = true});
     for (const int64_t ms : {2'000, 4'600, 1'000}) {
