@@ -26,7 +26,8 @@ class Hints(threading.Thread):
             self.part_target = playlist.part_target
             for segment in playlist.all():
                 for part in segment.parts:
-                    self.listed.setdefault(part.uri, response.done_at)
+                    if not part.gap:  # the stream paused: there is nothing to send
+                        self.listed.setdefault(part.uri, response.done_at)
             self._next = playlist.hint()
             self._changed.notify()
 

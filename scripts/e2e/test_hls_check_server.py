@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 
 import pytest
 
@@ -90,3 +91,26 @@ def test_a_publisher_that_returns(servers, tmp_path):
     errors = {rule for rule, one in found.items() if one["severity"] == "error"}
     # While nobody publishes no segment comes.
     assert errors <= {"segment-late"}, text
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("form", ["fmp4-parts", "ts-parts-memory"])
+def test_low_latency_with_pauses(servers, tmp_path, form):
+    """Its times stand still while it pauses; then it is gone for a while, and begins anew: parts and segments come all
+    the same, by the clock."""
+    server = servers(vhosts=hls.vhost(fragment="1", window="12", rejoin=30_000, **FORMS[form]))
+    tags = media.tags(media.two_audio_tracks(20))
+    publisher = publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags)
+    with publisher:
+        wait_until(lambda: http.get_status(server.http_port, "/live/one~master.m3u8") == 200, 15, "a playlist")
+        process, out = start(server, "live/one~master.m3u8", tmp_path, 20)
+        time.sleep(3)
+        publisher.stop()
+        time.sleep(4)
+        with publishing.Steady(publisher.client, tags, start_at=publisher.sent[-1].timestamp + 40):
+            time.sleep(3)
+    time.sleep(3)
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        text, found = finish(process, out)
+    errors = {rule for rule, one in found.items() if one["severity"] == "error"}
+    assert not errors, text

@@ -173,28 +173,63 @@ def test_the_stream_ends_while_players_wait(servers):
     assert read(ask(server, "_HLS_msn=99999")).ended
 
 
+def follow(server, seconds, now=None):
+    """The playlists of so many seconds, each asked for by its next part, and the longest wait for one."""
+    playlists, longest = [now or read(ask(server))], 0.0
+    end = time.monotonic() + seconds
+    with http.Connection(server.http_port, timeout=scaled(20)) as connection:
+        while time.monotonic() < end:
+            number, part = playlists[-1].next_part()
+            began = time.monotonic()
+            connection.request("GET", f"{PATH}?_HLS_msn={number}&_HLS_part={part}")
+            playlists.append(read(connection.read_response()))
+            longest = max(longest, time.monotonic() - began)
+    return playlists, longest
+
+
+def dates_do_not_go_back(playlist):
+    ends = [(segment.date, segment.date + segment.duration) for segment in playlist.segments]
+    return all(end <= begin + 0.002 for (_, end), (begin, _) in zip(ends, ends[1:]))
+
+
 def test_a_publisher_that_pauses_and_goes_on(servers):
-    """503 after three target durations. A publisher that returns is what a reload waits for."""
+    """Its connection stays. What players wait for are gaps, by the clock; it goes on where its own times stood."""
     server = servers(vhosts=hls.vhost(rejoin=30_000, storage="memory", **ON))
+    with publish(server) as publisher:
+        wait(server, 2)
+        publisher.stop()
+        playlists, longest = follow(server, 3)
+        assert longest < 1.5 * playlists[0].part_target + scaled(0.2), f"a part came after {longest:.2f} s"
+        now = playlists[-1]
+        assert [segment.gap for segment in now.segments][-2:] == [True, True], now.text
+        assert all(part.gap and part.duration <= now.part_target for part in now.all()[-1].parts), now.text
+        assert now.next_part() > playlists[0].next_part() and now.target == playlists[0].target
+        later = publishing.Steady(publisher.client, publisher.tags, start_at=publisher.sent[-1].timestamp + 40)
+        playlists, longest = follow(server, 3, now)
+        later.stop()
+    now = playlists[-1]
+    assert longest < 1.5 * now.part_target + scaled(0.2), f"a part came after {longest:.2f} s"
+    anew = [segment for segment in now.segments if segment.discontinuity]
+    assert len(anew) == 1 and not anew[0].gap, now.text
+    assert dates_do_not_go_back(now), now.text
+
+
+def test_a_publisher_that_is_gone_for_a_while(servers):
+    """Until it is back the playlist goes on; when it does not come it ends."""
+    server = servers(vhosts=hls.vhost(rejoin=4_000, storage="memory", **ON))
     with publish(server):
-        wait(server)
-    response = http.Connection(server.http_port, timeout=scaled(20))
-    now = read(ask(server))
-    for _ in range(9):  # last parts may still come
-        number, part = now.next_part()
-        began = time.monotonic()
-        response.request("GET", f"{PATH}?_HLS_msn={number}&_HLS_part={part}")
-        answer = response.read_response()
-        if answer.status != 200:
-            break
-        now = read(answer)
-    assert answer.status == 503 and answer.headers["cache-control"] == "max-age=1", answer.describe()
-    assert 3 * now.target - 0.5 < time.monotonic() - began < 3 * now.target + scaled(1)
-    response.request("GET", f"{PATH}?_HLS_msn={number}&_HLS_part={part}")
+        wait(server, 2)
+    before = read(ask(server)).last_number()
+    playlists, longest = follow(server, 2)
+    assert longest < 1.5 * playlists[0].part_target + scaled(0.2), f"a part came after {longest:.2f} s"
     with publish(server):
-        came = read(response.read_response())
-    assert came.next_part() > (number, part), came.text
-    response.close()
+        playlists, longest = follow(server, 3, playlists[-1])
+        assert longest < 1.5 * playlists[0].part_target + scaled(0.2), f"a part came after {longest:.2f} s"
+        gaps = [segment.gap for segment in playlists[-1].segments if segment.number > before]
+        assert True in gaps and gaps[-1] is False, playlists[-1].text
+        assert dates_do_not_go_back(playlists[-1]), playlists[-1].text
+    now = wait_until(lambda: (found := read(ask(server))).ended and found, 10, "the end of the playlist")
+    assert not now.hints and not now.open, now.text
 
 
 def test_viewers_share_a_text(servers):

@@ -38,7 +38,7 @@ struct Segment {
     bool discontinuity = false;  // before this segment
     Key key{};
     std::string map_uri{};  // EXT-X-MAP; empty: none. Maps are never encrypted.
-    bool gap = false;       // EXT-X-GAP: it cannot be fetched, and its key and map do not matter
+    bool gap = false;       // EXT-X-GAP: it cannot be fetched, and without a map its key does not matter
     int64_t date_ms = 0;    // EXT-X-PROGRAM-DATE-TIME: the wall clock at its beginning, since 1970; 0: none
     std::vector<Part> parts{};
     friend bool operator==(const Segment&, const Segment&) = default;

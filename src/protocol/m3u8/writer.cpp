@@ -41,7 +41,7 @@ class Writer {
 
     void segment(const Segment& segment, bool with_parts) {
         with_parts &= !segment.parts.empty();
-        begin(segment, with_parts || !segment.gap);
+        begin(segment, with_parts || !segment.gap || !segment.map_uri.empty());
         if (with_parts) parts(segment.parts);
         // It is known at the segment's end only, when its parts are listed.
         if (segment.gap) add("#EXT-X-GAP\n");

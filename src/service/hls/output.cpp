@@ -220,6 +220,7 @@ void Output::open_segment(const Opening& opening) {
                      .date_ms = opening.date_ms,
                      .discontinuity = opening.discontinuity});
     writer_.open(opening.tracks, opening.first, opening.tracks_changed || opening.discontinuity);
+    if (!gap_timer_.is_set()) await_gap();
     const auto opened = renditions_.open(opening.tracks);
     if (opened) {
         main_has_audio_ = writer_.has(media::Kind::kAudio, 0);
@@ -228,6 +229,13 @@ void Output::open_segment(const Opening& opening) {
     }
     lose_segment();
     failed(paths().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
+}
+
+// No rendition has anything of it.
+void Output::open_gap(media::Time start) {
+    video_frames_ = 0;
+    timeline_->open({.start = start, .wall_ms = base::wall_ms(), .gap = true});
+    renditions_.open_gap();
 }
 
 // A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
@@ -377,6 +385,17 @@ void Output::failed(const std::string& path, const std::string& reason, bool for
 
 // ---- Timers
 
+void Output::pass_gaps() {
+    if (off_) return;
+    segmenter_.tick(runtime::now_ms());
+    await_gap();
+}
+
+// While frames come it is due some time after each part, and nothing is to be done then.
+void Output::await_gap() {
+    if (const int64_t due_ms = segmenter_.gap_due_ms(); due_ms < INT64_MAX) gap_timer_.set(due_ms);
+}
+
 bool Output::lasts(int64_t now_ms) const {
     if (stream_) return true;
     const auto shown = view();
@@ -394,6 +413,7 @@ void Output::tick(int64_t now_ms) {
     if (publishing()) renditions_.end_left_out();
     write_master();
     if (stream_ || unpublished_ms_ == 0 || now_ms - unpublished_ms_ < options_.rejoin_timeout_ms) return;
+    segmenter_.end_gaps();
     renditions_.for_each([](Rendition& rendition) { rendition.end_list(); });
 }
 
@@ -403,6 +423,7 @@ bool Output::must_be_disposed(int64_t now_ms) const {
 }
 
 void Output::dispose() {
+    segmenter_.end_gaps();
     timeline_->expire(0, true);
     renditions_.for_each([](Rendition& rendition) { rendition.dispose(); });
     write_master();  // there is none any more

@@ -16,6 +16,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
+#include "runtime/loop/timers.h"
 #include "service/hls/config.h"
 #include "service/hls/output_options.h"
 #include "service/hls/playlists/master.h"
@@ -106,7 +107,15 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     static constexpr int64_t kMaxWaitingMs = 2'000;
     static constexpr media::Time kMinRate = std::chrono::milliseconds(500);
 
+    // Low latency: a pause of the stream has parts, by the clock.
+    struct GapTimer final : runtime::Timer {
+        explicit GapTimer(Output& to) : output(to) {}
+        void on_due() override { output.pass_gaps(); }
+        Output& output;
+    };
+
     void open_segment(const Opening& opening) override;
+    void open_gap(media::Time start) override;
     void write_frame(const media::Frame& frame) override;
     void end_part(const PartEnd& end) override;
     void close_segment(const Closing& closing) override;
@@ -122,6 +131,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
     void lose_segment();
+    void pass_gaps();
+    void await_gap();
     void write_master();
     void failed(const std::string& path, const std::string& reason, bool for_good);
     void feed_waiting();
@@ -146,6 +157,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     convert::DefaultAudio default_audio_;
     media::PerTrack<uint32_t> left_out_;  // media::Track::revision of a track that was reported as left out
     Segmenter segmenter_;
+    GapTimer gap_timer_{*this};
     media::AacClocks aac_clocks_;  // hls_dts_directly off
     const std::shared_ptr<SegmentTimeline> timeline_;
     SegmentWriter writer_;

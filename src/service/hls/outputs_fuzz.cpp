@@ -150,6 +150,7 @@ class Hls final : private service::hls::SegmentSink, private convert::LaneSink {
         CHECK(open_);
         if (frame.track == 0 && !muxer_->add(frame)) lose();
     }
+    void open_gap(media::Time) override { CHECK(false); }
     void end_part(const service::hls::PartEnd&) override { CHECK(false); }  // there are none
     void close_segment(const service::hls::Closing& closing) override {
         CHECK(open_ && closing.duration >= std::chrono::milliseconds(1));

@@ -123,6 +123,11 @@ base::Result<void> Rendition::open(Lanes lanes) {
     return {};
 }
 
+void Rendition::open_gap() {
+    drop_open_bytes();
+    list_->open(init_);
+}
+
 void Rendition::put(Pieces pieces, const PageRange& range, bool is_first) {
     if (!cipher_) return take(pieces, range, is_first);
     for (const auto bytes : pieces) put_encrypted(cipher_->encrypt(bytes));
@@ -159,12 +164,17 @@ void Rendition::lose_memory(const base::Error& why) {
     host_.segment_failed(paths().playlist(), why);
 }
 
-void Rendition::lose() {
+void Rendition::drop_open_bytes() {
     writer_.remove_reader(*this);
     if (on_disk_) files_->abandon();
     ranges_.clear();
     part_ranges_.clear();
+    bytes_ = own_bytes_ = 0;
     in_memory_ = on_disk_ = false;
+}
+
+void Rendition::lose() {
+    drop_open_bytes();
     if (const std::string map = list_->abandon(); !map.empty()) index_.erase(options_.vhost, map);
 }
 
@@ -192,7 +202,7 @@ void Rendition::close(Id id) {
     // A file without a frame is no segment that players accept.
     const bool has_frame = bytes_ > 0;
     if (cipher_ && has_frame) put_encrypted(cipher_->finish());
-    if (!has_frame) lose();
+    if (!has_frame) drop_open_bytes();
     end_ranges();
     Entry entry{.content = {.bytes = bytes_}};
     if (cipher_) {
@@ -220,6 +230,7 @@ void Rendition::close(Id id) {
         unnamed_.emplace_back(id, std::move(segment));
     in_memory_ = false;
     const bool is_pending = std::exchange(on_disk_, false) && files_->finish(id);
+    if (files_ && !has_frame) files_->rewrite();
     if (keeps_in_memory_ || !is_pending) show();
     if (!files_ && list_->find(id)->is_there()) host_.segment_done(*this, id, {});
 }

@@ -73,6 +73,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void end_part();
     // The timeline has it: the playlist names it.
     void show_part();
+    // Likewise, but it has no lanes: the stream pauses.
+    void open_gap();
     // Ends the segment, whose last part the writer has ended. The timeline has it as `id`.
     void close(Id id);
     // Gives up the open segment, if there is one.
@@ -99,6 +101,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void put_encrypted(std::span<const uint8_t> bytes);
     void take(Pieces pieces, const PageRange& range, bool is_first);
     void end_ranges();
+    void drop_open_bytes();
     void show();
     void show_nothing();
     void show(std::shared_ptr<const ListedSegments> segments);

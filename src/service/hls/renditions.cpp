@@ -61,6 +61,11 @@ void Renditions::leave_out(RenditionId id, const base::Error& why) {
     left_out_(id, why);
 }
 
+void Renditions::open_gap() {
+    for (Member& member : members_)
+        if (member.active) member.rendition->open_gap();
+}
+
 void Renditions::end_part() {
     for (Member& member : members_)
         if (member.active) member.rendition->end_part();

@@ -39,6 +39,7 @@ class Renditions {
     // A segment of the stream, which the writer has open. tracks: those of the stream. An error: the main rendition
     // cannot have it.
     base::Result<void> open(const media::TrackSet& tracks);
+    void open_gap();
     void end_part();
     void close(SegmentTimeline::Id segment);
     void lose();

@@ -98,7 +98,7 @@ void SegmentList::name_map(const PathValues& values, Entry& entry) {
 
 SegmentList::Id SegmentList::first_listed(Where where) const {
     Id id = std::min(std::max({timeline_->listed(), first_, begin_}), end());
-    while (id < end() && is_lost(*find(id), where)) ++id;
+    while (id < end() && is_lost(*find(id), where) && !is_pause(id)) ++id;
     return id;
 }
 
@@ -125,12 +125,15 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
     for (Id id = first; id < end; ++id) {
         const Segment& segment = timeline_->at(id);
         const Entry& entry = *find(id);
+        const bool gap = is_lost(entry, where);
+        // Files of a gap may be missing.
+        const bool has_map = !entry.map_path.empty() && !(gap && where == Where::kOnDisk);
         playlist.segments.push_back({.uri = paths_.segment_uri(entry.path),
                                      .duration_us = media::to_us(segment.duration),
                                      .discontinuity = segment.discontinuity,
                                      .key = entry.key,
-                                     .map_uri = entry.map_path.empty() ? "" : paths_.segment_uri(entry.map_path),
-                                     .gap = is_lost(entry, where),
+                                     .map_uri = has_map ? paths_.segment_uri(entry.map_path) : "",
+                                     .gap = gap,
                                      .date_ms = segment.date_ms});
         if (has_parts) playlist.segments.back().parts = parts_of(segment, &entry);
     }

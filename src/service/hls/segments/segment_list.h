@@ -77,8 +77,8 @@ class SegmentList {
     const Entry* find(Id id) const { return const_cast<SegmentList*>(this)->find(id); }
     Id begin() const { return begin_; }  // the oldest that is kept; of none if it is end()
     Id end() const { return begin_ + entries_.size(); }
-    // The playlist's first one, which is not lost, and the one behind its last, before the first whose fate is not
-    // known.
+    // The playlist's first one, which is not lost unless the stream paused, and the one behind its last, before the
+    // first whose fate is not known.
     Id first_listed(Where where) const;
     Id end_listed(Where where) const;
     bool is_listed(Where where) const { return first_listed(where) < end_listed(where); }
@@ -105,6 +105,7 @@ class SegmentList {
         if (where == Where::kAnywhere) return entry.is_lost();
         return entry.disk != Entry::Disk::kThere && entry.disk != Entry::Disk::kPending;
     }
+    bool is_pause(Id id) const { return id >= timeline_->kept() && timeline_->at(id).gap; }
     std::vector<m3u8::Part> parts_of(const Segment& segment, const Entry* entry) const;
     void name(Id id, Entry& entry);
     void name_map(const PathValues& values, Entry& entry);

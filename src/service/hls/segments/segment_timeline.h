@@ -34,6 +34,7 @@ struct Segment {
     int64_t wall_ms = 0;         // when it began to arrive; 0: from an earlier run
     int64_t date_ms = 0;         // the wall clock at its start, as the playlist says it; 0: not known
     bool discontinuity = false;  // before it
+    bool gap = false;            // the stream paused: no rendition has it
     int64_t added_ms = 0;        // monotonic; 0: it is open, or from an earlier run
     uint64_t first_part = 0;     // the number of its first part
     std::vector<Part> parts{};   // that have ended; together as long as it. Empty: there are none, or none any more

@@ -23,6 +23,11 @@ constexpr size_t kMaxHeld = 2'000;  // frames
 constexpr Time kMaxStep = 1s;       // between frames of the leading track, as far as it tells how long the next one is
 // A segment is cut when it takes this many times its longest duration by the clock.
 constexpr int64_t kMaxSlower = 2;
+// A pause is made parts of when the open part has lasted this many part targets, or longer where frames come in bursts,
+// but no longer than players have something to play (PART-HOLD-BACK).
+constexpr int kMinPatienceHalves = 3, kMaxPatienceHalves = 6;
+// Of the part target: a shorter part is one that ends before a gap (draft-pantos-hls-rfc8216bis, 4.4.4.9).
+constexpr int kMinPartPercent = 85;
 // Published times are rounded and jitter slightly: a keyframe that comes this much early is the expected one.
 constexpr int64_t kMaxSlackMs = 100;
 
@@ -82,6 +87,8 @@ void Segmenter::begin() {
     compare_tracks();
     has_keyframe_ = false;
     discontinuity_ = has_segment_;
+    longest_silence_ms_ = 0;
+    fed_ = {};
     forget_last();
     before_jump_.reset();
 }
@@ -89,6 +96,7 @@ void Segmenter::begin() {
 void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
     if (frame.kind == Kind::kData || state_ == State::kIdle) return;
     now_ = arrival;
+    learn_silence();
     fed_dts_ = frame.dts;
     has_keyframe_ |= is_main_keyframe(frame);
     // It cannot be decoded without a keyframe, and must not begin segments.
@@ -98,6 +106,8 @@ void Segmenter::feed(const Frame& frame, const Arrival& arrival) {
             return starting(frame);
         case State::kOpen:
             return running(frame);
+        case State::kPaused:
+            return resume(frame);
         case State::kLost:
             return retry(frame);
         case State::kIdle:
@@ -306,6 +316,7 @@ void Segmenter::open_at(const Frame& frame) {
         return;
     }
     next_begin_ms_ = std::max(next_begin_ms_, now_.monotonic_ms) + kMsPerSegment;
+    close_gap();
     base::Ref<media::TrackSet> tracks = next_;
     // Video that was announced but has not arrived counts as a new track when it does.
     if (!has_keyframe_ && tracks->video()) {
@@ -323,6 +334,9 @@ void Segmenter::open_at(const Frame& frame) {
     bytes_ = 0;
     part_start_ = start_dts_;
     part_has_frame_ = part_has_video_ = part_is_independent_ = false;
+    makes_gaps_ = part_target_ > Time(0);
+    leading_dts_ = frame.dts;
+    leading_ms_ = now_.monotonic_ms;
     state_ = State::kOpen;
     const Time ahead = std::clamp(fed_dts_ - frame.dts, Time(0), media::from_ms(kMaxHeldMs));
     sink_.open_segment({*tracks_, frame, changed, discontinuity, now_.wall_ms, now_.wall_ms - media::to_ms(ahead)});
@@ -390,7 +404,84 @@ void Segmenter::write(const Frame& frame) {
     last = frame.dts;
     if (is_main_keyframe(frame)) keyframe_dts_ = frame.dts;
     newest_ = std::max(newest_, frame.dts);
+    if (is_leading(frame)) {
+        leading_dts_ = frame.dts;
+        leading_ms_ = now_.monotonic_ms;
+    }
     write_to_part(frame);
+}
+
+// ---- Pauses
+
+// Frames may come in bursts: a part that lasts a silence longer than its length is not late yet.
+Time Segmenter::patience() const {
+    return std::clamp<Time>(part_target_ + media::from_ms(longest_silence_ms_ * 5 / 4),
+                            part_target_ * kMinPatienceHalves / 2, part_target_ * kMaxPatienceHalves / 2);
+}
+
+void Segmenter::learn_silence() {
+    const int64_t silence_ms = now_.monotonic_ms - std::exchange(fed_, now_).monotonic_ms;
+    const int64_t limit_ms = 2 * (part_target_ > Time(0) ? media::to_ms(part_target_) : options_.part_ms);
+    if (silence_ms <= limit_ms) longest_silence_ms_ = std::max(longest_silence_ms_, silence_ms);
+}
+
+int64_t Segmenter::gap_due_ms() const {
+    if (!makes_gaps_) return INT64_MAX;
+    return leading_ms_ + 1 + media::to_ms(part_start_ + patience() - leading_dts_);
+}
+
+// The open part should be complete, by the clock. What a segment has of the stream ends with its last frame.
+void Segmenter::pass_part() {
+    if (state_ == State::kOpen && !held_.empty()) return release_held();
+    const Time end = part_start_ + part_target_;
+    if (state_ == State::kOpen && part_has_frame_) {
+        end_part(std::clamp<Time>(newest_ + step_, part_start_ + 1ms, end), std::nullopt);
+        if (state_ != State::kOpen || part_start_ + part_target_ * (100 - kMinPartPercent) / 100 >= end) return;
+    }
+    if (state_ == State::kOpen) {
+        close(part_start_, std::nullopt);
+        if (state_ == State::kOpen) state_ = State::kPaused;
+    }
+    extend_gap(end);
+}
+
+// Parts without a frame, to that time, in segments without a frame that are no longer than others.
+void Segmenter::extend_gap(Time to) {
+    const Time longest = std::min(longest_, std::max(media::from_ms(options_.fragment_ms), part_target_));
+    while (part_start_ < to) {
+        const Time end = std::min(to, part_start_ + part_target_);
+        if (gap_open_ && end - start_dts_ > longest) close_gap();
+        if (!std::exchange(gap_open_, true)) {
+            start_dts_ = part_start_;
+            part_has_frame_ = part_has_video_ = part_is_independent_ = false;
+            sink_.open_gap(start_dts_);
+        }
+        end_part(end, std::nullopt);
+    }
+}
+
+void Segmenter::close_gap() {
+    if (std::exchange(gap_open_, false)) sink_.close_segment({part_start_ - start_dts_, std::nullopt});
+}
+
+// The first frame behind a pause. If it is of a time before the pause's end the stream is not continuous.
+void Segmenter::resume(const Frame& frame) {
+    if (fit(frame) == Fit::kFits && frame.dts >= part_start_) {
+        extend_gap(frame.dts);
+    } else {
+        discontinuity_ = true;
+        forget_last();
+        newest_ = frame.dts;
+    }
+    discontinuity_ |= frame.discontinuity;
+    before_jump_.reset();
+    open_at(frame);
+    if (state_ == State::kOpen) write(frame);
+}
+
+void Segmenter::end_gaps() {
+    close_gap();
+    makes_gaps_ = false;
 }
 
 // ---- End
@@ -430,6 +521,14 @@ void Segmenter::end() {
 void Segmenter::tick(int64_t monotonic_ms) {
     now_.monotonic_ms = monotonic_ms;
     if (!held_.empty() && held_enough()) release_held();
+    for (int i = 0; now_.monotonic_ms >= gap_due_ms(); ++i) {
+        if (i < kMaxGapsAtOnce) {
+            pass_part();
+        } else {
+            leading_dts_ = part_start_;
+            leading_ms_ = now_.monotonic_ms;
+        }
+    }
 }
 
 void Segmenter::release_held() {

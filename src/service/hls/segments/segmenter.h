@@ -15,7 +15,9 @@
 //    the same, what follows is dropped until the next may begin.
 //  - With low latency a segment has parts. A part ends before the frame with which it would be longer than the part
 //    target, which is chosen at the beginning, from the frames that are held, and stays. Where the stream pauses for
-//    longer, the part's end is the longest that it may be, and the pause is parts without a frame.
+//    longer, the part's end is the longest that it may be, and the pause is parts without a frame. While nothing comes
+//    segments of such parts are made by the clock: also between two publishings, until end_gaps(). A stream that goes
+//    on with times before their end begins behind a discontinuity.
 //  - Where the stream says that times jumped: if they did (time_jitter off), the segment ends at once. If the stream
 //    has corrected them, or a publisher has returned, the next segment has a discontinuity.
 
@@ -71,6 +73,8 @@ class SegmentSink {
   public:
     virtual void open_segment(const Opening& opening) = 0;
     virtual void write_frame(const media::Frame& frame) = 0;
+    // A segment without a frame, from the end of the last part on: the stream pauses.
+    virtual void open_gap(media::Time start) = 0;
     // Of the open segment. Its last part ends before it is closed.
     virtual void end_part(const PartEnd& end) = 0;
     virtual void close_segment(const Closing& closing) = 0;
@@ -87,12 +91,14 @@ class Segmenter {
     static constexpr size_t kMaxHeldBytes = 16 * 1024 * 1024;
     static constexpr int64_t kMaxAtOnce = 100, kMsPerSegment = 50;
     static constexpr uint64_t kSmallBytes = 16 * 1024;  // of payload
+    // Of parts without a frame in one call: after a clock that has leapt the rest of the time has none.
+    static constexpr int kMaxGapsAtOnce = 100;
 
     Segmenter(const CutOptions& options, SegmentSink& sink) : options_(options), sink_(sink) { forget_last(); }
 
     // A publishing begins; after an earlier one with a discontinuity.
     void begin();
-    // The part target is chosen again, with the next publishing.
+    // The part target is chosen again, with the next publishing. After end_gaps().
     void forget_part_target() { part_target_ = {}; }
     // From the first opening of a segment on. 0: there are no parts.
     media::Time part_target() const { return part_target_; }
@@ -110,8 +116,12 @@ class Segmenter {
     size_t held_bytes() const { return held_bytes_; }
     const media::Frame* oldest_held() const { return held_.empty() ? nullptr : &held_.front(); }
     void release_held();
-    // Called periodically, to limit the time for which frames are held while no new frame arrives.
+    // Called periodically, to limit the time for which frames are held while no new frame arrives, and at gap_due_ms(),
+    // after which the stream pauses. INT64_MAX: there are no parts, or nobody waits for them.
     void tick(int64_t monotonic_ms);
+    int64_t gap_due_ms() const;
+    // The stream is not expected to go on: a pause has no parts any more, until it does.
+    void end_gaps();
 
     bool open() const { return state_ == State::kOpen; }
     int64_t longest_wait_ms() const;
@@ -119,7 +129,8 @@ class Segmenter {
   private:
     // Differences between it and distances of times do not overflow.
     static constexpr media::Time kAnyLength = std::chrono::seconds(media::kMaxSeconds);
-    enum class State : uint8_t { kIdle, kStarting, kOpen, kLost };
+    // kPaused: frames are expected, but the segment that had the last one is closed.
+    enum class State : uint8_t { kIdle, kStarting, kOpen, kPaused, kLost };
     // kBeforeJump: a frame of the track that has not jumped yet.
     enum class Fit : uint8_t { kFits, kBeforeJump, kJumps };
 
@@ -146,6 +157,12 @@ class Segmenter {
     void choose_part_target(const std::deque<media::Frame>& frames);
     void end_parts_before(const media::Frame& frame);
     void end_part(media::Time end, std::optional<media::Time> next_video_dts);
+    media::Time patience() const;
+    void learn_silence();
+    void pass_part();
+    void extend_gap(media::Time to);
+    void close_gap();
+    void resume(const media::Frame& frame);
     void write_to_part(const media::Frame& frame);
     void cut(const media::Frame& frame);
     void open_at(const media::Frame& frame);
@@ -181,6 +198,13 @@ class Segmenter {
     // Of the open part.
     media::Time part_start_{};
     bool part_has_frame_ = false, part_has_video_ = false, part_is_independent_ = false;
+    // Pauses.
+    bool makes_gaps_ = false;                 // the playlist goes on
+    bool gap_open_ = false;                   // a segment without a frame is open
+    Arrival fed_{};                           // of the newest frame
+    media::Time leading_dts_{};               // of the last frame of the leading track,
+    int64_t leading_ms_ = 0;                  // and when it came, monotonic
+    int64_t longest_silence_ms_ = 0;          // between frames of this publishing, without pauses
     media::PerTrack<media::Time> last_;       // dts
     media::Time newest_{};                    // the latest dts of any track
     media::Time step_ = media::from_ms(40);   // between the last two frames of the leading track

@@ -68,6 +68,15 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         fresh_ = false;
         list_.open(std::make_shared<const std::string>(muxer_->init(convert::kAllLanes)));
     }
+    void open_gap(media::Time start) override {
+        CHECK(!open_ && start >= part_end_);
+        open_ = gap_ = true;
+        payload_ = 0;
+        discontinuities_ = timeline->discontinuities(timeline->end());
+        timeline->open({.start = start, .gap = true});
+        list_.open(nullptr);
+        part_end_ = start;
+    }
     void end_part(const service::hls::PartEnd& end) override {
         CHECK(open_);
         const service::hls::Part& part = end.part;
@@ -76,9 +85,10 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         part_end_ += part.duration;
         muxer_->end_part(end.next_video_dts);
         CHECK(muxer_->memory() == 0);
-        list_.open_segment()->parts.push_back(1);
+        CHECK(!gap_ || part.gap);
+        list_.open_segment()->parts.push_back(gap_ ? 0 : 1);
         CHECK(timeline->end_part(part) + 1 == timeline->next_part());
-        if (fail_next) lose();
+        if (fail_next && !gap_) lose();
     }
     void write_frame(const Frame& frame) override {
         CHECK(open_);
@@ -91,7 +101,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
     }
     void close_segment(const service::hls::Closing& closing) override {
         CHECK(open_);
-        open_ = false;
+        open_ = gap_ = false;
         if (payload_ >= Segmenter::kSmallBytes) --begun;
         CHECK(closing.duration >= std::chrono::milliseconds(1));
         CHECK(media::to_ms(closing.duration) <= segmenter.longest_wait_ms() + kMaxBeyondLongestMs);
@@ -118,7 +128,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         first_ = playlist.media_sequence;
         CHECK(playlist.discontinuity_sequence >= discontinuity_sequence_);
         discontinuity_sequence_ = playlist.discontinuity_sequence;
-        CHECK(playlist.segments.empty() || !playlist.segments.front().gap);
+        CHECK(playlist.segments.empty() || !playlist.segments.front().gap || timeline->at(timeline->id_of(first_)).gap);
         CHECK(target_s_ == 0 || playlist.segments.empty() || playlist.target_duration_s == target_s_);
         target_s_ = playlist.segments.empty() ? 0 : playlist.target_duration_s;
         int64_t end_ms = INT64_MIN;
@@ -152,6 +162,16 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         update_held();
         CHECK(!held_since_ms_ || now.monotonic_ms - *held_since_ms_ < Segmenter::kMaxHeldMs);
     }
+    // By the clock, with what is due meanwhile.
+    void pass(int64_t ms) {
+        for (const int64_t until_ms = now.monotonic_ms + ms; now.monotonic_ms < until_ms;) {
+            now.monotonic_ms = std::min(until_ms, std::max(now.monotonic_ms + 1, segmenter.gap_due_ms()));
+            const uint64_t parts = timeline->next_part();
+            const bool is_due = now.monotonic_ms >= segmenter.gap_due_ms() && !segmenter.oldest_held();
+            tick();
+            CHECK(!is_due || timeline->next_part() > parts);
+        }
+    }
     // In its payload, in the order of publishing.
     static uint64_t number_of(const Frame& frame) {
         base::ByteReader r(frame.payload.bytes().subspan(5));
@@ -184,7 +204,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
     }
 
     std::unique_ptr<convert::SegmentMuxer> muxer_;
-    bool open_ = false, fresh_ = true;
+    bool open_ = false, gap_ = false, fresh_ = true;
     uint64_t discontinuities_ = 0;  // before the open segment
     media::Time part_end_{};        // of the last part
 
@@ -303,12 +323,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 if (flags & 2) checker.segmenter.release_held();
                 break;
             case 14:
+                if (flags & 1) checker.pass(flags * 100);
                 checker.tick();
                 checker.check_playlist();
                 break;
             case 15:
                 checker.segmenter.end();
                 CHECK(checker.segmenter.held_bytes() == 0);
+                if (flags & 2) checker.pass(flags * 100);
+                if (flags & 4) checker.segmenter.end_gaps();
                 publisher.begin();
                 if (flags & 1) checker.timeline->begin(false);
                 break;
