@@ -15,14 +15,13 @@
 namespace service::hls {
 
 Output::Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
-               runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover)
+               runtime::LogLimit& failure_log, Disconnect disconnect)
     : options_(std::move(options)),
       paths_(std::move(names)),
       index_(index),
       events_(events),
       failure_log_(failure_log),
       disconnect_(std::move(disconnect)),
-      recover_(std::move(recover)),
       default_audio_(options_.hls.use_fmp4 ? convert::mp4_carries : convert::ts_carries),
       segmenter_(cut_options(options_), *this),
       timeline_(std::make_shared<SegmentTimeline>(timeline_options(options_))),
@@ -38,7 +37,6 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
       master_file_(fmt::format("{}/{}", root_of(options_.hls), paths_.master()), options_.key.text()) {
     if (options_.first_sequence > 0) timeline_->break_here();
     timeline_->skip_to(options_.first_sequence);
-    renditions_.add(kMainRendition);
 }
 
 Output::~Output() {
@@ -47,37 +45,29 @@ Output::~Output() {
 
 std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
-    auto rendition = std::make_unique<Rendition>(host, options_.hls, paths_.of_rendition(id), files_options(options_),
-                                                 index_, timeline_, writer_);
-    if (rendition->files())
-        recover_(rendition->files());
-    else
-        rendition->begin_naming();
-    return rendition;
+    return std::make_unique<Rendition>(host, options_.hls, paths_.of_rendition(id), files_options(options_), index_,
+                                       timeline_, writer_);
 }
 
-// The main rendition's tell the numbers, which the others wait for.
-void Output::files_read(Rendition& rendition) {
-    Rendition& main = *renditions_.main();
-    if (&rendition != &main) {
-        if (main.list().has_names()) rendition.begin_naming();
-        return;
-    }
-    const LeftFiles& left = *main.left_over();
+void Output::begin(LeftStream left) {
+    has_begun_ = true;
     if (left.any) {
         timeline_->recover(left.timeline);
         segmenter_.set_longest(timeline_->longest());
-        base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", main.playlist_path(),
-                         timeline_->sequence(SegmentTimeline::kFirstId), left.entries.size());
+        base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", paths_.playlist(),
+                         timeline_->sequence(timeline_->end()), left.timeline.segments.size());
     }
     timeline_->skip_to(options_.first_sequence);
-    const std::vector<RenditionId> renditions = left.renditions;
     if (left.master) master_file_.found();
-    main.begin_naming();
-    renditions_.for_each([](Rendition& other) {
-        if (other.left_over()) other.begin_naming();
-    });
-    for (const RenditionId id : renditions) renditions_.add(id);
+    renditions_.add(kMainRendition);
+    for (LeftRendition& one : left.renditions) {
+        renditions_.add(one.id);
+        renditions_.find(one.id)->take_over(std::move(one));
+    }
+    if (!stream_ && waiting_.empty()) return;
+    begin_publishing();
+    feed_waiting();
+    if (!stream_) segmenter_.end();
 }
 
 std::vector<std::shared_ptr<SegmentFiles>> Output::files() const {
@@ -101,6 +91,11 @@ void Output::on_publish() {
     waiting_.clear();
     waiting_bytes_ = 0;
     waiting_.reserve(kFramesAtOnce);
+    changed_tracks_ = nullptr;
+    if (has_begun_) begin_publishing();
+}
+
+void Output::begin_publishing() {
     const bool anew = renditions_.main() && renditions_.main()->list().ended();
     timeline_->begin(anew);
     if (anew) segmenter_.forget_part_target();
@@ -110,8 +105,10 @@ void Output::on_publish() {
 }
 
 void Output::on_unpublish() {
-    feed_waiting();
-    segmenter_.end();
+    if (has_begun_) {
+        feed_waiting();
+        segmenter_.end();
+    }
     stream_->unsubscribe(*this);
     stream_ = nullptr;
     changed_.pulse();
@@ -120,20 +117,21 @@ void Output::on_unpublish() {
 
 void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
     if (off_) return;
-    feed_waiting();
-    const auto tracks = default_audio_.choose(
+    changed_tracks_ = default_audio_.choose(
         published, [this](const media::Track& track, const base::Error& why) { report_left_out(track, why); });
-    aac_clocks_.set_tracks(*tracks);
-    tracks_ = tracks;
-    segmenter_.set_tracks(tracks);
 }
 
 void Output::on_frame(const media::Frame& frame) {
     if (off_ || !default_audio_.has(frame)) return;
     if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
         waiting_bytes_ += frame.payload.memory();
-    waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}});
+    waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}, std::exchange(changed_tracks_, nullptr)});
     waiting_.back().frame.track = default_audio_.index_of(frame);
+    if (!has_begun_) {
+        if (waiting_bytes_ < options_.memory_limit / 4) return;
+        drop_waiting();
+        return failed(paths_.playlist(), "the disk has not told yet what an earlier run has left", false);
+    }
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
     if (options_.hls.has_parts() || frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce)
         feed_waiting();
@@ -142,10 +140,23 @@ void Output::on_frame(const media::Frame& frame) {
 void Output::feed_waiting() {
     for (Waiting& next : waiting_) {
         if (off_) break;
+        if (next.tracks) {
+            tracks_ = std::move(next.tracks);
+            aac_clocks_.set_tracks(*tracks_);
+            segmenter_.set_tracks(tracks_);
+        }
         if (!options_.hls.dts_directly && next.frame.codec == media::Codec::kAac)
             next.frame.dts = aac_clocks_.correct(next.frame);
         segmenter_.feed(next.frame, next.arrival);
     }
+    waiting_.clear();
+    waiting_bytes_ = 0;
+}
+
+// The next frame has the tracks that these had.
+void Output::drop_waiting() {
+    for (auto last = waiting_.rbegin(); last != waiting_.rend() && !changed_tracks_; ++last)
+        changed_tracks_ = std::move(last->tracks);
     waiting_.clear();
     waiting_bytes_ = 0;
 }
@@ -157,6 +168,7 @@ size_t Output::memory() const {
 }
 
 void Output::release_memory() {
+    if (!has_begun_) return drop_waiting();
     feed_waiting();
     segmenter_.release_held();
     keep_below(bytes_in_memory() / 2);
@@ -406,6 +418,7 @@ bool Output::lasts(int64_t now_ms) const {
 }
 
 void Output::tick(int64_t now_ms) {
+    if (!has_begun_) return;
     if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(now_ms);
     timeline_->expire(now_ms);
@@ -418,11 +431,12 @@ void Output::tick(int64_t now_ms) {
 }
 
 bool Output::must_be_disposed(int64_t now_ms) const {
-    return !stream_ && unpublished_ms_ > 0 && options_.hls.dispose > 0 &&
+    return has_begun_ && !stream_ && unpublished_ms_ > 0 && options_.hls.dispose > 0 &&
            now_ms - unpublished_ms_ >= options_.hls.dispose * INT64_C(1'000);
 }
 
 void Output::dispose() {
+    if (!has_begun_) return;
     segmenter_.end_gaps();
     timeline_->expire(0, true);
     renditions_.for_each([](Rendition& rendition) { rendition.dispose(); });

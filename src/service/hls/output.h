@@ -32,21 +32,22 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Requests the end of the publishing session (hls_on_error disconnect); not from within the call.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
 
-    // Requests that SegmentFiles::recover() is called, in a coroutine.
-    using Recover = std::function<void(const std::shared_ptr<SegmentFiles>&)>;
-
-    // The references must outlive it.
+    // The references must outlive it. It waits for begin().
     Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
-           runtime::LogLimit& failure_log, Disconnect disconnect, Recover recover);
+           runtime::LogLimit& failure_log, Disconnect disconnect);
     ~Output();
     Output(const Output&) = delete;
 
+    // What an earlier run has left was read; of a stream in memory there is nothing. Until then frames are kept, as far
+    // as memory allows.
+    void begin(LeftStream left = {});
     // Consumes the stream until it is no longer published.
     void follow(live::Stream& stream);
     // For the output of an earlier run: it has no publisher, as if the publishing had just ended.
     void nobody_publishes() { unpublished_ms_ = runtime::now_ms(); }
     bool publishing() const { return stream_ != nullptr; }
 
+    const OutputOptions& options() const { return options_; }
     const live::StreamKey& key() const { return options_.key; }
     const VhostConfig& hls() const { return options_.hls; }
     // Of the main rendition.
@@ -97,6 +98,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     struct Waiting {
         media::Frame frame;
         Arrival arrival;
+        base::Ref<media::TrackSet> tracks{};  // of this frame and those behind it; null: as before
     };
     // Frames are muxed in batches: with hundreds of streams, a stream's muxing data is no longer in the processor's
     // caches when its next frame arrives. A segment ends at a keyframe, which is muxed at once; without video it ends
@@ -121,7 +123,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void close_segment(const Closing& closing) override;
     void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) override;
     void segment_failed(const std::string& path, const base::Error& error) override;
-    void files_read(Rendition& rendition) override;
     std::vector<const Rendition*> others(const Rendition& rendition) const override;
 
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
@@ -135,7 +136,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void await_gap();
     void write_master();
     void failed(const std::string& path, const std::string& reason, bool for_good);
+    void begin_publishing();
     void feed_waiting();
+    void drop_waiting();
 
     const OutputOptions options_;
     const SegmentPaths paths_;
@@ -143,7 +146,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     const live::Events& events_;
     runtime::LogLimit& failure_log_;
     Disconnect disconnect_;
-    Recover recover_;
 
     live::Stream* stream_ = nullptr;
     runtime::Event changed_{"a segment of HLS"};
@@ -151,7 +153,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int64_t unpublished_ms_ = 0;  // monotonic
     int64_t asked_until_ms_ = 0;
     bool off_ = false;  // disabled until the next publishing
+    bool has_begun_ = false;
     std::vector<Waiting> waiting_;
+    base::Ref<media::TrackSet> changed_tracks_;  // of the next frame; null: they have not changed
     size_t waiting_bytes_ = 0;
 
     convert::DefaultAudio default_audio_;

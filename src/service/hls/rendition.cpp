@@ -52,56 +52,10 @@ std::string Rendition::playlist_path() const {
     return files_ ? fmt::format("{}/{}", options_.root, paths().playlist()) : std::string();
 }
 
-// ---- Names
-
-void Rendition::files_recovered(LeftFiles left) {
-    left_ = std::move(left);
-    host_.files_read(*this);
-}
-
-void Rendition::begin_naming() {
-    if (list_->has_names()) return;
-    if (left_) take_left_over();
-    list_->begin_naming();
-    for (Id id = list_->begin(); id < list_->end(); ++id) show_shared(*list_->find(id));
-    if (const Entry* open = list_->open_segment(); open && has_parts_) show_shared(*open);
-    for (auto& [id, resource] : std::exchange(unnamed_, {}))
-        if (const Entry* entry = list_->find(id)) show_in_memory(*entry, std::move(resource));
+void Rendition::take_over(LeftRendition left) {
+    list_->recover(list_->timeline().id_of(left.media_sequence), std::move(left.entries));
+    if (files_) files_->take_over(std::move(left.unneeded));
     show();
-    if (files_) files_->begin_naming();
-}
-
-// What an earlier run has left, of the segments that the main rendition has left.
-void Rendition::take_left_over() {
-    const SegmentTimeline& timeline = list_->timeline();
-    std::deque<Entry> entries = std::move(left_->entries);
-    Id first = timeline.id_of(left_->timeline.media_sequence);
-    std::vector<std::string> others;
-    const auto leaves_out = [&](Entry& entry) {
-        for (std::string* path : {&entry.path, &entry.key_path, &entry.map_path})
-            if (!path->empty()) others.push_back(std::move(*path));
-    };
-    while (!entries.empty() && (first < timeline.kept() || first >= SegmentTimeline::kFirstId)) {
-        leaves_out(entries.front());
-        entries.pop_front();
-        ++first;
-    }
-    while (!entries.empty() && first + entries.size() > SegmentTimeline::kFirstId) {
-        leaves_out(entries.back());
-        entries.pop_back();
-    }
-    // Keys and initialisation segments are shared.
-    std::erase_if(others, [&](const std::string& path) {
-        return std::ranges::any_of(
-            entries, [&](const Entry& entry) { return entry.key_path == path || entry.map_path == path; });
-    });
-    for (const std::string& path : others) index_.erase(options_.vhost, path);
-    if (!others.empty()) {
-        files_->rewrite();  // the playlist on disk still names them
-        files_->remove(std::move(others));
-    }
-    list_->recover(first, std::move(entries));
-    left_.reset();
 }
 
 // ---- A segment
@@ -119,7 +73,7 @@ base::Result<void> Rendition::open(Lanes lanes) {
     if (writer_.has_new_init() || !init_) init_ = writer_.init(lanes);
     const Entry& entry = list_->open(init_);
     // The parts need it before the segment is complete.
-    if (has_parts_ && list_->has_names()) show_shared(entry);
+    if (has_parts_) show_shared(entry);
     return {};
 }
 
@@ -223,11 +177,8 @@ void Rendition::close(Id id) {
         list_->set_ended(false);
     }
     const Entry& added = list_->add(id, std::move(entry));
-    if (list_->has_names()) show_shared(added);
-    if (added.in_memory && list_->has_names())
-        show_in_memory(added, std::move(segment));
-    else if (added.in_memory)
-        unnamed_.emplace_back(id, std::move(segment));
+    show_shared(added);
+    if (added.in_memory) index_.put(options_.vhost, added.path, std::move(segment));
     in_memory_ = false;
     const bool is_pending = std::exchange(on_disk_, false) && files_->finish(id);
     if (files_ && !has_frame) files_->rewrite();
@@ -249,10 +200,6 @@ Resource Rendition::resource() const {
     resource.max_age_s = options_.max_age_s;
     resource.stream = options_.stream;
     return resource;
-}
-
-void Rendition::show_in_memory(const Entry& entry, Resource segment) {
-    index_.put(options_.vhost, entry.path, std::move(segment));
 }
 
 // Keys made by this run are always served from memory, even if the segments are on disk.
@@ -391,7 +338,7 @@ size_t Rendition::memory() const {
 
 std::optional<Rendition::Id> Rendition::oldest_in_memory() const {
     for (Id id = list_->begin(); id + 1 < list_->end(); ++id)
-        if (const Entry& entry = *list_->find(id); entry.in_memory && !entry.path.empty()) return id;
+        if (const Entry& entry = *list_->find(id); entry.in_memory) return id;
     return std::nullopt;
 }
 
@@ -412,7 +359,7 @@ void Rendition::drop_parts(Id id) {
 
 void Rendition::serve_from_file(Id id) {
     Entry* entry = list_->find(id);
-    if (!entry || !entry->in_memory || entry->path.empty()) return;
+    if (!entry || !entry->in_memory) return;
     entry->in_memory = false;
     if (entry->disk == Entry::Disk::kThere) {
         Resource file = resource();

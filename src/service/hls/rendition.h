@@ -4,7 +4,6 @@
 // it has (segment_timeline.h), nor which tracks it has (renditions.h).
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,7 +13,7 @@
 
 #include "protocol/m3u8/cipher.h"
 #include "service/hls/config.h"
-#include "service/hls/segments/segment_files.h"
+#include "service/hls/segments/recovery.h"
 #include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_writer.h"
 #include "service/hls/serving/reloads.h"
@@ -31,8 +30,6 @@ class RenditionHost {
     virtual void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) = 0;
     // What it was to keep is lost.
     virtual void segment_failed(const std::string& path, const base::Error& error) = 0;
-    // The files of an earlier run were read. The numbers of the segments are known once the main rendition's were.
-    virtual void files_read(Rendition& rendition) = 0;
     // The other playlists of the multivariant one, if the rendition is part of it.
     virtual std::vector<const Rendition*> others(const Rendition& rendition) const = 0;
 
@@ -61,11 +58,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     // Null: segments are in memory only.
     const std::shared_ptr<SegmentFiles>& files() const { return files_; }
 
-    // What an earlier run has left, once it was read and until begin_naming(). Null: otherwise.
-    const LeftFiles* left_over() const { return left_ ? &*left_ : nullptr; }
-    // The numbers of the timeline are known: segments get names. Takes over what is left.
-    void begin_naming();
-
+    // Before the first segment: what an earlier run has left of it. The timeline has the main rendition's.
+    void take_over(LeftRendition left);
     void begin_publishing() { list_->set_ended(false); }
     // Begins the segment that the timeline and the writer have open, of these lanes. An error: of the encryption.
     base::Result<void> open(Lanes lanes);
@@ -108,16 +102,13 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void announce(std::optional<uint64_t> part);
     ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist) const;
     void list_changed();
-    void show_in_memory(const Entry& entry, Resource resource);
     void show_shared(const Entry& entry);
-    void take_left_over();
     void lose_memory(const base::Error& why) override;
     void serve_from_file(Id id);
     void serve_old_from_files();
     void drop_parts(Id id);
     Resource resource() const;
 
-    void files_recovered(LeftFiles left) override;
     void files_changed() override { show(); }
     void segment_on_disk(Id id, const std::string& path) override;
     void files_failed(const std::string& path, const base::Error& error) override { host_.segment_failed(path, error); }
@@ -143,8 +134,6 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
     uint64_t oldest_part_ = 0;                     // that can be fetched; of none: the next one
     std::optional<uint64_t> announced_part_;       // the playlist hints it
-    std::deque<std::pair<Id, Resource>> unnamed_;  // segments in memory that have no name yet
-    std::optional<LeftFiles> left_;
     std::shared_ptr<const View> view_;
     Reloads reloads_;
 };

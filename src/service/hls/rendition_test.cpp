@@ -34,16 +34,14 @@ class RenditionTest : public testing::Test, public RenditionHost {
 
     // As a run of the server. recover: hls_recover.
     void begin_run(bool recover = true) {
-        make_renditions(recover);
+        recovers_ = recover;
+        make_renditions();
         read_files();
     }
-    void make_renditions(bool recover) {
+    void make_renditions() {
         const VhostConfig& hls = hls_;
         const SegmentPaths paths = *SegmentPaths::make(hls, {"v", "live", "s"}, true);
-        SegmentFilesOptions options;
-        options.vhost = "v";
-        options.root = options.key_root = root_;
-        options.recover = recover;
+        const SegmentFilesOptions options = options_of_files();
         timeline_ = std::make_shared<SegmentTimeline>(SegmentTimelineOptions{60'000, 1'000});
         RenditionHost& host = *this;
         main_.reset(), audio_.reset();
@@ -53,15 +51,20 @@ class RenditionTest : public testing::Test, public RenditionHost {
         audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(audio_rendition(1)), options, index_,
                                              timeline_, *writer_);
     }
-    // The other one's are read first.
     void read_files() {
-        audio_->files()->recover();
-        EXPECT_FALSE(audio_->view()) << "the numbers are not known yet";
-        main_->files()->recover();
-        const LeftFiles& left = *main_->left_over();
-        if (left.any) timeline_->recover(left.timeline);
-        main_->begin_naming();
-        audio_->begin_naming();
+        SegmentFilesOptions options = options_of_files();
+        options.recover = recovers_;
+        auto left = read_left(options, main_->paths());
+        ASSERT_TRUE(left);
+        if (left->any) timeline_->recover(left->timeline);
+        for (LeftRendition& one : left->renditions)
+            (one.id == kMainRendition ? main_ : audio_)->take_over(std::move(one));
+    }
+    SegmentFilesOptions options_of_files() const {
+        SegmentFilesOptions options;
+        options.vhost = "v";
+        options.root = options.key_root = root_;
+        return options;
     }
     void segment() {
         open();
@@ -85,7 +88,6 @@ class RenditionTest : public testing::Test, public RenditionHost {
 
     void segment_done(Rendition&, SegmentTimeline::Id, const std::string&) override {}
     void segment_failed(const std::string&, const base::Error& error) override { ADD_FAILURE() << error.text(); }
-    void files_read(Rendition&) override {}
     std::vector<const Rendition*> others(const Rendition& rendition) const override {
         return {&rendition == main_.get() ? audio_.get() : main_.get()};
     }
@@ -149,6 +151,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
 
     VhostConfig hls_;
     std::string root_;
+    bool recovers_ = true;
     Index index_;
     std::shared_ptr<SegmentTimeline> timeline_;
     std::unique_ptr<SegmentWriter> writer_;
@@ -167,18 +170,6 @@ TEST_F(RenditionTest, GoesOnBehindAnEarlierRun) {
     EXPECT_EQ(uris(*main_), (Uris{"s-0.ts", "s-1.ts", "s-2.ts"}));
     EXPECT_EQ(uris(*audio_), (Uris{"s-0~audio2.ts", "s-1~audio2.ts", "s-2~audio2.ts"}));
     EXPECT_TRUE(audio_->view()->playlist().segments[2].discontinuity);
-}
-
-TEST_F(RenditionTest, WhatIsThereBeforeItsNumberIsKnownWaits) {
-    begin_run();
-    write_segment();
-    make_renditions(true);
-    segment();
-    read_files();
-    segment();
-    wait();
-    EXPECT_EQ(uris(*main_), (Uris{"s-0.ts", "s-1.ts", "s-2.ts"}));
-    EXPECT_EQ(uris(*audio_), (Uris{"s-0~audio2.ts", "s-1~audio2.ts", "s-2~audio2.ts"}));
 }
 
 TEST_F(RenditionTest, TakesOverWhatTheMainOneHas) {
@@ -234,13 +225,12 @@ TEST_F(RenditionTest, WithoutTheMainOnesFilesItsOwnAreOfNoUse) {
 
 TEST_F(RenditionTest, BytesAreKeptOnce) {
     hls_.storage = "memory";
-    make_renditions(true);
+    make_renditions();
     const SegmentPaths all_names = main_->paths().of_rendition(audio_rendition(3));
     SegmentFilesOptions options;
     options.vhost = "v";
     RenditionHost& host = *this;
     Rendition all(host, hls_, all_names, options, index_, timeline_, *writer_);
-    for (Rendition* one : {main_.get(), audio_.get(), &all}) one->begin_naming();
     open();
     ASSERT_TRUE(all.open(convert::kAllLanes));
     for (const uint8_t track : {0, 1}) ASSERT_TRUE(writer_->add(aac(track)));
@@ -256,9 +246,7 @@ TEST_F(RenditionTest, BytesAreKeptOnce) {
 TEST_F(RenditionTest, EncryptedBytesAreEachRenditionsOwn) {
     hls_.storage = "memory";
     hls_.keys = true;
-    make_renditions(true);
-    main_->begin_naming();
-    audio_->begin_naming();
+    make_renditions();
     segment();
     EXPECT_EQ(bytes("live/s-0.ts").size(), 3 * 188u + 12) << "padded to whole blocks";
     EXPECT_EQ(bytes("live/s-0~audio2.ts").size(), 3 * 188u + 12);
@@ -269,9 +257,7 @@ TEST_F(RenditionTest, EncryptedBytesAreEachRenditionsOwn) {
 TEST_F(RenditionTest, PartsAreRangesOfTheSegmentsBytes) {
     hls_.low_latency = true;
     hls_.storage = "memory";
-    make_renditions(true);
-    main_->begin_naming();
-    audio_->begin_naming();
+    make_renditions();
     open();
     part(true);
     part(false);
@@ -303,10 +289,8 @@ TEST_F(RenditionTest, PartsAreRangesOfTheSegmentsBytes) {
 TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
     hls_.low_latency = true;
     hls_.storage = "memory";
-    make_renditions(true);
+    make_renditions();
     timeline_->set_part_target(std::chrono::milliseconds(360));
-    main_->begin_naming();
-    audio_->begin_naming();
     open();
     part(true);
     EXPECT_FALSE(main_->view()) << "there is no segment yet";
@@ -345,9 +329,7 @@ TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
 TEST_F(RenditionTest, PartsOfASegmentThatIsLostGoWhenTheyAreOld) {
     hls_.low_latency = true;
     hls_.storage = "memory";
-    make_renditions(true);
-    main_->begin_naming();
-    audio_->begin_naming();
+    make_renditions();
     open();
     part(true);
     const auto id = timeline_->close(std::chrono::milliseconds(300), 0);

@@ -43,10 +43,8 @@ class RenditionsTest : public testing::Test, public RenditionHost {
         writer_ = std::make_unique<SegmentWriter>(SegmentWriterOptions{mp4, storage != "disk", false});
         const auto make = [this, options, names](RenditionId id) {
             RenditionHost& host = *this;
-            auto rendition =
-                std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, index_, timeline_, *writer_);
-            rendition->begin_naming();
-            return rendition;
+            return std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, index_, timeline_,
+                                               *writer_);
         };
         all_ = std::make_unique<Renditions>(mp4, *writer_, make, [this](RenditionId id, const base::Error& why) {
             left_out_.push_back(std::to_string(id - kFirstAudioRendition) + ": " + why.text());
@@ -101,7 +99,6 @@ class RenditionsTest : public testing::Test, public RenditionHost {
                         rendition.paths().playlist());
     }
     void segment_failed(const std::string&, const base::Error&) override { ++failures_; }
-    void files_read(Rendition&) override {}
     std::vector<const Rendition*> others(const Rendition&) const override { return {}; }
 
     VhostConfig hls_;

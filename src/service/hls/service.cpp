@@ -179,15 +179,23 @@ std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const c
                                              uint64_t first_sequence) {
     OutputOptions options{key, vhost.get<VhostConfig>(), first_sequence, vhost.play.rejoin_timeout,
                           static_cast<size_t>(vhost.stream_memory) << 20};
-    return std::make_shared<Output>(
+    auto output = std::make_shared<Output>(
         std::move(options), std::move(names), index_, events_, failure_log_,
-        [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); },
-        [this](const std::shared_ptr<SegmentFiles>& files) { recover(files); });
+        [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
+    begin(output);
+    return output;
 }
 
-void Service::recover(const std::shared_ptr<SegmentFiles>& files) {
+// Once it is known what an earlier run has left.
+void Service::begin(const std::shared_ptr<Output>& output) {
+    if (!output->on_disk()) return output->begin();
     std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
-    recoveries_.push_back(runtime::spawn("hls-recover", [files] { files->recover(); }));
+    recoveries_.push_back(runtime::spawn(
+        "hls-recover",
+        [weak = std::weak_ptr(output), files = files_options(output->options()), paths = output->paths()] {
+            auto left = read_left(files, paths);
+            if (const auto found = weak.lock(); found && left) found->begin(*std::move(left));
+        }));
 }
 
 void Service::dispose(const std::string& location) {

@@ -64,7 +64,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                         uint64_t first_sequence);
     // Always false: it is not followed.
     bool refuse(const live::StreamKey& key, const std::string& reason);
-    void recover(const std::shared_ptr<SegmentFiles>& files);
+    void begin(const std::shared_ptr<Output>& output);
     void dispose(const std::string& location);
     void run_housekeeping();
     void take_over_left();

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/ascii.h"
@@ -181,19 +180,14 @@ std::string SegmentPaths::init(const PathValues& values, bool numbered) const {
 
 std::string SegmentPaths::growing(uint64_t number) const { return fmt::format("{}.{}.tmp", playlist_, number); }
 
-std::optional<uint64_t> SegmentPaths::growing_number(std::string_view file_name) const {
-    std::string_view own = name_of(playlist_);
-    if (!file_name.starts_with(own) || !file_name.ends_with(".tmp")) return std::nullopt;
+// "live.m3u8.12.tmp", or "live.m3u8.tmp".
+bool SegmentPaths::is_growing(std::string_view file_name) const {
+    const std::string_view own = name_of(playlist_);
+    if (!file_name.starts_with(own) || !file_name.ends_with(".tmp")) return false;
     file_name.remove_prefix(own.size());
-    // "live.m3u8.12.tmp", or "live.m3u8.tmp" if a playlist was being written.
-    if (file_name == ".tmp") return 0;
+    if (file_name == ".tmp") return true;
     file_name.remove_suffix(4);
-    if (!file_name.starts_with('.')) return std::nullopt;
-    file_name.remove_prefix(1);
-    uint64_t number = 0;
-    auto [end, error] = std::from_chars(file_name.data(), file_name.data() + file_name.size(), number);
-    if (error != std::errc() || end != file_name.data() + file_name.size()) return std::nullopt;
-    return number;
+    return file_name.size() > 1 && file_name[0] == '.' && std::ranges::all_of(file_name.substr(1), is_digit);
 }
 
 std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const std::string& vhost,

@@ -57,8 +57,8 @@ class SegmentPaths {
     std::string init(const PathValues& values, bool numbered) const;
     // The file's name while it is being written. It differs from the temporary names of small files written at once.
     std::string growing(uint64_t number) const;
-    // The number of such a file from the last component of its path; 0: a playlist that was being written.
-    std::optional<uint64_t> growing_number(std::string_view file_name) const;
+    // Whether that is the last component of the path of such a file, or of a playlist that is being written.
+    bool is_growing(std::string_view file_name) const;
 
     // URIs as written in the playlist.
     std::string segment_uri(std::string_view path) const { return uri(entry_prefix_, path); }

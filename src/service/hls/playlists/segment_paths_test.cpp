@@ -25,11 +25,11 @@ TEST(SegmentPaths, OfTheDefaults) {
     EXPECT_EQ(names.segment_uri("live/livestream-7.ts"), "livestream-7.ts");
     EXPECT_EQ(names.segment_uri("live/livestream/init.mp4"), "livestream/init.mp4");
     EXPECT_EQ(names.growing(3), "live/livestream.m3u8.3.tmp");
-    EXPECT_EQ(names.growing_number("livestream.m3u8.3.tmp"), 3u);
-    EXPECT_EQ(names.growing_number("livestream.m3u8.tmp"), 0u);
+    EXPECT_TRUE(names.is_growing("livestream.m3u8.3.tmp"));
+    EXPECT_TRUE(names.is_growing("livestream.m3u8.tmp"));
     for (const char* other : {"livestream.m3u8.tmp2", "livestream.m3u8.x.tmp", "livestream.m3u8..tmp",
                               "livestream2.m3u8.3.tmp", "livestream.m3u8", "livestream.m3u8.3.tmp.tmp"})
-        EXPECT_EQ(names.growing_number(other), std::nullopt) << other;
+        EXPECT_FALSE(names.is_growing(other)) << other;
 }
 
 TEST(SegmentPaths, OfAPlaylistTellTheStream) {
@@ -102,7 +102,7 @@ TEST(SegmentPaths, OfAFurtherAudioTrack) {
     EXPECT_EQ(audio.init({7, 0, 0}, true), "live/livestream/init-7~audio2.mp4");
     EXPECT_EQ(audio.segment_uri(audio.segment({7, 0, 0})), "livestream-7~audio2.ts");
     EXPECT_EQ(audio.growing(3), "live/livestream~audio2.m3u8.3.tmp");
-    EXPECT_EQ(main.growing_number("livestream~audio2.m3u8.3.tmp"), std::nullopt);
+    EXPECT_FALSE(main.is_growing("livestream~audio2.m3u8.3.tmp"));
     hls.m3u8_file = "[app]/[stream]";
     EXPECT_EQ(names_of(hls).of_rendition(audio_rendition(7)).playlist(), "live/livestream~audio8");
     EXPECT_EQ(names_of(hls, "live", "a.b").of_rendition(audio_rendition(1)).playlist(), "live/a~audio2.b");

@@ -1,4 +1,4 @@
-// Recovery of SegmentFiles: reads the playlist of an earlier run and checks which files exist. On worker threads.
+#include "service/hls/segments/recovery.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/threads/workers.h"
-#include "service/hls/segments/segment_files.h"
 
 namespace service::hls {
 
@@ -43,17 +42,6 @@ bool is_file(const std::string& path) {
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
-// Removes only those of earlier runs: this run may already have begun one.
-void remove_growing(const std::string& playlist_path, const SegmentPaths& names, uint64_t first_own) {
-    std::string folder = playlist_path.substr(0, playlist_path.rfind('/'));
-    DIR* dir = opendir(folder.c_str());
-    if (!dir) return;
-    while (dirent* entry = readdir(dir))
-        if (auto number = names.growing_number(entry->d_name); number && *number < first_own)
-            unlink((folder + "/" + entry->d_name).c_str());
-    closedir(dir);
-}
-
 // Yields until the job has run, after any earlier jobs of the workers; false: the coroutine is cancelled.
 bool run_on_worker(const std::function<void()>& job) {
     while (true) {
@@ -63,141 +51,186 @@ bool run_on_worker(const std::function<void()>& job) {
     }
 }
 
-}  // namespace
+// On a worker.
+class Reading {
+  public:
+    Reading(SegmentFilesOptions options, const SegmentPaths& main) : options_(std::move(options)) {
+        for (RenditionId id = kMainRendition; id < kRenditions; ++id) paths_.push_back(main.of_rendition(id));
+    }
+    void read();
 
-// Data shared by a worker and the SegmentFiles.
-struct SegmentFiles::Found {
-    const SegmentFilesOptions options;
-    const SegmentPaths names;
-    const uint64_t first_own;  // number of this run's first growing file
+    LeftStream left;
+    std::vector<std::string> warnings;
 
-    LeftFiles left{};
-    std::string error{};
-    size_t missing = 0;  // segments named by the playlist that do not exist
+  private:
+    // As a playlist has it, with the segments of the timeline.
+    struct Listed {
+        LeftTimeline timeline{};
+        std::deque<Entry> entries{};
+    };
+    std::string path_of(const std::string& path) const { return options_.root + "/" + path; }
+    void remove_growing() const;
+    std::optional<Listed> read_playlist(RenditionId id);
+    Entry entry_of(const m3u8::Segment& segment, const SegmentPaths& paths) const;
+    static void drop_lost(Listed& listed);
+    LeftRendition within_main(RenditionId id, Listed listed) const;
+    void remove_all(const Listed& listed, const SegmentPaths& paths) const;
+    void remove_left_behind(const LeftTimeline& timeline, const SegmentPaths& paths) const;
 
-    void look();
-    void add(const m3u8::Segment& segment);
-    void drop_lost();
-    void remove_all();
-    void remove_left_behind();
+    const SegmentFilesOptions options_;
+    std::vector<SegmentPaths> paths_;  // by RenditionId
 };
 
+void Reading::read() {
+    remove_growing();
+    left.master = is_file(path_of(paths_[kMainRendition].master()));
+    for (RenditionId id = kMainRendition; id < kRenditions; ++id) {
+        std::optional<Listed> listed = read_playlist(id);
+        if (!listed) continue;
+        if (id == kMainRendition) {
+            left.any = options_.recover;
+            left.timeline = std::move(listed->timeline);
+            left.renditions.push_back({id, left.timeline.media_sequence, std::move(listed->entries)});
+        } else {
+            left.renditions.push_back(within_main(id, *std::move(listed)));
+        }
+    }
+}
+
+// Playlists of all renditions are in one directory.
+void Reading::remove_growing() const {
+    const std::string playlist = path_of(paths_[kMainRendition].playlist());
+    const std::string folder = playlist.substr(0, playlist.rfind('/'));
+    DIR* dir = opendir(folder.c_str());
+    if (!dir) return;
+    while (dirent* entry = readdir(dir))
+        if (std::ranges::any_of(paths_, [&](const SegmentPaths& paths) { return paths.is_growing(entry->d_name); }))
+            unlink((folder + "/" + entry->d_name).c_str());
+    closedir(dir);
+}
+
+// Nothing: there is none that is continued.
+std::optional<Reading::Listed> Reading::read_playlist(RenditionId id) {
+    const SegmentPaths& paths = paths_[id];
+    const std::string path = path_of(paths.playlist());
+    const auto text = read_small(path, m3u8::kMaxBytes);
+    if (!text) return std::nullopt;
+    auto playlist = m3u8::read(*text);
+    if (!playlist) {
+        warnings.push_back(fmt::format("{} is not continued: {}", path, playlist.error().text()));
+        return std::nullopt;
+    }
+    Listed listed;
+    listed.timeline.media_sequence = playlist->media_sequence;
+    listed.timeline.discontinuity_sequence = playlist->discontinuity_sequence;
+    listed.timeline.target_s = playlist->target_duration_s;
+    listed.timeline.independent = playlist->independent_segments;
+    size_t missing = 0;
+    for (const m3u8::Segment& segment : playlist->segments) {
+        listed.entries.push_back(entry_of(segment, paths));
+        if (listed.entries.back().disk == Entry::Disk::kLost && !segment.gap) ++missing;
+        listed.timeline.segments.push_back({.duration = media::from_us(segment.duration_us),
+                                            .date_ms = segment.date_ms,
+                                            .discontinuity = segment.discontinuity});
+    }
+    if (missing > 0) warnings.push_back(fmt::format("{} names {} segments that are missing", path, missing));
+    if (!options_.recover) {
+        remove_all(listed, paths);
+        return Listed();
+    }
+    drop_lost(listed);
+    if (options_.cleanup) remove_left_behind(listed.timeline, paths);
+    if (!listed.entries.empty() && !listed.entries.back().map_path.empty())
+        if (auto init = read_small(path_of(listed.entries.back().map_path), kMaxInitBytes))
+            listed.entries.back().content.init = std::make_shared<const std::string>(*std::move(init));
+    return listed;
+}
+
 // A segment whose files are not all there is lost.
-void SegmentFiles::Found::add(const m3u8::Segment& segment) {
+Entry Reading::entry_of(const m3u8::Segment& segment, const SegmentPaths& paths) const {
     Entry entry;
     entry.disk = Entry::Disk::kLost;
-    const auto path = names.segment_path(segment.uri);
-    const auto key = segment.key.uri.empty() ? std::string() : names.key_path(segment.key.uri);
-    const auto map = segment.map_uri.empty() ? std::string() : names.segment_path(segment.map_uri);
-    if (path && key && map) {
-        entry.path = *path;
-        entry.key_path = *key;
-        entry.key = segment.key;
-        entry.map_path = *map;
-        const bool is_there = is_file(options.root + "/" + *path) &&
-                              (key->empty() || is_file(options.key_root + "/" + *key)) &&
-                              (map->empty() || is_file(options.root + "/" + *map));
-        if (is_there) entry.disk = Entry::Disk::kThere;
-    }
-    if (entry.disk == Entry::Disk::kLost && !segment.gap) ++missing;
-    left.entries.push_back(std::move(entry));
-    left.timeline.segments.push_back({.duration = media::from_us(segment.duration_us),
-                                      .date_ms = segment.date_ms,
-                                      .discontinuity = segment.discontinuity});
+    const auto path = paths.segment_path(segment.uri);
+    const auto key = segment.key.uri.empty() ? std::string() : paths.key_path(segment.key.uri);
+    const auto map = segment.map_uri.empty() ? std::string() : paths.segment_path(segment.map_uri);
+    if (!path || !key || !map) return entry;
+    entry.path = *path;
+    entry.key_path = *key;
+    entry.key = segment.key;
+    entry.map_path = *map;
+    const bool is_there = is_file(path_of(*path)) && (key->empty() || is_file(options_.key_root + "/" + *key)) &&
+                          (map->empty() || is_file(path_of(*map)));
+    if (is_there) entry.disk = Entry::Disk::kThere;
+    return entry;
 }
 
 // The first ones: they are no use to anybody.
-void SegmentFiles::Found::drop_lost() {
-    while (!left.entries.empty() && left.entries.front().disk == Entry::Disk::kLost) {
-        ++left.timeline.media_sequence;
-        left.timeline.discontinuity_sequence += left.timeline.segments.front().discontinuity ? 1 : 0;
-        left.entries.pop_front();
-        left.timeline.segments.pop_front();
+void Reading::drop_lost(Listed& listed) {
+    LeftTimeline& timeline = listed.timeline;
+    while (!listed.entries.empty() && listed.entries.front().disk == Entry::Disk::kLost) {
+        ++timeline.media_sequence;
+        timeline.discontinuity_sequence += timeline.segments.front().discontinuity ? 1 : 0;
+        listed.entries.pop_front();
+        timeline.segments.pop_front();
     }
 }
 
-void SegmentFiles::Found::look() {
-    std::string path = options.root + "/" + names.playlist();
-    remove_growing(path, names, first_own);
-    if (names.is_main()) left.master = is_file(options.root + "/" + names.master());
-    for (RenditionId id = kMainRendition + 1; names.is_main() && id < kRenditions; ++id)
-        if (is_file(options.root + "/" + names.of_rendition(id).playlist())) left.renditions.push_back(id);
-    auto text = read_small(path, m3u8::kMaxBytes);
-    if (!text) return;
-    auto playlist = m3u8::read(*text);
-    if (!playlist) {
-        error = playlist.error().text();
-        return;
+LeftRendition Reading::within_main(RenditionId id, Listed listed) const {
+    const uint64_t begin = left.timeline.media_sequence, end = begin + left.timeline.segments.size();
+    LeftRendition out{.id = id};
+    uint64_t sequence = listed.timeline.media_sequence;
+    std::vector<Entry> others;
+    for (Entry& entry : listed.entries) {
+        const bool is_within = left.any && sequence >= begin && sequence < end;
+        if (is_within && out.entries.empty()) out.media_sequence = sequence;
+        ++sequence;
+        if (is_within)
+            out.entries.push_back(std::move(entry));
+        else
+            others.push_back(std::move(entry));
     }
-    left.any = true;
-    left.timeline.media_sequence = playlist->media_sequence;
-    left.timeline.discontinuity_sequence = playlist->discontinuity_sequence;
-    left.timeline.target_s = playlist->target_duration_s;
-    left.timeline.independent = playlist->independent_segments;
-    for (const m3u8::Segment& segment : playlist->segments) add(segment);
-    if (!options.recover) return remove_all();
-    drop_lost();
-    if (options.cleanup) remove_left_behind();
-    if (left.entries.empty() || left.entries.back().map_path.empty()) return;
-    if (auto init = read_small(options.root + "/" + left.entries.back().map_path, kMaxInitBytes))
-        left.entries.back().content.init = std::make_shared<const std::string>(*std::move(init));
-}
-
-void SegmentFiles::Found::remove_all() {
-    unlink((options.root + "/" + names.playlist()).c_str());
-    if (options.cleanup) {
-        for (const Entry& entry : left.entries) {
-            if (entry.path.empty()) continue;
-            unlink((options.root + "/" + entry.path).c_str());
-            if (!entry.key_path.empty()) unlink((options.key_root + "/" + entry.key_path).c_str());
-            if (!entry.map_path.empty()) unlink((options.root + "/" + entry.map_path).c_str());
+    for (const Entry& entry : others)
+        for (const auto file : {&Entry::path, &Entry::key_path, &Entry::map_path}) {
+            // Keys and initialisation segments are shared.
+            const auto uses = [&](const Entry& other) { return other.*file == entry.*file; };
+            if (!(entry.*file).empty() && std::ranges::none_of(out.entries, uses)) out.unneeded.push_back(entry.*file);
         }
-        remove_left_behind();
+    return out;
+}
+
+void Reading::remove_all(const Listed& listed, const SegmentPaths& paths) const {
+    unlink(path_of(paths.playlist()).c_str());
+    if (!options_.cleanup) return;
+    for (const Entry& entry : listed.entries) {
+        if (entry.path.empty()) continue;
+        unlink(path_of(entry.path).c_str());
+        if (!entry.key_path.empty()) unlink((options_.key_root + "/" + entry.key_path).c_str());
+        if (!entry.map_path.empty()) unlink(path_of(entry.map_path).c_str());
     }
-    left.any = false;
-    left.entries.clear();
-    left.timeline.segments.clear();
+    remove_left_behind(listed.timeline, paths);
 }
 
 // Removes files that had left the playlist and were kept for a while, and what it did not name yet, if their names can
 // be derived.
-void SegmentFiles::Found::remove_left_behind() {
-    if (names.segment({1, 0, 0}) != names.segment({1, 999'999'999'999, 5'432})) return;
-    const auto unlink_segment = [&](uint64_t sequence) {
-        unlink((options.root + "/" + names.segment({sequence, 0, 0})).c_str());
-    };
-    const uint64_t first = left.timeline.media_sequence, next = first + left.timeline.segments.size();
+void Reading::remove_left_behind(const LeftTimeline& timeline, const SegmentPaths& paths) const {
+    if (paths.segment({1, 0, 0}) != paths.segment({1, 999'999'999'999, 5'432})) return;
+    const auto unlink_segment = [&](uint64_t sequence) { unlink(path_of(paths.segment({sequence, 0, 0})).c_str()); };
+    const uint64_t first = timeline.media_sequence, next = first + timeline.segments.size();
     for (uint64_t n = 1; n <= kMaxLeftBehind && n <= first; ++n) unlink_segment(first - n);
     for (uint64_t n = 0; n < kMaxNotListed; ++n) unlink_segment(next + n);
 }
 
-void SegmentFiles::recover() {
-    auto self = shared_from_this();
-    auto found = std::make_shared<Found>(Found{options_, list_->paths(), first_file_});
-    bool looked = run_on_worker([found] { found->look(); });
-    if (looked) take_over(*found);
-    recovering_ = false;
-    if (disposed_) return dispose();
-    advance();
-}
+}  // namespace
 
-void SegmentFiles::take_over(Found& found) {
-    std::string path = path_of(list_->paths().playlist());
-    if (!found.error.empty()) base::log::warn("HLS: {} is not continued: {}", path, found.error);
-    if (found.missing > 0) base::log::warn("HLS: {} names {} segments that are missing", path, found.missing);
-    for (const Entry& entry : found.left.entries) {
-        if (entry.disk != Entry::Disk::kThere) continue;
-        put(entry.path, options_.root, options_.max_age_s);
-        if (!entry.map_path.empty()) put(entry.map_path, options_.root, options_.max_age_s);
-        if (!entry.key_path.empty()) put(entry.key_path, options_.key_root, 0);
-    }
-    if (!found.left.entries.empty() && found.left.entries.back().content.init)
-        map_on_disk_ = found.left.entries.back().map_path;
-    if (host_) host_->files_recovered(std::move(found.left));
+std::optional<LeftStream> read_left(const SegmentFilesOptions& options, const SegmentPaths& paths) {
+    const auto reading = std::make_shared<Reading>(options, paths);
+    if (!run_on_worker([reading] { reading->read(); })) return std::nullopt;
+    for (const std::string& warning : reading->warnings) base::log::warn("HLS: {}", warning);
+    return std::move(reading->left);
 }
 
 void SegmentFiles::verify() {
-    if (busy_ || recovering_ || disposed_ || !list_->is_listed(SegmentList::Where::kOnDisk)) return;
+    if (busy_ || disposed_ || !list_->is_listed(SegmentList::Where::kOnDisk)) return;
     busy_ = true;  // nothing is added meanwhile
     drop_missing();
     step_done();

@@ -20,6 +20,19 @@ SegmentFiles::SegmentFiles(SegmentFilesHost& host, std::shared_ptr<SegmentList> 
 
 SegmentFiles::~SegmentFiles() { abandon(); }
 
+void SegmentFiles::take_over(std::vector<std::string> unneeded) {
+    for (Id id = list_->begin(); id < list_->end(); ++id) {
+        const Entry& entry = *list_->find(id);
+        if (entry.disk != Entry::Disk::kThere) continue;
+        put(entry.path, options_.root, options_.max_age_s);
+        if (!entry.map_path.empty()) put(entry.map_path, options_.root, options_.max_age_s);
+        if (!entry.key_path.empty()) put(entry.key_path, options_.key_root, 0);
+        if (entry.content.init) map_on_disk_ = entry.map_path;
+    }
+    rewrite_ |= !unneeded.empty();
+    remove(std::move(unneeded));
+}
+
 // ---- A segment being written
 
 void SegmentFiles::open() {
@@ -63,7 +76,7 @@ void SegmentFiles::rewrite() {
 // ---- Processing one step at a time
 
 void SegmentFiles::advance() {
-    if (recovering_ || !list_->has_names() || busy_ || disposed_) return;
+    if (busy_ || disposed_) return;
     // Those that left while the disk was slow.
     while (!waiting_.empty() && !list_->find(waiting_.front().id)) {
         waiting_.front().file->discard();
@@ -212,7 +225,7 @@ void SegmentFiles::remove_files(const std::vector<std::string>& paths) {
 void SegmentFiles::dispose() {
     disposed_ = true;
     abandon();
-    if (busy_ || recovering_) return;  // disposal follows after that
+    if (busy_) return;  // disposal follows after that
     for (Waiting& waiting : waiting_) waiting.file->discard();
     waiting_.clear();
     options_.cleanup = true;

@@ -17,20 +17,8 @@
 
 namespace service::hls {
 
-// What an earlier run has left.
-struct LeftFiles {
-    LeftTimeline timeline{};
-    std::deque<Entry> entries{};  // as many as it has segments
-    bool any = false;             // there was a playlist
-    // Playlists of these renditions are beside the main one, and a multivariant one or none.
-    std::vector<RenditionId> renditions{};
-    bool master = false;
-};
-
 class SegmentFilesHost {
   public:
-    // What an earlier run has left was read, or there is nothing.
-    virtual void files_recovered(LeftFiles left) = 0;
     // The playlist has changed on disk, and everything in it but the gaps is there; or a segment is lost.
     virtual void files_changed() = 0;
     // The segment and the playlist with it are on disk. path: with its directory.
@@ -58,14 +46,15 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     // Complete segments that wait for the previous one to be renamed; on a slower disk segments are lost.
     static constexpr size_t kMaxWaiting = 64;
 
-    // The host must live until detach(). It does nothing before recover().
+    // The host must live until detach().
     SegmentFiles(SegmentFilesHost& host, std::shared_ptr<SegmentList> list, SegmentFilesOptions options,
                  const Index& index);
     ~SegmentFiles();
     SegmentFiles(const SegmentFiles&) = delete;
 
-    // Yields. Reads the files of an earlier run and continues from them, or deletes them; removes incomplete segments.
-    void recover();
+    // The list has what an earlier run has left, which is served from now on. unneeded: see remove(); the playlist
+    // still names them.
+    void take_over(std::vector<std::string> unneeded);
     // Yields. Checks that the files named by the playlist still exist; those that do not are removed from it.
     void verify();
 
@@ -75,8 +64,6 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     // The list has it. False: it is lost.
     bool finish(Id id);
     void abandon();
-    // The list's segments have names.
-    void begin_naming() { advance(); }
     // The playlist changed without a new segment.
     void rewrite();
     // Files that nobody needs any more.
@@ -84,7 +71,7 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     // Removes everything. The last call.
     void dispose();
     // No operation is in progress.
-    bool idle() const { return !busy_ && waiting_.empty() && !recovering_; }
+    bool idle() const { return !busy_ && waiting_.empty(); }
     void detach() { host_ = nullptr; }
 
   private:
@@ -92,7 +79,6 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
         Id id;
         std::unique_ptr<runtime::disk::AppendFile> file;
     };
-    struct Found;
 
     void advance();
     void name_next();
@@ -106,7 +92,6 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     void write_playlist(std::function<void(base::Result<void>)> then);
     void step_done();
     void fail(const std::string& path, const base::Error& error);
-    void take_over(Found& found);
     void put(const std::string& path, const std::string& root, int64_t max_age_s);
     void remove_unneeded();
     void remove_files(const std::vector<std::string>& paths);
@@ -121,7 +106,6 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     const uint64_t first_file_;  // number of its first file; files of earlier runs have lower numbers
     uint64_t files_ = 0;
     size_t buffer_bytes_ = 0;  // final size of the last buffer; the next segment is of the same stream
-    bool recovering_ = true;
     bool busy_ = false;
     bool rewrite_ = false;
     bool disposed_ = false;

@@ -1,7 +1,5 @@
 // The files of a rendition: which events they report, when, and what is on disk then. Real files and injected faults.
 
-#include "service/hls/segments/segment_files.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,6 +13,7 @@
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/testing.h"
 #include "service/hls/config.h"
+#include "service/hls/segments/recovery.h"
 #include "service/hls/segments/segment_timeline_testing.h"
 
 namespace service::hls {
@@ -34,10 +33,13 @@ struct ServerRun final : SegmentFilesHost {
     }
     ~ServerRun() { files->detach(); }
 
-    void files_recovered(LeftFiles left) override {
-        if (left.any) timeline->recover(left.timeline);
-        list->recover(timeline->kept(), std::move(left.entries));
-        list->begin_naming();
+    void recover(const SegmentFilesOptions& options) {
+        auto left = read_left(options, list->paths());
+        ASSERT_TRUE(left);
+        if (!left->any) return;
+        timeline->recover(left->timeline);
+        list->recover(timeline->kept(), std::move(left->renditions.front().entries));
+        files->take_over({});
     }
     void files_changed() override { ++changes; }
     void segment_on_disk(SegmentTimeline::Id id, const std::string& path) override {
@@ -105,7 +107,7 @@ class SegmentFilesTest : public testing::Test {
     std::unique_ptr<ServerRun> begin(bool mp4 = false) { return begin(options(), mp4); }
     std::unique_ptr<ServerRun> begin(const SegmentFilesOptions& options, bool mp4 = false) {
         auto run = std::make_unique<ServerRun>(options, paths(mp4), index_);
-        run->files->recover();
+        run->recover(options);
         return run;
     }
     std::string file(const std::string& path) const {
@@ -287,7 +289,6 @@ TEST_F(SegmentFilesTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
         alignas(Index) std::array<std::byte, sizeof(Index)> memory;
         auto* index = std::construct_at(reinterpret_cast<Index*>(memory.data()));
         auto run = std::make_unique<ServerRun>(options(), paths(), *index);
-        run->files->recover();
         run->segment("slow");
         EXPECT_FALSE(run->files->idle());
         run->files->detach();

@@ -8,7 +8,7 @@ namespace service::hls {
 Entry& SegmentList::open(std::shared_ptr<const std::string> init) {
     open_.emplace();
     open_->content.init = std::move(init);
-    if (has_names_) name_map(values_of(timeline_->end(), *timeline_->open_segment()), *open_);
+    name_map(values_of(timeline_->end(), *timeline_->open_segment()), *open_);
     return *open_;
 }
 
@@ -31,39 +31,22 @@ Entry& SegmentList::add(Id id, Entry entry) {
     }
     while (end() < id) {
         entries_.emplace_back();
-        if (has_names_) name(end() - 1, entries_.back());
+        name(end() - 1, entries_.back());
     }
     entries_.push_back(std::move(entry));
-    if (has_names_) name(id, entries_.back());
+    name(id, entries_.back());
     return entries_.back();
 }
 
 void SegmentList::recover(Id first, std::deque<Entry> entries) {
+    CHECK(entries_.empty());
     if (entries.empty()) return;
-    const Id end = first + entries.size();
     if (!entries.back().map_path.empty()) {
         last_init_ = entries.back().content.init;
         last_map_path_ = entries.back().map_path;
     }
-    if (entries_.empty()) {
-        begin_ = first;
-        entries_ = std::move(entries);
-        return;
-    }
-    while (begin_ > end) {
-        entries_.emplace_front();
-        --begin_;
-    }
-    for (; begin_ > first && !entries.empty(); entries.pop_back(), --begin_)
-        entries_.push_front(std::move(entries.back()));
-    first_ = begin_;
-}
-
-void SegmentList::begin_naming() {
-    has_names_ = true;
-    for (Id id = begin_; id < end(); ++id)
-        if (Entry& entry = *find(id); entry.path.empty()) name(id, entry);
-    if (open_) name_map(values_of(timeline_->end(), *timeline_->open_segment()), *open_);
+    begin_ = first;
+    entries_ = std::move(entries);
 }
 
 PathValues SegmentList::values_of(Id id, const Segment& segment) const {
@@ -104,7 +87,6 @@ SegmentList::Id SegmentList::first_listed(Where where) const {
 
 SegmentList::Id SegmentList::end_listed(Where where) const {
     const auto is_known = [&](const Entry& entry) {
-        if (entry.path.empty()) return false;
         return entry.disk != Entry::Disk::kPending || (where == Where::kAnywhere && entry.in_memory);
     };
     Id id = first_listed(where);
@@ -188,7 +170,7 @@ std::vector<std::string> SegmentList::forget() {
     for (; !entries_.empty() && begin_ < timeline_->kept(); ++begin_) {
         Entry entry = std::move(entries_.front());
         entries_.pop_front();
-        if (!entry.path.empty()) paths.push_back(std::move(entry.path));
+        paths.push_back(std::move(entry.path));
         for (const auto file : {&Entry::key_path, &Entry::map_path}) {
             std::string& path = entry.*file;
             if (!path.empty() && !uses(file, path)) paths.push_back(std::move(path));

@@ -34,7 +34,7 @@ struct Entry {
     enum class Disk : uint8_t { kNone, kPending, kThere, kLost };  // kNone: it is not to be on disk
 
     SegmentContent content{};
-    std::string path{};      // empty: the segment has no name yet
+    std::string path{};
     std::string key_path{};  // may be shared with other segments; empty: none
     std::string map_path{};  // likewise
     m3u8::Key key{};
@@ -53,7 +53,6 @@ class SegmentList {
     using Id = SegmentTimeline::Id;
     enum class Where : uint8_t { kAnywhere, kOnDisk };
 
-    // Names are given once the numbers of the segments are known: from begin_naming() on.
     SegmentList(SegmentPaths paths, std::shared_ptr<SegmentTimeline> timeline)
         : paths_(std::move(paths)), timeline_(std::move(timeline)) {}
 
@@ -66,12 +65,10 @@ class SegmentList {
     std::string abandon();
     // The newest segment of the timeline, which was open. Those since the last one that was added are lost here.
     Entry& add(Id id, Entry entry);
-    // The segments that an earlier run has left, as they were read; the last ones of them may be missing.
+    // Before the first segment: those that an earlier run has left; the timeline may have more behind them.
     void recover(Id first, std::deque<Entry> entries);
     // The segments before that one are of another playlist: they leave.
     void restart_at(Id id) { first_ = std::max(first_, id); }
-    void begin_naming();
-    bool has_names() const { return has_names_; }
 
     Entry* find(Id id) { return id >= begin_ && id < end() ? &entries_[id - begin_] : nullptr; }
     const Entry* find(Id id) const { return const_cast<SegmentList*>(this)->find(id); }
@@ -117,7 +114,6 @@ class SegmentList {
     const std::shared_ptr<SegmentTimeline> timeline_;
     Id begin_ = SegmentTimeline::kFirstId;
     Id first_ = 0;  // the playlist begins there, or later
-    bool has_names_ = false;
     bool ended_ = false;
     std::deque<Entry> entries_;
     std::optional<Entry> open_;

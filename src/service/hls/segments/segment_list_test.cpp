@@ -43,7 +43,6 @@ class SegmentListTest : public testing::Test {
 };
 
 TEST_F(SegmentListTest, NamesWhatTheTimelineNames) {
-    list_->begin_naming();
     for (int i = 0; i < 5; ++i) segment(in_memory(), i == 3);
     EXPECT_EQ(uris(), (Strings{"s-2.ts", "s-3.ts", "s-4.ts"}));
     const auto playlist = list_->playlist(Where::kAnywhere);
@@ -57,7 +56,6 @@ TEST_F(SegmentListTest, NamesWhatTheTimelineNames) {
 }
 
 TEST_F(SegmentListTest, WhatIsLostIsAGapAndNothingAtTheBeginning) {
-    list_->begin_naming();
     segment(on_disk(Entry::Disk::kLost));
     segment(on_disk(Entry::Disk::kThere));
     segment(on_disk(Entry::Disk::kLost));
@@ -68,7 +66,6 @@ TEST_F(SegmentListTest, WhatIsLostIsAGapAndNothingAtTheBeginning) {
 }
 
 TEST_F(SegmentListTest, WhatIsNotKnownYetEndsThePlaylist) {
-    list_->begin_naming();
     segment(on_disk(Entry::Disk::kThere));
     const auto waits = segment(on_disk(Entry::Disk::kPending));
     segment(on_disk(Entry::Disk::kThere));
@@ -80,18 +77,15 @@ TEST_F(SegmentListTest, WhatIsNotKnownYetEndsThePlaylist) {
     EXPECT_EQ(uris(Where::kOnDisk), (Strings{"s-0.ts", "!s-1.ts", "s-2.ts"}));
 }
 
-TEST_F(SegmentListTest, HasNoNamesBeforeItsNumbersAreKnown) {
-    segment(in_memory());
-    EXPECT_FALSE(list_->is_listed(Where::kAnywhere));
+TEST_F(SegmentListTest, GoesOnBehindWhatAnEarlierRunHasLeft) {
     timeline_->recover({7, 0, 1, true, {{.duration = std::chrono::seconds(1)}}});
     list_->recover(timeline_->listed(), {Entry{.path = "live/s-7.ts", .disk = Entry::Disk::kThere}});
-    list_->begin_naming();
+    segment(in_memory());
     EXPECT_EQ(uris(), (Strings{"s-7.ts", "s-8.ts"}));
 }
 
 TEST_F(SegmentListTest, ARenditionThatComesLaterBeginsLater) {
     for (int i = 0; i < 2; ++i) add(*timeline_, {.duration = std::chrono::seconds(1), .discontinuity = i == 1}, 0);
-    list_->begin_naming();
     segment(in_memory(), true);
     EXPECT_EQ(uris(), Strings{"s-2.ts"});
     EXPECT_EQ(list_->playlist(Where::kAnywhere).discontinuity_sequence, 1u);
@@ -106,7 +100,6 @@ TEST_F(SegmentListTest, ARenditionThatComesLaterBeginsLater) {
 
 // A playlist on disk named them, after a restart in the middle of a segment.
 TEST_F(SegmentListTest, ASegmentThatItWasNotGivenIsAGapOnDiskToo) {
-    list_->begin_naming();
     segment(on_disk(Entry::Disk::kThere));
     add(*timeline_, {.duration = std::chrono::seconds(1)}, 0);
     segment(on_disk(Entry::Disk::kThere));
@@ -116,7 +109,6 @@ TEST_F(SegmentListTest, ASegmentThatItWasNotGivenIsAGapOnDiskToo) {
 
 TEST_F(SegmentListTest, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
     use(paths(true));
-    list_->begin_naming();
     const std::shared_ptr<const m3u8::SegmentKey> keys[] = {std::make_shared<m3u8::SegmentKey>(),
                                                             std::make_shared<m3u8::SegmentKey>()};
     const std::string iv(32, '0');
@@ -136,7 +128,6 @@ TEST_F(SegmentListTest, KeysAndMapsGoWithTheLastSegmentThatNeedsThem) {
 
 TEST_F(SegmentListTest, TheOpenSegmentHasItsMapAndItsParts) {
     use(paths(true));
-    list_->begin_naming();
     const auto init = std::make_shared<const std::string>("init");
     timeline_->open({});
     list_->open(init).parts = {10, 0};
@@ -156,7 +147,6 @@ TEST_F(SegmentListTest, TheOpenSegmentHasItsMapAndItsParts) {
 
 TEST_F(SegmentListTest, NoTwoSegmentsHaveOneName) {
     use(paths(false, "[app]/[stream].ts"));
-    list_->begin_naming();
     for (int i = 0; i < 3; ++i) segment(in_memory());
     EXPECT_EQ(uris(), (Strings{"s.ts", "s-1.ts", "s-2.ts"}));
 }

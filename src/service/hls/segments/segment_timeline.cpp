@@ -85,7 +85,6 @@ void SegmentTimeline::leave(int64_t now_ms) {
 }
 
 void SegmentTimeline::recover(const LeftTimeline& left) {
-    const bool any_of_this_run = !segments_.empty();
     base_ = left.media_sequence + left.segments.size();
     for (auto segment = left.segments.rbegin(); segment != left.segments.rend(); ++segment)
         segments_.push_front({*segment});
@@ -99,13 +98,7 @@ void SegmentTimeline::recover(const LeftTimeline& left) {
         date_end_ms_ = std::max(date_end_ms_, last.date_ms + media::to_ms(last.duration));
     }
     // They have nothing to do with each other.
-    const bool any_before = base_ > 0;
-    if (any_of_this_run)
-        segments_[left.segments.size()].segment.discontinuity |= any_before;
-    else if (open_)
-        open_->discontinuity |= any_before;
-    else
-        breaks_ |= any_before;
+    breaks_ |= base_ > 0;
 }
 
 void SegmentTimeline::skip_to(uint64_t sequence) {

@@ -64,8 +64,7 @@ struct LeftTimeline {
 
 class SegmentTimeline {
   public:
-    // Of a segment, in the order of the segments. It is known before the segment's number, which depends on what an
-    // earlier run has left.
+    // Of a segment, in the order of the segments.
     using Id = uint64_t;
     static constexpr Id kFirstId = Id{1} << 32;  // of this run
 
@@ -97,7 +96,7 @@ class SegmentTimeline {
     Id close(media::Time duration, int64_t now_ms);
     // The open segment is given up. Only where it has no parts, which players may know: close() it otherwise.
     void abandon();
-    // Puts what was read of an earlier run before what there is. Its target duration stays, unless it is too short now.
+    // Before the first segment: what an earlier run has left. Its target duration stays, unless it is too short now.
     void recover(const LeftTimeline& left);
     // The parts that are made from now on are no longer than that. It stays for a playlist's life.
     void set_part_target(media::Time target) { part_target_ = target; }

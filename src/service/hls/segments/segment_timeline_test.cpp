@@ -191,15 +191,12 @@ TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
     EXPECT_EQ(timeline.discontinuities(timeline.end()), 4u);
 }
 
-TEST(SegmentTimelineTest, AnEarlierRunMayBeReadWhenThereAreSegments) {
+TEST(SegmentTimelineTest, AnEarlierRunMayHaveHadSegmentsWithoutKeyframes) {
     SegmentTimeline timeline({60'000, 1'000});
-    const auto first = add(timeline, of_ms(1'000), 0);
-    timeline.recover({7, 0, 1, false, {of_ms(1'000), of_ms(1'000)}});
-    EXPECT_EQ(listed(timeline), (Numbers{7, 8, 9}));
-    EXPECT_EQ(timeline.sequence(first), 9u);
-    EXPECT_TRUE(timeline.at(first).discontinuity);
-    EXPECT_FALSE(timeline.at(add(timeline, of_ms(1'000), 0)).discontinuity);
+    timeline.recover({7, 0, 1, false, {of_ms(1'000)}});
     EXPECT_FALSE(timeline.independent()) << "its playlist does not say so";
+    EXPECT_TRUE(timeline.at(add(timeline, of_ms(1'000), 0)).discontinuity);
+    EXPECT_FALSE(timeline.at(add(timeline, of_ms(1'000), 0)).discontinuity);
 }
 
 TEST(SegmentTimelineTest, BeginsWithTheNumberThatItIsTold) {

@@ -45,9 +45,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
                      .part_ms = flags & 64 ? 333 : 0},
                     *this),
           muxer_(flags & 32 ? convert::make_mp4_muxer(*this) : convert::make_ts_muxer(*this)),
-          list_(*service::hls::SegmentPaths::make({}, {"v", "live", "s"}, true), timeline) {
-        list_.begin_naming();
-    }
+          list_(*service::hls::SegmentPaths::make({}, {"v", "live", "s"}, true), timeline) {}
 
     void open_segment(const service::hls::Opening& opening) override {
         CHECK(!open_);

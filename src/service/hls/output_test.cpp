@@ -1,0 +1,114 @@
+// What an output makes of frames that come before it is known what an earlier run has left.
+
+#include "service/hls/output.h"
+
+#include <gtest/gtest.h>
+
+#include "base/hex_testing.h"
+#include "live/hub/owner_testing.h"
+#include "live/hub/registry.h"
+#include "runtime/loop/testing.h"
+
+namespace service::hls {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+media::Frame aac(int64_t dts_ms, std::string_view payload, bool is_header = false) {
+    media::Frame frame;
+    frame.kind = media::Kind::kAudio;
+    frame.codec = media::Codec::kAac;
+    frame.dts = media::from_ms(dts_ms);
+    frame.sequence_header = is_header;
+    frame.payload = base::Slice::copy(base::hex(payload));
+    return frame;
+}
+
+class OutputTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        runtime::testing::start_loop_once();
+        stream_ = registry_.find_or_create({"v", "live", "s"}, {});
+        publication_ = std::move(*stream_->acquire(owner_, false));
+    }
+    void TearDown() override {
+        publication_.end();
+        stream_.reset();
+        registry_.stop();
+    }
+    std::unique_ptr<Output> make(size_t memory_limit = 64 << 20) {
+        OutputOptions options{.key = {"v", "live", "s"}, .hls = {}, .memory_limit = memory_limit};
+        options.hls.storage = "memory";
+        options.hls.fragment = options.hls.aof_ratio = 1;
+        auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), index_,
+                                               events_, failures_, [](const live::StreamKey&, const std::string&) {});
+        output->follow(*stream_);
+        return output;
+    }
+    // So many seconds, ten frames in each.
+    void publish(int seconds) {
+        for (const int64_t end = dts_ + seconds * 1'000; dts_ < end; dts_ += 100)
+            publication_.publish(aac(dts_, "2122"));
+    }
+    static Strings segments(const Output& output) {
+        Strings out;
+        if (const auto view = output.view())
+            for (const auto& one : view->playlist().segments)
+                out.push_back(std::to_string(one.duration_us) + (one.discontinuity ? " ! " : " ") + one.uri);
+        return out;
+    }
+
+    live::Registry registry_;
+    live::testing::Owner owner_;
+    base::Ref<live::Stream> stream_;
+    live::Publication publication_;
+    live::Events events_;
+    runtime::LogLimit failures_;
+    Index index_;
+    int64_t dts_ = 0;
+};
+
+TEST_F(OutputTest, FramesWaitForWhatAnEarlierRunHasLeft) {
+    const auto early = make(), late = make();
+    early->begin();
+    publication_.publish(aac(0, "1210", true));
+    publish(3);
+    publication_.publish(aac(dts_, "1190", true));
+    publish(3);
+    EXPECT_EQ(segments(*late), Strings{});
+    EXPECT_GT(late->memory(), 60 * sizeof(media::Frame));
+    LeftStream left{.any = true,
+                    .timeline = {.media_sequence = 7, .segments = {{.duration = std::chrono::seconds(1)}}}};
+    left.renditions.push_back({.media_sequence = 7, .entries = {{.path = "live/s-7.ts", .disk = Entry::Disk::kThere}}});
+    late->begin(std::move(left));
+    publication_.end();
+    EXPECT_EQ(segments(*early), (Strings{"1000000 s-0.ts", "1000000 s-1.ts", "1000000 s-2.ts", "1000000 ! s-3.ts",
+                                         "1000000 s-4.ts", "1000000 s-5.ts"}));
+    EXPECT_EQ(segments(*late), (Strings{"1000000 s-7.ts", "1000000 ! s-8.ts", "1000000 s-9.ts", "1000000 s-10.ts",
+                                        "1000000 ! s-11.ts", "1000000 s-12.ts", "1000000 s-13.ts"}));
+}
+
+TEST_F(OutputTest, APublisherMayHaveLeftMeanwhile) {
+    const auto output = make();
+    publication_.publish(aac(0, "1210", true));
+    publish(2);
+    publication_.end();
+    output->begin();
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-0.ts", "1000000 s-1.ts"}));
+}
+
+TEST_F(OutputTest, WhatWaitsIsBounded) {
+    const auto output = make(64 * 1024);
+    publication_.publish(aac(0, "1210", true));
+    const std::string large(2 * 1024, '0');
+    for (int i = 0; i < 100; ++i, dts_ += 100) publication_.publish(aac(dts_, large));
+    EXPECT_LT(output->memory(), 64 * 1024u);
+    EXPECT_GT(output->failures(), 0u);
+    output->begin();
+    publish(2);
+    publication_.end();
+    EXPECT_GE(segments(*output).size(), 2u) << "the tracks are those of the last frames";
+}
+
+}  // namespace
+}  // namespace service::hls

@@ -1,0 +1,34 @@
+#pragma once
+// Recovery: what an earlier run has left of a stream on disk: its playlists, the multivariant one, and which of the
+// files exist that they name. It is read before the first segment of this run, whose numbers follow.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/hls/segments/segment_files.h"
+
+namespace service::hls {
+
+struct LeftRendition {
+    RenditionId id = kMainRendition;
+    uint64_t media_sequence = 0;  // of the first entry
+    // Of those that the main rendition has left too; without the first ones that are lost.
+    std::deque<Entry> entries{};
+    std::vector<std::string> unneeded{};  // files of others
+};
+
+struct LeftStream {
+    bool any = false;         // there was a playlist
+    LeftTimeline timeline{};  // of the main rendition
+    bool master = false;      // there is a multivariant playlist
+    std::vector<LeftRendition> renditions{};
+};
+
+// Yields. Removes what cannot be continued: segments that were not complete, and all of it unless options.recover.
+// paths: of the main rendition. Nothing: the coroutine was cancelled.
+std::optional<LeftStream> read_left(const SegmentFilesOptions& options, const SegmentPaths& paths);
+
+}  // namespace service::hls
