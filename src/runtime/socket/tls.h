@@ -28,8 +28,10 @@ struct CertificateInfo {
 };
 CertificateInfo describe_certificate(const TlsContext& context);
 // verify: the server's certificate is checked against the system's trust store, or against the PEM file ca_file
-// instead, and against the host name. Reads files: may be called on a worker.
-base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file = {});
+// instead, and against the host name. protocols: offered by ALPN, the preferred one first. Reads files: may be called
+// on a worker.
+base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file = {},
+                                                             std::span<const std::string_view> protocols = {});
 
 // Both do the TLS handshake; the stream they return owns the plain one.
 base::Result<std::unique_ptr<ByteStream>> tls_accept(std::unique_ptr<ByteStream> plain,

@@ -17,8 +17,25 @@ std::string ssl_error_text() {
     return reason ? reason : fmt::format("TLS error {:x}", error);
 }
 
+namespace {
+
+// As in TLS: each with its length before it.
+std::string protocol_list(std::span<const std::string_view> protocols) {
+    std::string out;
+    for (const std::string_view one : protocols) out.append(1, static_cast<char>(one.size())).append(one);
+    return out;
+}
+
+}  // namespace
+
+void SslContext::offer_protocols(std::span<const std::string_view> protocols) {
+    const std::string list = protocol_list(protocols);
+    SSL_CTX_set_alpn_protos(context_, reinterpret_cast<const unsigned char*>(list.data()),
+                            static_cast<unsigned>(list.size()));
+}
+
 void SslContext::set_protocols(std::span<const std::string_view> protocols) {
-    for (const std::string_view one : protocols) protocols_.append(1, static_cast<char>(one.size())).append(one);
+    protocols_ = protocol_list(protocols);
     if (protocols_.empty()) return;
     const auto select = [](SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                            unsigned offered_size, void* arg) {
@@ -91,7 +108,8 @@ CertificateInfo describe_certificate(const TlsContext& context) {
             X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0};
 }
 
-base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file) {
+base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file,
+                                                             std::span<const std::string_view> protocols) {
     auto context = TRY(detail::make_context(TLS_client_method(), verify));
     if (verify) {
         SSL_CTX_set_verify(context->get(), SSL_VERIFY_PEER, nullptr);
@@ -103,6 +121,7 @@ base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const 
             return base::fail(base::Code::kSystem, "the system's trusted certificates: " + detail::ssl_error_text());
         }
     }
+    context->offer_protocols(protocols);
     return context;
 }
 

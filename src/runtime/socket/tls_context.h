@@ -14,7 +14,8 @@ class SslContext final : public TlsContext {
     ~SslContext() override { SSL_CTX_free(context_); }
     SSL_CTX* get() const { return context_; }
     bool verify() const { return verify_; }
-    // Of a server. Only before connections are made.
+    // Of a client, and of a server. Only before connections are made.
+    void offer_protocols(std::span<const std::string_view> protocols);
     void set_protocols(std::span<const std::string_view> protocols);
 
   private:

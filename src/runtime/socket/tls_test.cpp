@@ -96,6 +96,28 @@ TEST_F(TlsTest, EndOfStream) {
     EXPECT_EQ(read_text(*pair.server), "");
 }
 
+TEST_F(TlsTest, ClientAndServerAgreeOnAProtocol) {
+    struct Case {
+        std::vector<std::string_view> offered, known;
+        std::string_view agreed;
+    };
+    for (const Case& c : {Case{{"h2", "http/1.1"}, {"http/1.1", "h2"}, "http/1.1"}, Case{{"h2"}, {"h2"}, "h2"},
+                          Case{{"h2"}, {"http/1.1"}, ""}, Case{{}, {"h2"}, ""}}) {
+        auto pair = plain();
+        const auto& files = certificate_files();
+        auto acceptor = spawn("acceptor", [&] {
+            auto context = tls_server_context(files.certificate, files.key, c.known);
+            ASSERT_TRUE(ok(context));
+            pair.server = *tls_accept(std::move(pair.server), *context, soon());
+        });
+        auto client =
+            tls_connect(std::move(pair.client), *tls_client_context(false, {}, c.offered), "localhost", soon());
+        ASSERT_TRUE(ok(client) && ok(acceptor.join(soon())));
+        EXPECT_EQ((*client)->protocol(), c.agreed);
+        EXPECT_EQ(pair.server->protocol(), c.agreed);
+    }
+}
+
 TEST_F(TlsTest, SilentPeerMeetsTheHandshakesDeadline) {
     auto pair = plain();
     auto server = tls_accept(std::move(pair.server), testing::tls_test_context(), Deadline::in_ms(50));
