@@ -90,6 +90,9 @@ def parse_options():
     parser.add_argument("--edge-players", type=int, default=4000, help="of each of two edges")
     parser.add_argument("--hls-connections", type=numbers, default=[100, 2000], help="of HLS delivery, by wrk")
     parser.add_argument("--hls-players", type=int, default=10000, help="of one live stream; 0: none")
+    parser.add_argument("--waiting-players", type=numbers, default=[2000, 10000], help="of low-latency HLS")
+    parser.add_argument("--waiting-others", type=int, default=500, help="the same of MediaMTX")
+    parser.add_argument("--http2-players", type=int, default=1000, help="of low-latency HLS over HTTP/2")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="measured per run")
     parser.add_argument("--settle", type=int, default=3, help="seconds between the last connection and measuring")
@@ -118,7 +121,8 @@ def parse_options():
         options.rate3m_players, options.publishers, options.viewers, options.rooms = 20, 20, 20, [20]
         options.hls_connections, options.rtsp_udp_players, options.rtsp_publishers = [20], 20, 10
         options.edge_players, options.growth, options.everything = 20, [10, 20], 20
-        options.hls_players = 20
+        options.hls_players = options.http2_players = options.waiting_others = 20
+        options.waiting_players = [20]
         options.recorded, options.segmented, options.webrtc_players, options.webrtc_publishers = 20, 10, 20, 10
         # In one second a viewer whose pass falls on an edge of it has a third less than the others.
         options.repeats, options.seconds, options.settle = 1, 3, 1

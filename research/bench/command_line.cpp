@@ -34,6 +34,7 @@ Command parse_command_line(int argc, char** argv) {
     load::LatencyOptions latency;
     load::ChurnOptions churn;
     load::HlsOptions hls;
+    load::LowLatencyHlsOptions low_latency;
     load::rtc::WhepOptions whep;
     load::rtc::WhipOptions whip;
     load::rtc::RtcChurnOptions rtc_churn;
@@ -71,6 +72,11 @@ Command parse_command_line(int argc, char** argv) {
     add_common(*hls_app, hls, "The playlist, http://HOST/APP/STREAM.m3u8; {i} is the number");
     hls_app->add_option("--streams", hls.streams, "{i} counts up to here and begins again");
 
+    auto* low_latency_app = app.add_subcommand("low-latency-hls", "Many players of a live stream by low-latency HLS");
+    add_common(*low_latency_app, low_latency,
+               "The playlist, http://HOST/APP/STREAM.m3u8, or https:// for HTTP/2; {i} is the number");
+    low_latency_app->add_option("--streams", low_latency.streams, "{i} counts up to here and begins again");
+
     auto* whep_app = app.add_subcommand("whep", "Many WebRTC players of a stream");
     add_common(*whep_app, whep, "The WHEP endpoint, http://; or udp://HOST:PORT/ROOM of a floor; {i} is the number");
     whep_app->add_option("--streams", whep.streams, "{i} counts up to here and begins again");
@@ -96,6 +102,7 @@ Command parse_command_line(int argc, char** argv) {
     if (*publish_app) return publish;
     if (*latency_app) return latency;
     if (*hls_app) return hls;
+    if (*low_latency_app) return low_latency;
     if (*whep_app) return whep;
     if (*whip_app) return whip;
     if (*rtc_churn_app) {

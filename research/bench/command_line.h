@@ -8,9 +8,9 @@
 
 namespace bench {
 
-using Command =
-    std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions,
-                 load::HlsOptions, load::rtc::WhepOptions, load::rtc::WhipOptions, load::rtc::RtcChurnOptions>;
+using Command = std::variant<int, load::PlayOptions, load::PublishOptions, load::LatencyOptions, load::ChurnOptions,
+                             load::HlsOptions, load::LowLatencyHlsOptions, load::rtc::WhepOptions,
+                             load::rtc::WhipOptions, load::rtc::RtcChurnOptions>;
 
 // What is to be done, or the exit code where there is nothing to do (help was asked for, or the line is wrong).
 Command parse_command_line(int argc, char** argv);

@@ -23,6 +23,7 @@ struct Execute {
     int operator()(const load::LatencyOptions& options) const { return load::latency(options); }
     int operator()(const load::ChurnOptions& options) const { return load::churn(options); }
     int operator()(const load::HlsOptions& options) const { return load::hls(options); }
+    int operator()(const load::LowLatencyHlsOptions& options) const { return load::low_latency_hls(options); }
     int operator()(const load::rtc::WhepOptions& options) const { return load::rtc::whep(options); }
     int operator()(const load::rtc::WhipOptions& options) const { return load::rtc::whip(options); }
     int operator()(const load::rtc::RtcChurnOptions& options) const { return load::rtc::rtc_churn(options); }

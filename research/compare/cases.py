@@ -9,6 +9,8 @@ from .delivery import LONG_SECONDS, PUBLISH_SECONDS, SHORT_SECONDS, Delivery
 from .edges import EDGES, Edges
 from .figures import FLOOR, FLOOR_OF_UDP, FLOOR_OF_WHIP
 from .load import KBPS
+from .low_latency_hls import WARM_S as LOW_LATENCY_WARM_S
+from .low_latency_hls import LowLatencyHls
 from .rooms import IDLE_S, WARM_S, Rooms
 
 INTERVAL_MS = 350  # mw_latency, the default
@@ -18,6 +20,7 @@ MERGED, EVERY_PICTURE = f"mw_latency {INTERVAL_MS};", "mw_latency 0;"
 PUBLISHER_S, START_S = 2.5, 0.5
 GOP_S = 2  # of the measured stream
 SEGMENT_S = 10
+TLS_RAMP = 300  # handshakes per second
 DELETED_S = 2  # for what removing files leaves to the system
 
 
@@ -52,7 +55,7 @@ class Cases:
                 getattr(self, group)()
 
     GROUPS = ("players", "lowlatency", "rate3m", "rooms", "growth", "everything", "publishers", "segments", "recording", "latency",
-              "firstframe", "start", "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery")  # fmt: skip
+              "firstframe", "start", "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery", "lowlatencyhls")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         repeats, peer = repeats or self.o.repeats, server.split(",")[0]
@@ -513,3 +516,23 @@ class Cases:
             self.add("hlsplayers", f"ours, {storage}", count, seconds, ours(storage))
         if self.there["nginx"]:
             self.add("hlsplayers", "nginx", count, seconds, lambda: delivery.nginx_players(count, words))
+
+    # ---- Low-latency HLS
+
+    def lowlatencyhls(self):
+        """Players that wait for each part of one live stream, over HTTP/1.1, and over HTTP/2 with TLS."""
+        for server in ("floor", "ours", "MediaMTX"):
+            counts = self.o.waiting_players if server != "MediaMTX" else [self.o.waiting_others]
+            for count in counts:
+                self.add_waiting_players(server, "", False, count)
+        for server, count in (("ours", self.o.http2_players), ("MediaMTX", self.o.waiting_others)):
+            self.add_waiting_players(server, ", HTTP/2", True, count)
+
+    def add_waiting_players(self, server, how, tls, count):
+        if server == "MediaMTX" and not self.there["mediamtx"]:
+            return
+        players = LowLatencyHls(self.servers, self.load)
+        ramp = min(self.o.ramp, TLS_RAMP) if tls else self.o.ramp
+        words = ["--ramp", ramp, "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000]
+        seconds = START_S + LOW_LATENCY_WARM_S + count / ramp + self.o.settle + self.o.seconds
+        self.add("lowlatencyhls", server + how, count, seconds, lambda: players.run(server, tls, count, words))

@@ -134,12 +134,24 @@ def of_hls_players(runs):
     return {**out, "segment_p99_ms": max(run["segment_ms"]["p99"] for run in runs)}
 
 
+def of_waiting_players(runs):
+    keys = ("server_cpu_ms_per_s_per_player", "server_cpu_percent", "server_kb_per_player", "mbit_per_s", "load_cpu_percent")
+    out = {key: round(statistics.median(run.get(key) or 0 for run in runs), 4) for key in keys}
+    out["dropped"] = sum(run["failed"] + run["lost"] for run in runs)
+    out["parts_missed"] = sum(run["parts_refused"] + run["parts_missed"] for run in runs)
+    # Of each player as many parts as the stream has.
+    out["parts_per_s"] = round(min(run["parts"] / run["window_s"] / run["wanted"] for run in runs), 2)
+    for p in ("p50", "p99"):
+        out[f"part_{p}_ms"] = round(statistics.median(run["part_ms"][p] for run in runs), 1)
+    return out
+
+
 SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), **dict.fromkeys(GROWTH, of_growth),
              "everything": of_everything, "publishers": of_publishers, "segments": of_publishers,
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
              "whip": of_webrtc_publishers, "edges": of_edges, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
-             "delivery": of_delivery, "hlsplayers": of_hls_players}  # fmt: skip
+             "delivery": of_delivery, "hlsplayers": of_hls_players, "lowlatencyhls": of_waiting_players}  # fmt: skip
 
 
 def summarise(raw):
@@ -218,6 +230,7 @@ def check(groups, quick):
     check_edges(groups, v)
     check_delivery(groups.get("delivery", {}), v)
     check_hls_players(groups.get("hlsplayers", {}), v)
+    check_waiting_players(groups, v)
     return v.rows
 
 
@@ -402,3 +415,20 @@ def check_hls_players(players, v):
             ratio = hls_players_to_nginx(players, server, count)
             if ratio is not None:
                 v.at_most(f"{what}: CPU to nginx's", ratio, DELIVERY_TO_NGINX["segment"])
+
+
+PARTS_PER_S = 2.5  # at least, of parts of 333 ms
+
+
+def check_waiting_players(groups, v):
+    for server, by_count in groups.get("lowlatencyhls", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"lowlatencyhls: {server}, {count} players"
+            bad = run["dropped"] + run["parts_missed"] + (run["parts_per_s"] < PARTS_PER_S)
+            v.at_most(f"{what}: dropped, parts missed, too few parts", bad, 0, always=True)
+            if server.endswith("HTTP/2"):
+                continue
+            if FLOOR in groups["lowlatencyhls"]:
+                ratio = to_floor(groups, "lowlatencyhls", server, count, "server_cpu_ms_per_s_per_player")
+                v.at_most(f"{what}: CPU to the floor's", ratio, 1.5)
+            v.at_most(f"{what}: kB each", run["server_kb_per_player"], 2)

@@ -11,16 +11,18 @@ from .servers import Failure, pinned
 KBPS = 237
 
 
-def make_stream(directory, seconds, kbps=KBPS):
+def make_stream(directory, seconds, kbps=KBPS, audio=True):
     """A test pattern of x264 and AAC: 25 video frames and 43 audio frames a second, a keyframe every two seconds, 237
-    kbit/s in all. As long as a run measures, so that every run delivers the same bytes wherever it begins."""
-    path = directory / f"stream{kbps}.flv"
-    of_video = f"{kbps - 44}k"
-    video = f"-c:v libx264 -preset fast -profile:v main -bf 0 -g 50 -keyint_min 50 -sc_threshold 0 -b:v {of_video}"
-    rate = f"-minrate {of_video} -maxrate {of_video} -bufsize {of_video} -x264-params nal-hrd=cbr -c:a aac -b:a 32k"
-    words = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25", "-f", "lavfi", "-i",
-             "sine=frequency=440:sample_rate=44100", "-t", str(seconds), *video.split(), *rate.split(),
-             "-ar", "44100", str(path)]  # fmt: skip
+    kbit/s in all. Without audio 30 frames a second. As long as a run measures, so that every run delivers the same bytes
+    wherever it begins."""
+    path = directory / f"stream{kbps}{'' if audio else 'v'}.flv"
+    of_video, fps = f"{kbps - 44 if audio else kbps}k", 25 if audio else 30
+    tone = "-f lavfi -i sine=frequency=440:sample_rate=44100" if audio else ""
+    video = f"-c:v libx264 -preset fast -profile:v main -bf 0 -g {2 * fps} -keyint_min {2 * fps} -sc_threshold 0 -b:v {of_video}"
+    rate = f"-minrate {of_video} -maxrate {of_video} -bufsize {of_video} -x264-params nal-hrd=cbr"
+    sound = "-c:a aac -b:a 32k -ar 44100" if audio else ""
+    words = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=size=640x360:rate={fps}", *tone.split(), "-t",
+             str(seconds), *video.split(), *rate.split(), *sound.split(), str(path)]  # fmt: skip
     subprocess.run(words, check=True)
     return path
 
@@ -33,17 +35,17 @@ class Load:
     def words(self, command, url, *words):
         return [*pinned(1), str(self.objs / "bench"), command, url, "-q", *map(str, words)]
 
-    def source(self, kbps=KBPS):
+    def source(self, kbps=KBPS, audio=True):
         if not self.has_ffmpeg:
             return ["--kbps", kbps, "--loop"]  # the load tool's own made-up stream of that bitrate
-        if kbps not in self.streams:
-            self.streams[kbps] = make_stream(self.directory, self.seconds, kbps)
-        return ["--file", self.streams[kbps], "--loop"]
+        if (kbps, audio) not in self.streams:
+            self.streams[kbps, audio] = make_stream(self.directory, self.seconds, kbps, audio)
+        return ["--file", self.streams[kbps, audio], "--loop"]
 
     @contextlib.contextmanager
-    def publisher(self, url, kbps=KBPS, command="publish", count=1, open_s=0):
+    def publisher(self, url, kbps=KBPS, command="publish", count=1, open_s=0, audio=True):
         """One, or so many with {i} in their URL, opened within so many seconds."""
-        source = self.source(kbps) if command == "publish" else self.source(kbps)[:2]  # whip always goes on
+        source = self.source(kbps, audio) if command == "publish" else self.source(kbps)[:2]  # whip always goes on
         words = [*source, "--seconds", 3600, "--settle-ms", 0, "-n", count, *(["--ramp", count / open_s] if open_s else [])]
         with self.beside(command, url, *words, wait_s=open_s + 2.5):  # a whole GOP is there
             yield

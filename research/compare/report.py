@@ -37,6 +37,8 @@ TITLES = {
     "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
     "hlsplayers": "Players of one live HLS stream of 1 Mbit/s in segments of 2 s; nginx serves the files that an instance of ours "
                   "writes",
+    "lowlatencyhls": "Players of one live stream of 1 Mbit/s by low-latency HLS: each waits for the playlist with the next part "
+                     "of 333 ms, and fetches it",
 }
 
 
@@ -205,12 +207,23 @@ def hls_players_table(groups, group):
                   "segments missed", "dropped"), rows)  # fmt: skip
 
 
+def waiting_players_table(groups, group):
+    rows = [(server, count, run["server_cpu_ms_per_s_per_player"],
+             shown(to_floor(groups, group, server, count, "server_cpu_ms_per_s_per_player")), run["server_cpu_percent"],
+             run["server_kb_per_player"], run["mbit_per_s"], run["parts_per_s"], run["part_p50_ms"], run["part_p99_ms"],
+             run["dropped"] + run["parts_missed"], run["load_cpu_percent"])
+            for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]  # fmt: skip
+    return table(("server", "players", "CPU ms/s each", "to the floor", "CPU %", "kB each", "Mbit/s", "parts/s each",
+                  "part p50 ms", "part p99 ms", "dropped, missed", "CPU % of the load"), rows)  # fmt: skip
+
+
 TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), **dict.fromkeys(GROWTH, growth_table),
           "everything": everything_table, "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
           "whip": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
           "edges": edges_table,
-          "delivery": delivery_table, "hlsplayers": hls_players_table}  # fmt: skip
+          "delivery": delivery_table, "hlsplayers": hls_players_table,
+          "lowlatencyhls": waiting_players_table}  # fmt: skip
 
 
 def every_target(targets):

@@ -50,10 +50,13 @@ struct HlsOptions : CommonOptions {
     uint32_t streams = 0;  // as PlayOptions::streams
 };
 
+struct LowLatencyHlsOptions : HlsOptions {};
+
 int play(const PlayOptions& options);
 int publish(const PublishOptions& options);
 int latency(const LatencyOptions& options);
 int churn(const ChurnOptions& options);
 int hls(const HlsOptions& options);
+int low_latency_hls(const LowLatencyHlsOptions& options);
 
 }  // namespace load

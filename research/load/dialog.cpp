@@ -101,6 +101,8 @@ base::Result<std::unique_ptr<Dialog>> make_dialog(const Target& target, Role rol
             if (role == Role::kPublish && options.description.empty())
                 return base::fail(base::Code::kConfig, "there is nothing to announce");
             return std::make_unique<RtspDialog>(target, role, std::move(options));
+        case Scheme::kHttps:
+            return base::fail(base::Code::kConfig, "https:// is for low-latency HLS");
         case Scheme::kHttp:
         case Scheme::kUdp:
             break;

@@ -26,6 +26,7 @@ TEST(Target, Good) {
                           Case{"http://host/live/a.flv?x=1", Scheme::kHttp, "host", 80, "/live/a.flv?x=1"},
                           Case{"http://[::1]:81/a", Scheme::kHttp, "::1", 81, "/a"},
                           Case{"http://[::1]/a", Scheme::kHttp, "::1", 80, "/a"},
+                          Case{"https://host/live/a.m3u8", Scheme::kHttps, "host", 443, "/live/a.m3u8"},
                           Case{"rtsp://127.0.0.1:8554/live/a?x=1", Scheme::kRtsp, "127.0.0.1", 8554, "/live/a?x=1"},
                           Case{"rtsp://host/live/a", Scheme::kRtsp, "host", 554, "/live/a"},
                           Case{"udp://127.0.0.1:98", Scheme::kUdp, "127.0.0.1", 98, "/"},

@@ -83,3 +83,19 @@ def test_a_room_has_a_limit_for_the_first_frame(tmp_path):
     what = "rooms: ours, RTMP, 300 streams with 1 players each: first frame, p99 ms"
     assert cells(text, what)[1:] == ["240", "200", "MISSED"], text
     assert code == 1, text
+
+
+WAITING = {"failed": 0, "lost": 0, "wanted": 2000, "window_s": 10, "parts": 60_000, "parts_refused": 0, "parts_missed": 0,
+           "mbit_per_s": 2000, "server_cpu_percent": 16, "server_cpu_ms_per_s_per_player": 0.08, "server_kb_per_player": 1.5,
+           "load_cpu_percent": 20, "part_ms": {"p50": 20.04, "p99": 90}}  # fmt: skip
+
+
+def test_players_that_wait_for_parts_are_put_beside_the_floor(tmp_path):
+    runs = {"lowlatencyhls / floor / 2000": {**WAITING, "server_cpu_ms_per_s_per_player": 0.05}, "lowlatencyhls / ours / 2000": WAITING,
+            "lowlatencyhls / ours, HTTP/2 / 2000": {**WAITING, "parts": 40_000}}  # fmt: skip
+    code, text = report(tmp_path, runs)
+    assert cells(text, "ours", "2000")[2:10] == ["0.08", "1.60", "16", "1.5", "2000", "3.0", "20.0", "90"], text
+    assert cells(text, "lowlatencyhls: ours, 2000 players: CPU to the floor's")[1:] == ["1.6", "1.5", "MISSED"], text
+    starved = "lowlatencyhls: ours, HTTP/2, 2000 players: dropped, parts missed, too few parts"
+    assert cells(text, starved)[1:] == ["1", "0", "MISSED"], text
+    assert code == 1, text
