@@ -2,6 +2,7 @@
 research/hls_check (test_hls_check_server.py)."""
 
 import gzip
+import signal
 import time
 
 import pytest
@@ -230,6 +231,22 @@ def test_a_publisher_that_is_gone_for_a_while(servers):
         assert dates_do_not_go_back(playlists[-1]), playlists[-1].text
     now = wait_until(lambda: (found := read(ask(server))).ended and found, 10, "the end of the playlist")
     assert not now.hints and not now.open, now.text
+
+
+def test_a_restart_keeps_what_never_changes(servers):
+    """From the first version on, before the publisher is back."""
+    server = servers(vhosts=hls.vhost(**ON))
+    with publish(server):
+        before = wait(server, 3)
+    server.signal(signal.SIGKILL)
+    server.process.wait()
+    server.start()
+    now = wait_until(lambda: ask(server).status == 200 and read(ask(server)), 10, "a playlist")
+    assert (now.target, now.part_target, now.control) == (before.target, before.part_target, before.control), now.text
+    with publish(server):
+        came = wait_until(lambda: (found := read(ask(server))).last_number() > now.last_number() and found, 10, "a segment")
+    assert (came.target, came.part_target, came.control) == (now.target, now.part_target, now.control), came.text
+    assert came.all()[-1].parts and came.sequence >= now.sequence
 
 
 def test_viewers_share_a_text(servers):

@@ -165,6 +165,17 @@ TEST(LowLatencyPlaylist, AViewersQueryStandsBehindEveryUriOrOnlyThoseOfReports) 
               "#EXT-X-RENDITION-REPORT:URI=\"a.m3u8?t=1&c=1\",LAST-MSN=7\n");
 }
 
+TEST(LowLatencyPlaylist, WithoutPartsItKeepsThePartTargetInAComment) {
+    const MediaPlaylist list{.target_duration_s = 2, .part_target_us = 346'000};
+    const std::string text = write(list).text;
+    EXPECT_NE(text.find("\n#part-target:0.34600\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("SERVER-CONTROL"), std::string::npos) << text;
+    const auto again = read(text);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, list);
+    EXPECT_EQ(read("#EXTM3U\n#part-target:of others\n")->part_target_us, 0) << "a comment may be any";
+}
+
 TEST(LowLatencyPlaylist, ItsWholeSegmentsAreRead) {
     const MediaPlaylist playlist = of_segments(2);
     const WrittenPlaylist written = write(playlist);

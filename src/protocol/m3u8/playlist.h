@@ -51,9 +51,10 @@ struct MediaPlaylist {
     bool independent_segments = false;
     bool ended = false;  // EXT-X-ENDLIST
     std::vector<Segment> segments{};
-    bool can_block = false;      // EXT-X-SERVER-CONTROL: reloads may wait for what comes next
-    bool can_skip = false;       // likewise: delta updates may be asked for
-    int64_t part_target_us = 0;  // with can_block: EXT-X-PART-INF; 0: there are no parts
+    bool can_block = false;  // EXT-X-SERVER-CONTROL: reloads may wait for what comes next
+    bool can_skip = false;   // likewise: delta updates may be asked for
+    // With can_block: EXT-X-PART-INF. Without: a comment, for who continues the playlist. 0: there are no parts.
+    int64_t part_target_us = 0;
     friend bool operator==(const MediaPlaylist&, const MediaPlaylist&) = default;
 };
 
@@ -129,6 +130,9 @@ std::string with_query(const WrittenPlaylist& playlist, std::string_view query, 
 std::string quotable(std::string_view text);
 // audio: all in one group, which the variant names; none: there is no group. Its texts may be any.
 std::string write_master(const Variant& variant, std::span<const AudioRendition> audio = {});
+
+// Of a playlist without EXT-X-PART-INF: the part target, in seconds.
+inline constexpr std::string_view kPartTarget = "#part-target:";
 
 // Limits of the reader.
 inline constexpr size_t kMaxBytes = 4 * 1024 * 1024;

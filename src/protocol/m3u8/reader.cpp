@@ -107,6 +107,8 @@ class Reader {
             out_.independent_segments = true;
         } else if (line == "#EXT-X-ENDLIST") {
             out_.ended = true;
+        } else if (is(kPartTarget)) {
+            if (auto us = duration_us(value)) out_.part_target_us = *us;
         } else if (is("#EXT-X-MAP:")) {
             // A map cannot be removed, only replaced.
             if (auto uri = attribute(value, "URI"); is_uri(uri)) next_.map_uri = uri;

@@ -31,6 +31,11 @@ class Writer {
         add("#EXTM3U\n#EXT-X-VERSION:{}\n", version_of(playlist, left_out));
         add("#EXT-X-TARGETDURATION:{}\n", playlist.target_duration_s);
         if (playlist.can_block || playlist.can_skip) server_control(playlist);
+        if (playlist.part_target_us > 0 && !playlist.can_block) {
+            add("{}", kPartTarget);
+            add_seconds(playlist.part_target_us);
+            add("\n");
+        }
         // The discontinuity sequence is written even if it is 0: a playlist that has lost a segment cannot get the tag
         // later, when it has a discontinuity (6.2.2).
         add("#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n", playlist.media_sequence,
@@ -88,7 +93,7 @@ class Writer {
         add("#EXT-X-SERVER-CONTROL:{}", playlist.can_block ? "CAN-BLOCK-RELOAD=YES" : "");
         if (playlist.can_skip)
             add("{}CAN-SKIP-UNTIL={}", playlist.can_block ? "," : "", kSkipTargets * playlist.target_duration_s);
-        if (playlist.part_target_us > 0) {
+        if (playlist.part_target_us > 0 && playlist.can_block) {
             // At least twice the part target (4.4.3.8); Apple's authoring specification wants three times (14.3).
             add(",PART-HOLD-BACK=");
             add_seconds(3 * playlist.part_target_us);

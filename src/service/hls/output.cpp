@@ -54,6 +54,10 @@ void Output::begin(LeftStream left) {
     if (left.any) {
         timeline_->recover(left.timeline);
         segmenter_.set_longest(timeline_->longest());
+        if (keeps_part_target(options_.hls, left.timeline.part_target)) {
+            segmenter_.keep_part_target(left.timeline.part_target);
+            timeline_->set_part_target(segmenter_.part_target());
+        }
         base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", paths_.playlist(),
                          timeline_->sequence(timeline_->end()), left.timeline.segments.size());
     }

@@ -29,6 +29,12 @@ CutOptions cut_options(const OutputOptions& options) {
     return cut;
 }
 
+// Frames may be a second long.
+bool keeps_part_target(const VhostConfig& hls, media::Time target) {
+    const media::Time part = media::from_ms(hls.part_ms);
+    return hls.has_parts() && target >= part / 2 && target <= 2 * part + std::chrono::seconds(1);
+}
+
 SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
     const auto usual = static_cast<size_t>(hls.length() / hls.fragment);

@@ -23,6 +23,8 @@ struct OutputOptions {
 };
 
 CutOptions cut_options(const OutputOptions& options);
+// Whether parts of an earlier run, with that part target, are about as long as configured: a playlist goes on with it.
+bool keeps_part_target(const VhostConfig& hls, media::Time target);
 SegmentTimelineOptions timeline_options(const OutputOptions& options);
 SegmentWriterOptions writer_options(const OutputOptions& options);
 // Of all renditions.

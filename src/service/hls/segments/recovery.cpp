@@ -125,6 +125,7 @@ std::optional<Reading::Listed> Reading::read_playlist(RenditionId id) {
     listed.timeline.discontinuity_sequence = playlist->discontinuity_sequence;
     listed.timeline.target_s = playlist->target_duration_s;
     listed.timeline.independent = playlist->independent_segments;
+    listed.timeline.part_target = media::from_us(playlist->part_target_us);
     size_t missing = 0;
     for (const m3u8::Segment& segment : playlist->segments) {
         listed.entries.push_back(entry_of(segment, paths));

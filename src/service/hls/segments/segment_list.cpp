@@ -103,7 +103,7 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
     playlist.independent_segments = timeline_->independent();
     playlist.ended = ended_;
     const bool has_parts = where == Where::kAnywhere && timeline_->part_target() > media::Time();
-    if (has_parts) playlist.part_target_us = media::to_us(timeline_->part_target());
+    playlist.part_target_us = media::to_us(timeline_->part_target());
     for (Id id = first; id < end; ++id) {
         const Segment& segment = timeline_->at(id);
         const Entry& entry = *find(id);

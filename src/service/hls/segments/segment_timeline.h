@@ -60,6 +60,7 @@ struct LeftTimeline {
     int64_t target_s = 0;
     bool independent = true;
     std::deque<Segment> segments{};
+    media::Time part_target{};  // 0: it had no parts
 };
 
 class SegmentTimeline {

@@ -100,6 +100,10 @@ class Segmenter {
     void begin();
     // The part target is chosen again, with the next publishing. After end_gaps().
     void forget_part_target() { part_target_ = {}; }
+    // That of an earlier run, unless it was chosen.
+    void keep_part_target(media::Time target) {
+        if (part_target_ == media::Time(0)) part_target_ = target;
+    }
     // From the first opening of a segment on. 0: there are no parts.
     media::Time part_target() const { return part_target_; }
     // The longest that a segment may be, from the open one on. Nothing: as long as it waits for a keyframe.
