@@ -10,6 +10,7 @@
 
 #include "config/snapshot.h"
 #include "convert/segments/default_audio.h"
+#include "convert/segments/segmenter.h"
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
 #include "media/aac_clock.h"
@@ -23,9 +24,14 @@
 #include "service/hls/playlists/master_file.h"
 #include "service/hls/renditions.h"
 #include "service/hls/segments/segment_writer.h"
-#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
+
+using convert::Arrival;
+using convert::Closing;
+using convert::Opening;
+using convert::PartEnd;
+using convert::SegmentSink;
 
 class Output final : public live::FrameSink, private SegmentSink, private RenditionHost {
   public:

@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <string>
 
+#include "convert/segments/segment_timeline.h"
+#include "convert/segments/segmenter.h"
 #include "live/hub/stream.h"
 #include "service/hls/config.h"
 #include "service/hls/segments/segment_files.h"
-#include "service/hls/segments/segment_timeline.h"
 #include "service/hls/segments/segment_writer.h"
-#include "service/hls/segments/segmenter.h"
 
 namespace service::hls {
+
+using convert::CutOptions;
+using convert::Segmenter;
 
 struct OutputOptions {
     live::StreamKey key;

@@ -16,13 +16,13 @@
 #include "convert/rtp/rtp_writer.h"
 #include "convert/segments/default_audio.h"
 #include "convert/segments/segment_muxer.h"
+#include "convert/segments/segmenter.h"
 #include "convert/ts/to_ts.h"
 #include "media/track.h"
 #include "protocol/flv/body.h"
 #include "protocol/flv/tag.h"
 #include "protocol/rtp/packet.h"
 #include "protocol/ts/testing/frame_reader.h"
-#include "service/hls/segments/segmenter.h"
 
 namespace {
 
@@ -117,7 +117,7 @@ class Rtp {
 
 // ---- HLS
 
-class Hls final : private service::hls::SegmentSink, private convert::LaneSink {
+class Hls final : private convert::SegmentSink, private convert::LaneSink {
   public:
     explicit Hls(bool mp4)
         : default_audio_(mp4 ? convert::mp4_carries : convert::ts_carries),
@@ -139,7 +139,7 @@ class Hls final : private service::hls::SegmentSink, private convert::LaneSink {
     }
 
   private:
-    void open_segment(const service::hls::Opening& opening) override {
+    void open_segment(const convert::Opening& opening) override {
         CHECK(!open_);
         open_ = true;
         const bool fresh = fresh_ || opening.tracks_changed || opening.discontinuity;
@@ -151,8 +151,8 @@ class Hls final : private service::hls::SegmentSink, private convert::LaneSink {
         if (frame.track == 0 && !muxer_->add(frame)) lose();
     }
     void open_gap(media::Time) override { CHECK(false); }
-    void end_part(const service::hls::PartEnd&) override { CHECK(false); }  // there are none
-    void close_segment(const service::hls::Closing& closing) override {
+    void end_part(const convert::PartEnd&) override { CHECK(false); }  // there are none
+    void close_segment(const convert::Closing& closing) override {
         CHECK(open_ && closing.duration >= std::chrono::milliseconds(1));
         open_ = false;
         muxer_->end_part(closing.next_video_dts);
@@ -166,9 +166,9 @@ class Hls final : private service::hls::SegmentSink, private convert::LaneSink {
         segmenter_.lost();
     }
 
-    service::hls::DefaultAudio default_audio_;
+    convert::DefaultAudio default_audio_;
     std::unique_ptr<convert::SegmentMuxer> muxer_;
-    service::hls::Segmenter segmenter_{{.fragment_ms = 500}, *this};
+    convert::Segmenter segmenter_{{.fragment_ms = 500}, *this};
     bool open_ = false, fresh_ = true;
     int64_t clock_ms_ = 1'000'000;
 };

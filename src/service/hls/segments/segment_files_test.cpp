@@ -10,11 +10,11 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "convert/segments/segment_timeline_testing.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/testing.h"
 #include "service/hls/config.h"
 #include "service/hls/segments/recovery.h"
-#include "service/hls/segments/segment_timeline_testing.h"
 
 namespace service::hls {
 namespace {

@@ -14,12 +14,18 @@
 #include <string_view>
 #include <vector>
 
+#include "convert/segments/segment_timeline.h"
 #include "protocol/m3u8/cipher.h"
 #include "protocol/m3u8/playlist.h"
 #include "service/hls/playlists/segment_paths.h"
-#include "service/hls/segments/segment_timeline.h"
 
 namespace service::hls {
+
+using convert::LeftTimeline;
+using convert::Part;
+using convert::Segment;
+using convert::SegmentTimeline;
+using convert::SegmentTimelineOptions;
 
 // What a segment was made with.
 struct SegmentContent {

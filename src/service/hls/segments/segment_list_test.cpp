@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "service/hls/segments/segment_timeline_testing.h"
+#include "convert/segments/segment_timeline_testing.h"
 
 namespace service::hls {
 namespace {

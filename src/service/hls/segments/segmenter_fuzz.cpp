@@ -16,17 +16,17 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "convert/segments/segment_muxer.h"
+#include "convert/segments/segmenter.h"
 #include "media/aac.h"
 #include "media/h264.h"
 #include "service/hls/segments/segment_list.h"
-#include "service/hls/segments/segmenter.h"
 
 namespace {
 
+using convert::Segmenter;
 using media::Codec;
 using media::Frame;
 using media::Kind;
-using service::hls::Segmenter;
 
 constexpr uint8_t kSps[] = {0x67, 0x42, 0xc0, 0x1e, 0xd9, 0x00, 0xa0, 0x47, 0xfe, 0xc8};
 constexpr uint8_t kPps[] = {0x68, 0xcb, 0x83, 0xcb, 0x20};
@@ -34,7 +34,7 @@ constexpr size_t kMaxSegments = 20;
 // A frame may be 10 s before the others or 11 s behind them, and a segment ends up to a second behind its last frame.
 constexpr int64_t kMaxBeyondLongestMs = 22'000;
 
-class Checker final : public service::hls::SegmentSink, private convert::LaneSink {
+class Checker final : public convert::SegmentSink, private convert::LaneSink {
   public:
     explicit Checker(uint8_t flags)
         : segmenter({.fragment_ms = flags & 1 ? 100 : 2'000,
@@ -47,7 +47,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
           muxer_(flags & 32 ? convert::make_mp4_muxer(*this) : convert::make_ts_muxer(*this)),
           list_(*service::hls::SegmentPaths::make({}, {"v", "live", "s"}, true), timeline) {}
 
-    void open_segment(const service::hls::Opening& opening) override {
+    void open_segment(const convert::Opening& opening) override {
         CHECK(!open_);
         open_ = true;
         ++begun;
@@ -75,9 +75,9 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         list_.open(nullptr);
         part_end_ = start;
     }
-    void end_part(const service::hls::PartEnd& end) override {
+    void end_part(const convert::PartEnd& end) override {
         CHECK(open_);
-        const service::hls::Part& part = end.part;
+        const convert::Part& part = end.part;
         CHECK(part.start == part_end_ && part.duration > media::Time(0));
         CHECK(part.duration <= segmenter.part_target());
         part_end_ += part.duration;
@@ -97,7 +97,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         payload_ += frame.payload.size();
         if (!muxer_->add(frame) || fail_next) lose();
     }
-    void close_segment(const service::hls::Closing& closing) override {
+    void close_segment(const convert::Closing& closing) override {
         CHECK(open_);
         open_ = gap_ = false;
         if (payload_ >= Segmenter::kSmallBytes) --begun;
@@ -105,7 +105,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         CHECK(media::to_ms(closing.duration) <= segmenter.longest_wait_ms() + kMaxBeyondLongestMs);
         muxer_->end_part(closing.next_video_dts);
         CHECK(muxer_->memory() == 0);
-        const service::hls::Segment& segment = *timeline->open_segment();
+        const convert::Segment& segment = *timeline->open_segment();
         CHECK(segmenter.part_target() == media::Time(0) || part_end_ == segment.start + closing.duration);
         const uint64_t discontinuities = discontinuities_ + segment.discontinuity;
         const auto id = timeline->close(closing.duration, now.monotonic_ms);
@@ -140,7 +140,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
     void check_parts() const {
         uint64_t next = timeline->parts_kept();
         for (auto id = timeline->kept(); id < timeline->end(); ++id) {
-            const service::hls::Segment& segment = timeline->at(id);
+            const convert::Segment& segment = timeline->at(id);
             if (segment.parts.empty()) continue;
             CHECK(segment.first_part == next && list_.find(id)->parts.size() == segment.parts.size());
             next += segment.parts.size();
@@ -177,12 +177,12 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
     }
 
     Segmenter segmenter;
-    service::hls::Arrival now{1'000, 1'700'000'000'000};
+    convert::Arrival now{1'000, 1'700'000'000'000};
     int64_t fed_wall_ms = 0;  // of the last frame
     uint64_t begun = 0;       // all but those that were not small in the end
     bool fail_next = false;
-    const std::shared_ptr<service::hls::SegmentTimeline> timeline = std::make_shared<service::hls::SegmentTimeline>(
-        service::hls::SegmentTimelineOptions{.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments});
+    const std::shared_ptr<convert::SegmentTimeline> timeline = std::make_shared<convert::SegmentTimeline>(
+        convert::SegmentTimelineOptions{.window_ms = 6'000, .target_ms = 2'000, .max_segments = kMaxSegments});
 
   private:
     void put(convert::Lanes, convert::Pieces pieces) override {
@@ -195,7 +195,7 @@ class Checker final : public service::hls::SegmentSink, private convert::LaneSin
         segmenter.lost();
         CHECK(!segmenter.open());
         (void)list_.abandon();
-        const service::hls::Segment& open = *timeline->open_segment();
+        const convert::Segment& open = *timeline->open_segment();
         if (open.parts.empty()) return timeline->abandon();
         const auto id = timeline->close(part_end_ - open.start, now.monotonic_ms);
         list_.add(id, {.parts = std::vector<uint64_t>(timeline->at(id).parts.size())});

@@ -1,4 +1,4 @@
-#include "service/hls/segments/segmenter.h"
+#include "convert/segments/segmenter.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace service::hls {
+namespace convert {
 namespace {
 
 using media::Codec;
@@ -1061,4 +1061,4 @@ TEST_F(SegmenterTest, CodecsWithoutHeaders) {
 }
 
 }  // namespace
-}  // namespace service::hls
+}  // namespace convert

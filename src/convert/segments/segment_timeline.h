@@ -19,7 +19,7 @@
 
 #include "media/time.h"
 
-namespace service::hls {
+namespace convert {
 
 struct Part {
     media::Time start{};       // by the stream's times: the end of the part before
@@ -166,4 +166,4 @@ class SegmentTimeline {
     std::deque<Row> segments_;
 };
 
-}  // namespace service::hls
+}  // namespace convert

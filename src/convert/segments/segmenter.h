@@ -25,11 +25,11 @@
 #include <deque>
 #include <optional>
 
+#include "convert/segments/segment_timeline.h"
 #include "media/per_track.h"
 #include "media/track_set.h"
-#include "service/hls/segments/segment_timeline.h"
 
-namespace service::hls {
+namespace convert {
 
 struct CutOptions {
     int64_t fragment_ms = 10'000;
@@ -216,4 +216,4 @@ class Segmenter {
     media::Time lost_at_{};
 };
 
-}  // namespace service::hls
+}  // namespace convert

@@ -1,4 +1,4 @@
-#include "service/hls/segments/segmenter.h"
+#include "convert/segments/segmenter.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "live/hub/timeline.h"
 
-namespace service::hls {
+namespace convert {
 
 namespace {
 
@@ -538,4 +538,4 @@ void Segmenter::release_held() {
     if (state_ == State::kOpen) cut(first);
 }
 
-}  // namespace service::hls
+}  // namespace convert

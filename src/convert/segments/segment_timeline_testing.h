@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "service/hls/segments/segment_timeline.h"
+#include "convert/segments/segment_timeline.h"
 
-namespace service::hls {
+namespace convert {
 
 inline SegmentTimeline::Id add(SegmentTimeline& timeline, Segment segment, int64_t now_ms) {
     const media::Time duration = segment.duration;
@@ -14,4 +14,4 @@ inline SegmentTimeline::Id add(SegmentTimeline& timeline, Segment segment, int64
     return timeline.close(duration, now_ms);
 }
 
-}  // namespace service::hls
+}  // namespace convert

@@ -1,9 +1,9 @@
-#include "service/hls/segments/segment_timeline.h"
+#include "convert/segments/segment_timeline.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace service::hls {
+namespace convert {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::optional<media::Time> SegmentTimeline::longest() const {
     return std::chrono::seconds(target_s()) + kRoundedDown;
 }
 
-}  // namespace service::hls
+}  // namespace convert

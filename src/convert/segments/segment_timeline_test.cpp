@@ -1,12 +1,12 @@
-#include "service/hls/segments/segment_timeline.h"
+#include "convert/segments/segment_timeline.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "service/hls/segments/segment_timeline_testing.h"
+#include "convert/segments/segment_timeline_testing.h"
 
-namespace service::hls {
+namespace convert {
 namespace {
 
 Segment of_ms(int64_t ms, bool discontinuity = false) {
@@ -209,4 +209,4 @@ TEST(SegmentTimelineTest, BeginsWithTheNumberThatItIsTold) {
 }
 
 }  // namespace
-}  // namespace service::hls
+}  // namespace convert
