@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <cmath>
 
+#include "protocol/http/timestamp.h"
 #include "protocol/m3u8/number.h"
 #include "protocol/m3u8/playlist.h"
 
@@ -22,29 +22,6 @@ base::Result<int64_t> duration_us(std::string_view text) {
     if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds < 1e9))
         return fail(Code::kProtocol, fmt::format("EXTINF: '{}' is no duration", text.substr(0, 40)));
     return std::llround(seconds * 100'000) * 10;
-}
-
-// A date of the writer's form, "2026-01-31T23:59:59.123Z", in ms since 1970; 0: another form, or none.
-int64_t date_ms(std::string_view text) {
-    constexpr std::string_view kForm = "0000-00-00T00:00:00.000Z";
-    if (text.size() != kForm.size()) return 0;
-    int fields[7] = {};
-    size_t field = 0;
-    for (size_t i = 0; i < kForm.size(); ++i) {
-        const bool is_digit = text[i] >= '0' && text[i] <= '9';
-        if (is_digit != (kForm[i] == '0') || (!is_digit && text[i] != kForm[i])) return 0;
-        if (is_digit)
-            fields[field] = fields[field] * 10 + (text[i] - '0');
-        else
-            ++field;
-    }
-    const auto [year, month, day, hours, minutes, seconds, ms] = fields;
-    const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                           std::chrono::day(static_cast<unsigned>(day))};
-    if (!date.ok() || year < 1970 || hours > 23 || minutes > 59 || seconds > 59) return 0;
-    const std::chrono::milliseconds clock = std::chrono::hours(hours) + std::chrono::minutes(minutes) +
-                                            std::chrono::seconds(seconds) + std::chrono::milliseconds(ms);
-    return (std::chrono::sys_days(date).time_since_epoch() + clock).count();
 }
 
 // The value of an attribute in an attribute list (section 4.2), without quotes; empty when it is absent.
@@ -102,7 +79,7 @@ class Reader {
         } else if (line == "#EXT-X-GAP") {
             next_.gap = true;
         } else if (is("#EXT-X-PROGRAM-DATE-TIME:")) {
-            next_.date_ms = date_ms(value);
+            next_.date_ms = http::parse_timestamp(value).value_or(0);
         } else if (line == "#EXT-X-INDEPENDENT-SEGMENTS") {
             out_.independent_segments = true;
         } else if (line == "#EXT-X-ENDLIST") {

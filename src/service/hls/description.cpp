@@ -66,6 +66,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
                                              parts.gate, parts.files, parts.offers);
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(service->viewers().quota(), text); });
+    parts.api_rows.add(service->clip_row(parts.identity));
     return module_of("hls", std::move(service));
 }
 

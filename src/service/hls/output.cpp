@@ -74,6 +74,16 @@ void Output::begin(LeftStream left) {
     if (!stream_) segmenter_.end();
 }
 
+base::Result<ClipPaths> Output::clip(const ClipRange& range) const {
+    if (!options_.hls.use_fmp4)
+        return base::fail(base::Code::kRefused, "clips are made of segments in MP4: hls_use_fmp4 on");
+    if (options_.hls.keys) return base::fail(base::Code::kRefused, "the segments are encrypted: hls_keys");
+    std::vector<const Rendition*> all{renditions_.main()};
+    for (uint8_t track = 1; track < media::kMaxTracks; ++track)
+        if (const Rendition* rendition = renditions_.find(audio_rendition(track))) all.push_back(rendition);
+    return select_clip(all, range);
+}
+
 std::vector<std::shared_ptr<SegmentFiles>> Output::files() const {
     std::vector<std::shared_ptr<SegmentFiles>> all;
     renditions_.for_each([&](Rendition& rendition) {

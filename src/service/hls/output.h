@@ -24,6 +24,7 @@
 #include "service/hls/playlists/master_file.h"
 #include "service/hls/renditions.h"
 #include "service/hls/segments/segment_writer.h"
+#include "service/hls/serving/clip.h"
 
 namespace service::hls {
 
@@ -66,6 +67,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     bool has_audio_group() const { return view() && !renditions_.playable().empty(); }
     // The multivariant playlist; there is a view.
     Master master() const;
+    // kRefused: of its segments there are none; kNotFound: there is none of that time.
+    base::Result<ClipPaths> clip(const ClipRange& range) const;
     bool on_disk() const { return options_.hls.storage != "memory"; }
     // Of all renditions.
     std::vector<std::shared_ptr<SegmentFiles>> files() const;

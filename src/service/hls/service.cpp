@@ -49,6 +49,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       offers_(offers),
       stream_list_(snapshot_->get<ServerConfig>().hls_roll) {
     viewers_.quota().set_limits(viewer_limits(*snapshot_));
+    clips_.set_limits({.of_address = 2, .in_all = 4});
     net::HttpRoute route;
     route.methods = {http::Method::kGet};
     route.pattern = "/*";

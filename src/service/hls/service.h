@@ -16,6 +16,7 @@
 #include "live/hub/registry.h"
 #include "net/access/file_access.h"
 #include "net/access/gate.h"
+#include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
@@ -47,6 +48,9 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     // For streams being published, HLS starts or stops at once; other changes apply from the next publish on.
     void reload(const config::SnapshotPtr& next);
 
+    // The row of the API. identity: must outlive it.
+    net::ApiEndpoint clip_row(const Identity& identity);
+
     size_t outputs() const { return outputs_.size(); }
     const Viewers& viewers() const { return viewers_; }
 
@@ -75,6 +79,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> handle(net::HttpRequest& request, net::HttpResponse& response);
     // The 404 of a playlist that neither a stream nor a file has, with the reason that other protocols give.
     base::Result<void> explain_missing(net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<void> clip(const Identity& identity, const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
     base::Result<void> check_known(const ViewerName& viewer, const config::Vhost& vhost) const;
@@ -135,6 +140,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     const live::Events& events_;
     Index index_;
     Viewers viewers_;
+    net::AddressQuota clips_{"clips", "2 of an address", "4 in all"};
     net::Gate& gate_;
     net::FileAccess& files_;
     const Offers& offers_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "net/http/static_files.h"
-#include "protocol/http/url.h"
+#include "protocol/http/attachment.h"
 #include "runtime/threads/workers.h"
 #include "service/api/lists/listing.h"
 
@@ -12,13 +12,6 @@ namespace service::api {
 namespace {
 
 constexpr size_t kEntriesPerStep = 500;  // of one step on a worker
-
-// RFC 6266: the name in ASCII for old clients, and as it is.
-std::string attachment(std::string_view name) {
-    std::string plain;
-    for (const char c : name) plain += c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? c : '_';
-    return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + http::percent_encode(name);
-}
 
 }  // namespace
 
@@ -94,7 +87,7 @@ base::Result<void> Recordings::file(Request& request, Response& response) {
     constexpr std::string_view kMissing = "there is no such recording";
     if (root == roots.end() || !is_recording_path(path))
         return send_failure(response, context_.identity, 404, kMissing);
-    const std::string disposition = attachment(std::string_view(path).substr(path.rfind('/') + 1));
+    const std::string disposition = http::attachment(std::string_view(path).substr(path.rfind('/') + 1));
     net::ResponseHeaders headers{{"Cache-Control", "private, no-cache"}, {"X-Content-Type-Options", "nosniff"}};
     if (*download) headers.emplace_back("Content-Disposition", disposition);
     const net::StaticFiles files(root->directory, nullptr, &headers, net::StaticFiles::Kinds::kRegularOnly);

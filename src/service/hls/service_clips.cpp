@@ -1,0 +1,94 @@
+// The part of the service that serves clips through the API.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "net/http/opened_files.h"
+#include "protocol/http/attachment.h"
+#include "protocol/http/timestamp.h"
+#include "service/api_answer.h"
+#include "service/hls/service.h"
+
+namespace service::hls {
+
+namespace {
+
+int status_of(base::Code code) {
+    switch (code) {
+        case base::Code::kNotFound:
+            return 404;
+        case base::Code::kRefused:
+            return 409;
+        case base::Code::kLimit:
+            return 400;
+        case base::Code::kProtocol:
+            return 500;
+        default:
+            return 503;
+    }
+}
+
+struct StartedClip {
+    net::Mp4Clip clip;
+    int64_t start_ms;
+};
+
+// What is not there any more when it yields is held.
+base::Result<StartedClip> make_clip(const Output& output, const ClipRange& range, const Index& index,
+                                    net::OpenedFiles& files) {
+    const ClipPaths paths = TRY(output.clip(range));
+    const ClipSource source = TRY(ClipSource::find(paths, index, output.key().vhost));
+    return StartedClip{TRY(source.make(files)), paths.start_ms};
+}
+
+}  // namespace
+
+// Clips are content, as recordings are.
+net::ApiEndpoint Service::clip_row(const Identity& identity) {
+    net::ApiEndpoint row;
+    row.pattern = "/api/v1/streams/{id}/clip";
+    row.summary = "what the stream's HLS has between two times, as an MP4 file";
+    row.access = net::ApiAccess::kPrivileged;
+    row.content_type = "video/mp4";
+    row.parameters = {
+        {.name = "from", .doc = "RFC 3339, seconds since 1970, or, negative, seconds before now", .required = true},
+        {.name = "to", .doc = "likewise; now unless given"}};
+    row.failures = {{404, "the stream has no HLS, or no segment of that time any more"},
+                    {409, "its segments are not MP4, or encrypted"},
+                    {500, "a segment is damaged"},
+                    {503, "too many clips are sent"}};
+    row.handler = [this, &identity](net::HttpRequest& request, net::HttpResponse& response) {
+        return clip(identity, request, response);
+    };
+    return row;
+}
+
+base::Result<void> Service::clip(const Identity& identity, const net::HttpRequest& request,
+                                 net::HttpResponse& response) {
+    const auto range = clip_range(request.message.parameters, base::wall_ms());
+    if (!range) return send_failure(response, identity, 400, range.error().text());
+    const auto found = std::ranges::find_if(
+        outputs_, [&](const auto& entry) { return net::stream_id(entry.second->key()) == request.capture("id"); });
+    if (found == outputs_.end()) return send_failure(response, identity, 404, "there is no HLS of such a stream");
+    const auto share = clips_.take(request.peer_ip, 0);
+    if (!share) {
+        response.header("Retry-After", "5");
+        return send_failure(response, identity, 503, share.error().text());
+    }
+    const std::string name = found->second->key().name;
+    auto made = make_clip(*found->second, *range, index_, response.opened_files());
+    if (!made && made.error().code() == base::Code::kCancelled) return std::unexpected(std::move(made.error()));
+    if (!made) return send_failure(response, identity, status_of(made.error().code()), made.error().text());
+    const std::string start = http::format_timestamp(made->start_ms);
+    const int64_t duration_ms = made->clip.duration_ms;
+    response.header("Cache-Control", "private, no-store")
+        .header("X-Content-Type-Options", "nosniff")
+        .header("Content-Disposition", http::attachment(fmt::format("{}.{}.mp4", name, start)))
+        .header("X-Clip-Start", start)
+        .header("X-Clip-Duration", fmt::format("{}.{:03}", duration_ms / 1'000, duration_ms % 1'000));
+    return response.send_files(200, "video/mp4", std::move(made->clip.parts));
+}
+
+}  // namespace service::hls
