@@ -57,7 +57,7 @@ OTHER = {
         "http ended": "log",
     },
     "doc/forward.md": {'{"server_id"': "JSON", '{"code"': "JSON"},
-    "doc/hls.md": {"proxy_cache_path": "nginx"},
+    "doc/hls.md": {"proxy_cache_path": "nginx, and test_hls_shield.py runs it", "map $uri": "the same"},
     "doc/hooks.md": {"def verify": "Python", "ACTION ": "a format"},
     "doc/metrics.md": {"scrape_configs:": "prometheus.yml"},
     "doc/reload.md": {"reload: ": "log", '{"code":0': "JSON"},

@@ -74,3 +74,49 @@ def in_front_of(server, directory):
     conf.write_text(_PROXY_CONF.format(dir=directory, port=port, location=location))
     with _running(["-e", directory / "error.log", "-c", conf], directory, port):
         yield port
+
+
+_SHIELD_CONF = """
+daemon off; master_process off; worker_processes 1; error_log {dir}/error.log; pid {dir}/nginx.pid;
+events {{ worker_connections 2000; }}
+http {{
+    log_format cache '$upstream_cache_status $upstream_addr $status $request_uri';
+    access_log {dir}/access.log cache;
+    client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
+    uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+{text}
+}}
+"""
+
+
+class Shield:
+    """An nginx with a cache in front of servers that make HLS. port: its own."""
+
+    def __init__(self, port, log):
+        self.port, self._log = port, log
+
+    def requests(self):
+        """Of each request: HIT, MISS or the like, the server's address or -, the status, and the URI."""
+        return [line.split(" ", 3) for line in self._log.read_text().splitlines()]
+
+
+@contextlib.contextmanager
+def shield(directory, *servers):
+    """By what doc/hls.md says of low latency, and where there are several servers, of these."""
+    document = (ROOT / "doc/hls.md").read_text()
+    block = r"^    {}.*?(?=^\S)"
+    text = re.findall(block.format("proxy_cache_path"), document, re.MULTILINE | re.DOTALL)[-1]
+    if len(servers) > 1:
+        several = re.search(block.format(r"map \$uri"), document, re.MULTILINE | re.DOTALL)[0]
+        text, count = re.subn(r"^    upstream .*\n", lambda _: several, text, flags=re.MULTILINE)
+        assert count == 1, f"an upstream in a line of its own:\n{text}"
+    for server, port in zip(servers, (8080, 8081)):
+        text = text.replace(f"127.0.0.1:{port}", f"127.0.0.1:{server.http_port}")
+    directory = Path(directory) / "shield"
+    directory.mkdir()
+    (port,) = ports.take()
+    text = text.replace("listen 80;", f"listen 127.0.0.1:{port};").replace("/var/cache/hls", str(directory / "cache"))
+    conf = directory / "nginx.conf"
+    conf.write_text(_SHIELD_CONF.format(dir=directory, text=text))
+    with _running(["-e", directory / "error.log", "-c", conf], directory, port):
+        yield Shield(port, directory / "access.log")
