@@ -36,13 +36,13 @@ def many():
 LOOKS = {"light": {}, "phone": {"size": page.PHONE, "dark": True}}
 
 
-def start(servers, more="", top=""):
+def start(servers, more="", top="", vhost=""):
     """A server with API and pages on one port, as in conf/srs.conf."""
     server = servers.make(top=api.CONF % f"debug on; {more}" + top)
     listen = f"listen 127.0.0.1:{server.api_port}"
     server.conf = server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}")
     recordings = f"dvr {{ dvr_path {server.dir}/rec/[app]/[stream].[timestamp].mp4; }}"
-    server.conf = server.conf.replace("vhost __defaultVhost__ {", f"vhost __defaultVhost__ {{ {recordings}")
+    server.conf = server.conf.replace("vhost __defaultVhost__ {", f"vhost __defaultVhost__ {{ {recordings} {vhost}")
     server.conf += f"console {{ dir {page.OBJS}/nginx/pages; }}\n"
     server.conf_path.write_text(server.conf)
     return server.start()
@@ -230,6 +230,48 @@ def packets(file):
     entries = ["-count_packets", "-show_entries", "stream=codec_name,nb_read_packets"]
     found = json.loads(subprocess.check_output(["ffprobe", "-v", "error", *entries, "-of", "json", file]))
     return {one["codec_name"]: int(one["nb_read_packets"]) for one in found["streams"]}
+
+
+HLS = "hls { enabled on; hls_use_fmp4 on; hls_storage memory; hls_fragment 1; }"
+
+
+def wait_picture(tab, but=""):
+    """The address of the stream's picture, once it is shown and another one than that."""
+    shown = "(() => { const one = document.querySelector('.snapshot img'); return one?.naturalWidth === 640 ? one.src : ''; })()"
+    return wait_until(lambda: (src := tab.page.evaluate(shown)) != but and src, 20, "the picture is shown", step=0.2)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.long
+def test_picture_and_clip_of_a_stream(servers, tool, chromium, tmp_path, look):
+    server = start(servers, vhost=HLS)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    with page.opened(chromium, console(server), **LOOKS[look]) as tab:
+        open_stream(tab)
+        first = wait_picture(tab)
+        tab.screenshot(f"console-picture-{look}")
+        tab.check_accessible()
+        tab.check_width()
+        wait_picture(tab, first)
+        asked = server.log_count("snapshot.jpg")
+        tab.page.click(".preview-start")
+        tab.page.wait_for_selector("video")
+        assert tab.page.locator(".snapshot").count() == 0, "the video is in its place"
+        tab.page.wait_for_timeout(6000)
+        assert server.log_count("snapshot.jpg") <= asked + 1, "nobody asks for pictures that nobody sees"
+        tab.page.fill(".clip input[name=from]", "5")
+        with tab.page.expect_download() as found:
+            tab.page.click("button:has-text('Save as MP4')")
+        file = tmp_path / "clip.mp4"
+        found.value.save_as(file)
+        probed = packets(file)
+        assert probed.keys() == {"h264", "aac"} and 75 <= probed["h264"] <= 175, f"the last seconds: {probed}"
+        tab.page.fill(".clip input[name=from]", "86400")
+        tab.page.fill(".clip input[name=to]", "80000")
+        tab.page.click("button:has-text('Save as MP4')")
+        wait_text(tab, ".notice", "no segment of that time")
+        tab.errors[:] = [one for one in tab.errors if "404 (Not Found)" not in one]
 
 
 @pytest.mark.long
@@ -427,6 +469,7 @@ def test_who_may_only_read(servers, tool, chromium):
             wait_text(tab, "main", "for callers who may change something")
         open_stream(tab)
         wait_text(tab, ".stream-head", "Recording is for callers who may change something")
+        assert tab.page.locator(".clip, .snapshot").count() == 0, "pictures and clips are content"
 
 
 # In the page: frames per second while a list scrolls through many screens.

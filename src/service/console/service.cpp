@@ -18,7 +18,7 @@ namespace {
 // Streams and the API may be on other ports and other servers: hence the schemes.
 const net::ResponseHeaders kHeaders{
     {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
      "media-src 'self' blob: http: https:; connect-src 'self' http: https: ws: wss:; worker-src 'self' blob:; "
      "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"},
     {"X-Content-Type-Options", "nosniff"},

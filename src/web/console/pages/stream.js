@@ -7,6 +7,7 @@ import { call, login } from "../api.js";
 import { mayChange } from "../live.js";
 import { usePoll } from "../poll.js";
 import { link } from "../route.js";
+import { Clip } from "../parts/clip.js";
 import { ClientsList } from "../parts/clients_list.js";
 import { Health, Verdict } from "../parts/health.js";
 import { Icon } from "../parts/icons.js";
@@ -93,6 +94,7 @@ export function Stream({ id }) {
             <section class="card stream-left" aria-label=${t("Preview")}>
                 <${Preview} stream=${stream} vhost=${health.stream.vhost} />
                 <${Facts} stream=${stream} health=${health} />
+                <${Clip} stream=${stream} />
             </section>
             <section class="card" aria-label=${t("Health")}>
                 <h2>${t("Health")}</h2>

@@ -5,7 +5,9 @@ import { at } from "../../shared/base.js";
 import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { authorization } from "../api.js";
+import { mayChange } from "../live.js";
 import { Icon } from "./icons.js";
+import { Snapshot } from "./snapshot.js";
 
 const DEFAULT_VHOST = "__defaultVhost__";
 
@@ -71,10 +73,11 @@ export function Preview({ stream, vhost }) {
         ${on.value && !problem.value
             ? html`<${Video} source=${source} label=${t("Preview")} onError=${(text) => (problem.value = text)} />
                   <button class="preview-stop" aria-label=${t("Stop the preview")} onClick=${() => (on.value = false)}><${Icon} name="close" /></button>`
-            : html`<button class="preview-start" disabled=${!stream.publish.active} onClick=${start}>
+            : html`${mayChange.value && stream.publish.active && stream.video && html`<${Snapshot} id=${stream.id} label=${t("The newest keyframe")} />`}
+                  <button class="preview-start" disabled=${!stream.publish.active} onClick=${start}>
                       <${Icon} name="play" />${t("Preview")}
                   </button>
-                  <p class="quiet small" role="status">
+                  <p class="preview-text quiet small" role="status">
                       ${problem.value ? t("It cannot be played here: {why}", { why: problem.value }) : stream.publish.active ? t("It counts as a player.") : t("The stream has no publisher.")}
                   </p>`}
     </div>`;
