@@ -1,10 +1,14 @@
 // Addresses: of a stream by each protocol, of this page with what it plays, and what of a foreign address is accepted.
 import { at } from "../shared/base.js";
 
-// The order of the pages. `ws-flv` and `flv` are played by mpegts.js, `hls` by hls.js, `whep` by rtc.js.
-export const PROTOCOLS = ["flv", "ws-flv", "hls", "whep"];
-export const NAMES = { flv: "HTTP-FLV", "ws-flv": "WS-FLV", hls: "HLS", whep: "WebRTC (WHEP)", whip: "WebRTC (WHIP)" };
+// The order of the pages. `ws-flv` and `flv` are played by mpegts.js, `hls` and `ll-hls` by hls.js, `whep` by
+// rtc.js.
+export const PROTOCOLS = ["flv", "ws-flv", "hls", "ll-hls", "whep"];
+export const NAMES = { flv: "HTTP-FLV", "ws-flv": "WS-FLV", hls: "HLS", "ll-hls": "LL-HLS", whep: "WebRTC (WHEP)", whip: "WebRTC (WHIP)" };
 export const DEFAULT_PLACE = { vhost: "", app: "live", stream: "livestream" };
+
+// The same playlist, played with its parts or without them.
+export const isHls = (protocol) => protocol === "hls" || protocol === "ll-hls";
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 const path = (text) => text.split("/").map(encodeURIComponent).join("/");
@@ -19,7 +23,7 @@ export function streamUrl(protocol, { vhost, app, stream }) {
     if (vhost) query.set("vhost", vhost);
     const text = `${query}` ? `?${query}` : "";
     if (protocol === "whep" || protocol === "whip") return at(`rtc/v1/${protocol}/${text}`);
-    const url = at(`${path(app)}/${path(stream)}.${protocol === "hls" ? "m3u8" : "flv"}${text}`);
+    const url = at(`${path(app)}/${path(stream)}.${isHls(protocol) ? "m3u8" : "flv"}${text}`);
     return protocol === "ws-flv" ? url.replace(/^http/, "ws") : url;
 }
 

@@ -39,6 +39,7 @@ export const chinese = {
     "Frames per second": "帧率",
     "H.264 and AAC play everywhere; WebRTC needs H.264, VP8, VP9 or AV1, and Opus (rtmp_to_rtc converts AAC).":
         "H.264 和 AAC 处处可播；WebRTC 需要 H.264、VP8、VP9 或 AV1，以及 Opus（rtmp_to_rtc 会转换 AAC）。",
+    "HLS in parts of segments, played by hls.js. For many viewers, at one to two seconds of latency, where the server has hls_low_latency on.": "以分片的部分传输的 HLS，由 hls.js 播放。适合大量观众，延迟一到两秒，需要服务器开启 hls_low_latency。",
     "It has no Media Source Extensions. Try HLS or WebRTC.": "它不支持 Media Source Extensions。请尝试 HLS 或 WebRTC。",
     "It limits them (max_connections, address_limits, circuit_breaker), or it is stopping.": "服务器限制了客户端数量（max_connections、address_limits、circuit_breaker），或正在停止。",
     "It plays again when it is published again.": "重新推流后会继续播放。",

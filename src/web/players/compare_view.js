@@ -11,7 +11,7 @@ import { published } from "./published.js";
 import { PublisherSession } from "./publisher.js";
 import { PlayerSession } from "./session.js";
 
-const ORDER = ["whep", "flv", "ws-flv", "hls"]; // as their latencies are expected
+const ORDER = ["whep", "flv", "ws-flv", "ll-hls", "hls"]; // as their latencies are expected
 const KEPT = 60; // samples: half a minute
 
 // The least and greatest latency of the last half minute; null before there is one. Estimates and measurements are not

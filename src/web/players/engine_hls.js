@@ -33,10 +33,12 @@ function openNative({ video, url, ready, failed }) {
 
 export function open(options) {
     if (!Hls.isSupported()) return openNative(options);
-    const { video, url, ready, ended, failed } = options;
+    const { video, url, lowLatency, ready, ended, failed } = options;
     const hls = new Hls({
         enableWorker: false,
-        liveSyncDurationCount: 2,
+        // With parts the playlist says how far from its end it is played (PART-HOLD-BACK).
+        lowLatencyMode: lowLatency,
+        ...(lowLatency ? {} : { liveSyncDurationCount: 2 }),
         maxLiveSyncPlaybackRate: 1.1,
         backBufferLength: 10,
         // Retries are the page's: it says so.
@@ -49,8 +51,9 @@ export function open(options) {
         if (problem.kind === "media" && ++mediaErrors <= 2) return hls.recoverMediaError();
         failed(problem);
     });
-    hls.on(Hls.Events.FRAG_LOADED, (_, { frag, payload }) => {
-        if (frag.duration > 0 && payload) kbps = (payload.byteLength * 8) / frag.duration / 1000;
+    hls.on(Hls.Events.FRAG_LOADED, (_, { frag, part, payload }) => {
+        const { duration } = part ?? frag;
+        if (duration > 0 && payload) kbps = (payload.byteLength * 8) / duration / 1000;
     });
     hls.on(Hls.Events.BUFFER_CODECS, (_, tracks) => {
         codecs = [tracks.video?.codec, tracks.audio?.codec].filter(Boolean).join(", ");

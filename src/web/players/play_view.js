@@ -12,6 +12,7 @@ const ABOUT = {
     flv: () => t("FLV over HTTP, played by mpegts.js. Latency of about a second, through every proxy."),
     "ws-flv": () => t("FLV over WebSocket, played by mpegts.js. For networks that buffer HTTP."),
     hls: () => t("Segments over HTTP, played by hls.js or the browser. For many viewers, at several seconds of latency."),
+    "ll-hls": () => t("HLS in parts of segments, played by hls.js. For many viewers, at one to two seconds of latency, where the server has hls_low_latency on."),
     whep: () => t("WebRTC, signalled by WHEP. The lowest latency; media by UDP or TCP."),
 };
 
