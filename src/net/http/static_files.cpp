@@ -10,10 +10,9 @@
 #include "net/access/file_access.h"
 #include "net/http/flv_start.h"
 #include "net/http/opened_files.h"
-#include "protocol/http/conditional.h"
+#include "net/http/representation.h"
 #include "protocol/http/headers.h"
 #include "protocol/http/mime.h"
-#include "protocol/http/range.h"
 
 namespace net {
 
@@ -45,41 +44,24 @@ std::optional<std::string> wanted_range(std::string_view path, const http::Reque
 
 base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, const HttpRequest& request,
                              HttpResponse& response, const ResponseHeaders* headers) {
-    const auto& info = file->info;
-    auto size = static_cast<uint64_t>(info.st_size);
-    http::Validators validators{file->etag, info.st_mtim.tv_sec};
-    const http::Headers& fields = request.message.headers;
-    if (http::precondition_failed(fields, validators)) return response.send_error(412);
-    response.header("ETag", file->etag).header("Last-Modified", file->last_modified);
-    if (is_playlist(path)) response.header("Cache-Control", "no-cache");
-    if (headers)
-        for (const auto& [name, value] : *headers) response.header(name, value);
-    if (http::not_modified(fields, validators)) return response.send(304, {}, {});
+    const auto size = static_cast<uint64_t>(file->info.st_size);
+    const Representation what{size, {file->etag, file->info.st_mtim.tv_sec}, file->last_modified};
+    const bool goes_on = TRY(check_conditions(what, request, response, [&] {
+        if (is_playlist(path)) response.header("Cache-Control", "no-cache");
+        if (headers)
+            for (const auto& [name, value] : *headers) response.header(name, value);
+    }));
+    if (!goes_on) return {};
     if (const uint64_t start = wanted_start(path, request.message); start > 0 && start < size) {
         FileParts parts = TRY(flv_parts_from(*file, start));
         if (!parts.empty()) return response.send_files(200, http::mime_type(path), std::move(parts));
     }
-    response.header("Accept-Ranges", "bytes");
-    http::RangeResult range;
-    if (const auto wanted = wanted_range(path, request.message))
-        range = http::parse_range(*wanted, size);
-    else if (http::range_applies(fields, validators))
-        range = http::parse_range(fields.get("Range"), size);
-    if (range.kind == http::RangeResult::Kind::kUnsatisfiable) {
-        response.header("Content-Range", http::content_range_unsatisfied(size));
-        return response.send_error(416);
-    }
-    bool part = range.kind == http::RangeResult::Kind::kPart;
-    if (part) {
-        response.header("Content-Range", http::content_range(range.range, size));
-    } else {
-        range.range = {0, size};
-    }
-    FileParts parts;
-    if (range.range.length > 0) {
-        parts.push_back({file->source, range.range.first, range.range.length, is_playlist(path)});
-    }
-    return response.send_files(part ? 206 : 200, http::mime_type(path), std::move(parts));
+    const auto parts = [&](const http::ByteRange& range) {
+        FileParts out;
+        out.push_back({file->source, range.first, range.length, is_playlist(path)});
+        return out;
+    };
+    return send_wanted(what, http::mime_type(path), request, response, parts, wanted_range(path, request.message));
 }
 
 // In capitals too, because some file systems ignore case.
