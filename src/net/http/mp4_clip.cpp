@@ -103,7 +103,6 @@ Result<Mp4Clip> make_mp4_clip(const std::vector<std::string>& inits, FileParts f
     mp4::Finisher finisher(file.size());
     TRY(scan(file, finisher));
     const mp4::Finisher::CopyPlan plan = finisher.plan_copy();
-    if (!runtime::disk::PagedBytes::available()) return fail(Code::kSystem, "there is no memory for the clip");
     auto head = std::make_shared<runtime::disk::PagedBytes>();
     for (const auto piece : plan.pieces) TRY(head->append(piece));
     // What is copied begins in the head.

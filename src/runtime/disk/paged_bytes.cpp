@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/immortal.h"
 #include "runtime/threads/workers.h"
@@ -28,8 +26,8 @@ static_assert(PagedBytes::kMaxLargeBytes <= kSlotBytes, "bytes in large pages ha
 
 // The anonymous file, and which of its slots are free.
 struct Memory {
-    std::shared_ptr<FileSource> source;  // null: there is none
-    bool opened = false;
+    std::shared_ptr<FileSource> source;  // null: each has its own
+    rlim_t max_file_bytes = 0;           // 0: not asked yet
     std::vector<uint64_t> free_slots;
     uint64_t slots = 0;                       // in use or free
     size_t users = 0;                         // PagedBytes::Slots
@@ -44,25 +42,19 @@ struct Memory {
     }
 };
 
-int open_memory() {
-    // Offsets are far beyond a limit on the size of files, and the kernel would end the process for it.
-    rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) {
-        errno = EFBIG;
-        return -1;
-    }
-    return memfd_create("segments", MFD_CLOEXEC);
+// Null: there is no descriptor.
+std::shared_ptr<FileSource> open_memory() {
+    const int fd = memfd_create("segments", MFD_CLOEXEC);
+    return fd < 0 ? nullptr : std::make_shared<FileSource>(FileSource::InMemory{}, fd);
 }
 
 Memory& memory() {
     static detail::Immortal<Memory> instance;
     Memory& memory = instance.value;
-    if (!std::exchange(memory.opened, true)) {
-        const int fd = open_memory();
-        if (fd >= 0)
-            memory.source = std::make_shared<FileSource>(FileSource::InMemory{}, fd);
-        else
-            base::log::warn("no file in memory, segments are sent by copying: {}", std::strerror(errno));
+    if (memory.max_file_bytes == 0) {
+        rlimit limit{};
+        memory.max_file_bytes = getrlimit(RLIMIT_FSIZE, &limit) == 0 ? std::max<rlim_t>(1, limit.rlim_cur) : 1;
+        if (memory.max_file_bytes == RLIM_INFINITY) memory.source = open_memory();
     }
     return memory;
 }
@@ -95,7 +87,8 @@ bool copy_in_large_pages(int fd, uint64_t from, uint64_t to, uint64_t bytes) {
 
 // Slots of the file, and what they have; they are free again when nobody holds them.
 struct PagedBytes::Slots {
-    std::shared_ptr<FileSource> source = memory().source;
+    const bool is_own = !memory().source;  // the file
+    const std::shared_ptr<FileSource> source = is_own ? open_memory() : memory().source;
     std::vector<uint64_t> numbers;
     uint64_t size = 0;
     uint64_t large_bytes = 0;  // 0: in pages of the usual size
@@ -106,6 +99,7 @@ struct PagedBytes::Slots {
     Slots(const Slots&) = delete;
     ~Slots() {
         for (const uint64_t slot : numbers) {
+            if (is_own) break;
             fallocate(source->fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(slot * kSlotBytes),
                       static_cast<off_t>(kSlotBytes));
             memory().free_slots.push_back(slot);
@@ -115,26 +109,27 @@ struct PagedBytes::Slots {
     }
 };
 
-bool PagedBytes::available() { return memory().source != nullptr; }
-
-PagedBytes::PagedBytes() {
-    if (available()) slots_ = std::make_shared<Slots>();
-}
+PagedBytes::PagedBytes() : slots_(std::make_shared<Slots>()) {}
 
 PagedBytes::~PagedBytes() {
     copying_.cancel();
     leave_large_pages();
 }
 
-uint64_t PagedBytes::size() const { return slots_ ? slots_->size : 0; }
+uint64_t PagedBytes::size() const { return slots_->size; }
 
 bool PagedBytes::in_large_pages() const { return large_ != nullptr; }
 
 base::Result<void> PagedBytes::append(std::span<const uint8_t> bytes) {
-    CHECK(slots_ != nullptr && !large_);
+    CHECK(!large_);
+    if (!slots_->source) return base::fail_errno("keeping bytes in memory", EMFILE);
+    // The kernel would end the process for it.
+    if (bytes.size() > memory().max_file_bytes - std::min<rlim_t>(slots_->size, memory().max_file_bytes))
+        return base::fail(base::Code::kLimit, "keeping bytes in memory: files may not be so large (RLIMIT_FSIZE)");
     while (!bytes.empty()) {
         const uint64_t within = slots_->size % kSlotBytes;
-        if (slots_->size == slots_->numbers.size() * kSlotBytes) slots_->numbers.push_back(memory().take_slot());
+        if (slots_->size == slots_->numbers.size() * kSlotBytes)
+            slots_->numbers.push_back(slots_->is_own ? slots_->numbers.size() : memory().take_slot());
         const size_t n = std::min<uint64_t>(bytes.size(), kSlotBytes - within);
         const auto at = static_cast<off_t>(slots_->numbers.back() * kSlotBytes + within);
         const ssize_t written = pwrite(slots_->source->fd(), bytes.data(), n, at);
@@ -166,7 +161,7 @@ std::vector<PagedBytes::Part> PagedBytes::parts(uint64_t first, uint64_t length)
 void PagedBytes::count_reader() {
     if (large_)
         last_read_us_ = now_us();
-    else if (++readers_ >= kManyReaders && size() >= kMinLargeBytes && copying_.done())
+    else if (++readers_ >= kManyReaders && size() >= kMinLargeBytes && copying_.done() && !slots_->is_own)
         copy_to_large_pages();
 }
 

@@ -6,6 +6,9 @@
 // Pages that are still in a socket's queue stay what they were when the bytes are freed: the pages are taken out of the
 // file, and whatever gets their slot next is written into new ones.
 //
+// Where the size of files is limited (RLIMIT_FSIZE), offsets of one file for all would be beyond it: then each has a
+// file of its own, and no copy in large pages.
+//
 // Bytes that are read often are copied to pages of 2 MB, of which sendfile() has one to look up and to count instead of
 // dozens (doc/decisions/148).
 
@@ -32,13 +35,12 @@ class PagedBytes : public std::enable_shared_from_this<PagedBytes> {
     static constexpr uint64_t kMaxLargeBytes = 64 * 1024 * 1024;
     static constexpr int64_t kUnreadUs = 1'000'000;
 
-    // Whether the system allows such a file. Where not, nothing may be appended; that is warned of once.
-    static bool available();
     PagedBytes();
     ~PagedBytes();
     PagedBytes(const PagedBytes&) = delete;
 
-    // Copies. Best in multiples of a page. Not after count_reader(). kSystem: there is no memory.
+    // Copies. Best in multiples of a page. Not after count_reader(). kSystem: there is no memory, or no descriptor.
+    // kLimit: the process may not have so large a file.
     base::Result<void> append(std::span<const uint8_t> bytes);
     uint64_t size() const;
 
@@ -62,7 +64,7 @@ class PagedBytes : public std::enable_shared_from_this<PagedBytes> {
     void leave_large_pages();
     static void take_from_unread();
 
-    std::shared_ptr<Slots> slots_;  // null: the system does not allow the file
+    std::shared_ptr<Slots> slots_;
     std::shared_ptr<Slots> large_;  // a copy in large pages; null: there is none
     uint32_t readers_ = 0;          // since the last attempt to copy it, or since its copy was freed
     int64_t last_read_us_ = 0;      // of the copy

@@ -1,6 +1,7 @@
 #include "runtime/disk/paged_bytes.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -21,10 +22,6 @@ using testing::soon;
 
 class PagedBytesTest : public testing::RuntimeTest {
   protected:
-    void SetUp() override {
-        RuntimeTest::SetUp();
-        ASSERT_TRUE(PagedBytes::available());
-    }
     static std::string text(const PagedBytes& pages, uint64_t first, uint64_t length) {
         return text(pages.parts(first, length));
     }
@@ -164,6 +161,28 @@ TEST_F(PagedBytesTest, LargerThanASlot) {
     const int64_t before = memory(*other);
     pages.reset();
     EXPECT_LE(memory(*other), before - (65 << 20));
+}
+
+TEST_F(PagedBytesTest, WhereFilesAreLimitedEachHasItsOwn) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit limited{1 << 20, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limited), 0);
+    {
+        PagedBytes one, other;
+        ASSERT_TRUE(one.append(std::vector<uint8_t>(300'000, 'a')));
+        ASSERT_TRUE(other.append(std::vector<uint8_t>(300'000, 'b')));
+        ASSERT_TRUE(one.append(std::vector<uint8_t>(300'000, 'c')));
+        EXPECT_EQ(text(one, 299'999, 2), "ac");
+        EXPECT_EQ(text(other, 0, 400'000), std::string(300'000, 'b'));
+        EXPECT_NE(one.parts(0, 1)[0].source->fd(), other.parts(0, 1)[0].source->fd());
+        const auto beyond = one.append(std::vector<uint8_t>(500'000, 'd'));
+        ASSERT_FALSE(beyond) << "the process would end";
+        EXPECT_EQ(beyond.error().code(), base::Code::kLimit);
+        for (uint32_t i = 0; i <= PagedBytes::kManyReaders; ++i) one.count_reader();
+        EXPECT_FALSE(one.in_large_pages());
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
 TEST_F(PagedBytesTest, BytesInASocketStayWhatTheyWere) { bytes_in_a_socket_stay(filled(50'000, 'a'), 50'000); }

@@ -206,16 +206,15 @@ Resource Rendition::resource() const {
 void Rendition::show_shared(const Entry& entry) {
     if (entry.content.key && !index_.find(options_.vhost, entry.key_path)) {
         Resource key = resource();
-        key.blocks = {base::Slice::copy(entry.content.key->bytes)};
-        key.size = entry.content.key->bytes.size();
+        key.keep(entry.content.key->bytes);
         key.max_age_s = 0;
         index_.put(options_.vhost, entry.key_path, std::move(key));
     }
     if (entry.content.init && !index_.find(options_.vhost, entry.map_path)) {
         Resource map = resource();
         if (keeps_in_memory_) {
-            map.blocks = {base::Slice::copy(*entry.content.init)};
-            map.size = entry.content.init->size();
+            const std::string& init = *entry.content.init;
+            map.keep({reinterpret_cast<const uint8_t*>(init.data()), init.size()});
         } else {
             map.root = options_.root;
         }

@@ -138,8 +138,6 @@ class RenditionTest : public testing::Test, public RenditionHost {
         if (!resource) return "none";
         if (!resource->root.empty()) return "a file";
         std::string out;
-        for (const base::Slice& block : resource->blocks) out += block.text();
-        if (!resource->pages) return out;
         for (const auto& part : resource->parts(0, resource->size)) {
             std::string piece(part.length, '\0');
             EXPECT_EQ(pread(part.source->fd(), piece.data(), piece.size(), static_cast<off_t>(part.offset)),

@@ -102,19 +102,15 @@ base::Result<net::FileParts> ClipSource::parts_of(const Found& found, net::Opene
         const auto file = TRY(files.open({resource.root, found.path, true, nullptr}));
         if (!file->source) return fail(Code::kNotFound, "a segment is gone");
         parts.push_back({file->source, 0, static_cast<uint64_t>(file->info.st_size)});
-    } else if (resource.pages) {
+    } else {
         for (auto& part : resource.parts(0, resource.size))
             parts.push_back({std::move(part.source), part.offset, part.length});
-    } else {
-        return fail(Code::kSystem, "this system has no memory that can be sent");
     }
     return parts;
 }
 
 base::Result<std::string> ClipSource::text_of(const Found& found, net::OpenedFiles& files) {
     std::string text;
-    for (const base::Slice& block : found.resource->blocks) text += block.text();
-    if (!text.empty()) return text;
     for (const net::FilePart& part : TRY(parts_of(found, files))) {
         const auto bytes = TRY(part.source->read(part.offset, std::min<uint64_t>(part.length, kMaxInitBytes),
                                                  runtime::Deadline::in_ms(kReadTimeoutMs)));

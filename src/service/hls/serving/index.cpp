@@ -11,6 +11,11 @@
 
 namespace service::hls {
 
+void Resource::keep(std::span<const uint8_t> bytes) {
+    pages = std::make_shared<runtime::disk::PagedBytes>();
+    size = pages->append(bytes) ? bytes.size() : 0;
+}
+
 std::vector<runtime::disk::PagedBytes::Part> Resource::parts(uint64_t first, uint64_t length) const {
     if (ranges.empty()) return pages->parts(first, length);
     std::vector<runtime::disk::PagedBytes::Part> out;
@@ -30,9 +35,6 @@ namespace {
 std::string bytes_of(const Resource& resource) {
     std::string bytes;
     bytes.reserve(resource.size);
-    for (const base::Slice& block : resource.blocks)
-        bytes.append(reinterpret_cast<const char*>(block.data()), block.size());
-    if (!resource.pages) return bytes;
     for (const auto& part : resource.parts(0, resource.size)) {
         const size_t begin = bytes.size();
         bytes.resize(begin + part.length);

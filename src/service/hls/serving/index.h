@@ -1,16 +1,16 @@
 #pragma once
 // Index: the HLS resources that HTTP can fetch besides playlists: segments, initialisation segments and keys, by vhost
-// and path. A resource is in memory, in blocks of the heap or where sendfile() can take it, or names a file. Parts of a
-// segment are ranges of its bytes.
+// and path. A resource is in memory, where sendfile() can take it, or names a file. Parts of a segment are ranges of
+// its bytes.
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/slice.h"
 #include "live/hub/stream.h"
 #include "net/http/deferred.h"
 #include "runtime/disk/paged_bytes.h"
@@ -24,10 +24,9 @@ struct PageRange {
 };
 
 struct Resource {
-    std::vector<base::Slice> blocks{};                     // in memory
-    std::shared_ptr<runtime::disk::PagedBytes> pages{};    // in memory too, instead of blocks; may be null
+    std::shared_ptr<runtime::disk::PagedBytes> pages{};    // in memory; null: in a file
     std::vector<PageRange> ranges{};                       // of pages, in their order; empty: all of them
-    uint64_t size = 0;                                     // of blocks, ranges or pages
+    uint64_t size = 0;                                     // of ranges or pages
     bool is_final = false;                                 // its pages do not grow any more
     std::string root{};                                    // the directory that contains the path; empty: in memory
     int64_t made_ms = 0;                                   // creation time, wall clock
@@ -36,6 +35,8 @@ struct Resource {
     uint64_t number = 0;                                   // unique number of this resource
     std::string etag{}, last_modified{}, cache_control{};  // header fields, written by Index::put()
 
+    // Keeps them in memory as all of it. Without memory nothing is kept.
+    void keep(std::span<const uint8_t> bytes);
     // Where its bytes in pages are, from `first` on, `length` of them.
     std::vector<runtime::disk::PagedBytes::Part> parts(uint64_t first, uint64_t length) const;
 };

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
+#include "net/http/representation.h"
 #include "net/http/static_files.h"
-#include "protocol/http/conditional.h"
 #include "protocol/http/gzip.h"
 #include "protocol/http/mime.h"
-#include "protocol/http/range.h"
 #include "protocol/http/response_head.h"
 #include "protocol/m3u8/directives.h"
 
@@ -20,56 +19,17 @@ constexpr std::string_view kPlaylistType = "application/vnd.apple.mpegurl";
 // Compression below this size gains nothing.
 constexpr size_t kMinGzippedBytes = 100;
 
-base::Result<void> send_blocks(const Resource& resource, http::ByteRange range, net::HttpResponse& response) {
-    for (const base::Slice& block : resource.blocks) {
-        if (range.length == 0) break;
-        if (range.first >= block.size()) {
-            range.first -= block.size();
-            continue;
-        }
-        base::Slice part = block.sub(range.first, range.length);
-        TRY(response.write(part));
-        range.first = 0;
-        range.length -= part.size();
-    }
-    return {};
-}
-
-base::Result<void> send_pages(const Resource& resource, http::ByteRange range, int status, std::string_view type,
-                              net::HttpResponse& response) {
-    net::FileParts parts;
-    for (auto& part : resource.parts(range.first, range.length))
-        parts.push_back({std::move(part.source), part.offset, part.length});
-    return response.send_files(status, type, std::move(parts));
-}
-
 base::Result<void> serve_memory(const ResourcePtr& resource, std::string_view type, const net::HttpRequest& request,
                                 net::HttpResponse& response) {
-    http::Validators validators{resource->etag, resource->made_ms / 1000};
-    const http::Headers& fields = request.message.headers;
-    if (http::precondition_failed(fields, validators)) return response.send_error(412);
-    response.header("ETag", resource->etag).header("Last-Modified", resource->last_modified);
-    if (http::not_modified(fields, validators)) return response.send(304, {}, {});
-    response.header("Accept-Ranges", "bytes");
-    http::RangeResult range;
-    if (http::range_applies(fields, validators)) range = http::parse_range(fields.get("Range"), resource->size);
-    if (range.kind == http::RangeResult::Kind::kUnsatisfiable) {
-        response.header("Content-Range", http::content_range_unsatisfied(resource->size));
-        return response.send_error(416);
-    }
-    bool part = range.kind == http::RangeResult::Kind::kPart;
-    if (part) {
-        response.header("Content-Range", http::content_range(range.range, resource->size));
-    } else {
-        range.range = {0, resource->size};
-    }
-    if (resource->pages) {
-        if (!part && !request.is_head() && resource->is_final) resource->pages->count_reader();
-        return send_pages(*resource, range.range, part ? 206 : 200, type, response);
-    }
-    TRY(response.begin(part ? 206 : 200, type, range.range.length));
-    if (!request.is_head()) TRY(send_blocks(*resource, range.range, response));
-    return response.end();
+    const net::Representation what{resource->size, {resource->etag, resource->made_ms / 1000}, resource->last_modified};
+    if (!TRY(net::check_conditions(what, request, response))) return {};
+    return net::send_wanted(what, type, request, response, [&](const http::ByteRange& range) {
+        if (range.length == resource->size && !request.is_head() && resource->is_final) resource->pages->count_reader();
+        net::FileParts parts;
+        for (auto& part : resource->parts(range.first, range.length))
+            parts.push_back({std::move(part.source), part.offset, part.length});
+        return parts;
+    });
 }
 
 base::Result<void> send_uncached(std::string_view text, bool is_gzipped, net::HttpResponse& response) {
