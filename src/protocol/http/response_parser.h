@@ -44,7 +44,7 @@ class ResponseParser {
 
     Limits limits_;
     bool to_head_;
-    HeadParser head_{HTTP_RESPONSE};
+    HeadParser head_{HeadParser::Type::kResponse};
     BodyReader body_;
     Response response_;
     std::span<const uint8_t> data_;
