@@ -21,6 +21,18 @@ constexpr size_t kFrameBytes = 16 * 1024 + 9;
 constexpr int64_t kFrameHead = 9;
 constexpr int64_t kCheckMs = 500;
 
+// Frames for one write, of the session that is being pumped.
+struct Output {
+    std::array<uint8_t, kWriteBytes + kFrameBytes> bytes;
+    size_t filled = 0;
+
+    void add(std::span<const uint8_t> more) {
+        std::memcpy(bytes.data() + filled, more.data(), more.size());
+        filled += more.size();
+    }
+};
+Output output;
+
 }  // namespace
 
 // What nghttp2 calls: each looks the session up and passes on.
@@ -60,6 +72,14 @@ struct Http2Callbacks {
                 made, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
                     of(user).on_sent(*frame);
                     return 0;
+                });
+            nghttp2_session_callbacks_set_send_data_callback(
+                made, [](nghttp2_session*, nghttp2_frame*, const uint8_t* head, size_t size,
+                         nghttp2_data_source* source, void*) {
+                    output.add({head, kFrameHead});
+                    static_cast<Http2Stream*>(source->ptr)->take(std::span(output.bytes).subspan(output.filled, size));
+                    output.filled += size;
+                    return output.filled < kWriteBytes ? 0 : static_cast<int>(NGHTTP2_ERR_PAUSE);
                 });
             nghttp2_session_callbacks_set_on_stream_close_callback(
                 made, [](nghttp2_session*, int32_t id, uint32_t, void* user) {
@@ -271,25 +291,24 @@ bool Http2Session::flush() {
 }
 
 void Http2Session::pump() {
-    static std::array<uint8_t, kWriteBytes + kFrameBytes> out;
     if (inside_) return;
     while (!is_broken_ && flush()) {
-        size_t filled = 0;
         inside_ = true;
-        while (filled < kWriteBytes) {
+        output.filled = 0;
+        while (output.filled < kWriteBytes) {
             const uint8_t* bytes = nullptr;
             const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
             if (size <= 0) break;
-            std::memcpy(out.data() + filled, bytes, static_cast<size_t>(size));
-            filled += static_cast<size_t>(size);
+            output.add({bytes, static_cast<size_t>(size)});
         }
         inside_ = false;
-        if (filled == 0) break;
-        sent_bytes_ += filled;
-        const auto sent = stream_.try_write(std::span(out).first(filled));
+        const auto filled = std::span(output.bytes).first(output.filled);
+        if (filled.empty()) break;
+        sent_bytes_ += filled.size();
+        const auto sent = stream_.try_write(filled);
         if (!sent) return end(sent.error().text(), sent.error().close_reason());
         progress_ms_ = runtime::now_ms();
-        unsent_.assign(out.begin() + static_cast<ptrdiff_t>(*sent), out.begin() + static_cast<ptrdiff_t>(filled));
+        unsent_.assign(filled.begin() + static_cast<ptrdiff_t>(*sent), filled.end());
     }
     if (nghttp2_session_want_read(session_) || nghttp2_session_want_write(session_) || !unsent_.empty()) return;
     if (goaway_code_ == NGHTTP2_NO_ERROR) return end("its last stream has ended", CloseReason::kDone);

@@ -224,9 +224,9 @@ class Fields {
     std::list<std::string> copies_;  // of values that had to be changed
 };
 
-ptrdiff_t read_body(nghttp2_session*, int32_t, uint8_t* to, size_t room, uint32_t* flags, nghttp2_data_source* source,
+ptrdiff_t read_body(nghttp2_session*, int32_t, uint8_t*, size_t room, uint32_t* flags, nghttp2_data_source* source,
                     void*) {
-    return static_cast<Http2Stream*>(source->ptr)->take({to, room}, *flags);
+    return static_cast<Http2Stream*>(source->ptr)->fill_frame(room, *flags);
 }
 
 }  // namespace
@@ -259,28 +259,17 @@ Result<void> Http2Stream::send_head(const Head& head, std::span<const std::pair<
     return {};
 }
 
-ptrdiff_t Http2Stream::take(std::span<uint8_t> to, uint32_t& flags) {
-    size_t taken = 0;
-    while (!offer_.empty() && taken < to.size()) {
-        const iovec& part = offer_.front();
-        const size_t bytes = std::min(part.iov_len - offset_, to.size() - taken);
-        if (bytes > 0) std::memcpy(to.data() + taken, static_cast<const uint8_t*>(part.iov_base) + offset_, bytes);
-        taken += bytes;
-        offset_ += bytes;
-        if (offset_ < part.iov_len) break;
-        offer_ = offer_.subspan(1);
-        offset_ = 0;
+ptrdiff_t Http2Stream::fill_frame(size_t room, uint32_t& flags) {
+    size_t all = 0;
+    for (const iovec& part : offer_) all += part.iov_len;
+    all -= offset_;
+    const size_t bytes = std::min(all, room);
+    if (bytes == all && ends_) flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (bytes > 0) {
+        flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+        return static_cast<ptrdiff_t>(bytes);
     }
-    taken_ += taken;
-    if (body_ && !is_served_) session_.count_viewer_bytes(taken);
-    if (offer_.empty() && ends_) {
-        flags |= NGHTTP2_DATA_FLAG_EOF;
-        return static_cast<ptrdiff_t>(taken);
-    }
-    if (taken > 0) {
-        if (offer_.empty()) room_.pulse();
-        return static_cast<ptrdiff_t>(taken);
-    }
+    if (ends_) return 0;
     if (is_blocked_) {
         is_blocked_ = false;
         has_room_ = true;
@@ -288,6 +277,22 @@ ptrdiff_t Http2Stream::take(std::span<uint8_t> to, uint32_t& flags) {
         if (body_) session_.note(*this);
     }
     return NGHTTP2_ERR_DEFERRED;
+}
+
+void Http2Stream::take(std::span<uint8_t> to) {
+    taken_ += to.size();
+    if (body_ && !is_served_) session_.count_viewer_bytes(to.size());
+    while (!offer_.empty()) {
+        const iovec& part = offer_.front();
+        const size_t bytes = std::min(part.iov_len - offset_, to.size());
+        if (bytes > 0) std::memcpy(to.data(), static_cast<const uint8_t*>(part.iov_base) + offset_, bytes);
+        to = to.subspan(bytes);
+        offset_ += bytes;
+        if (offset_ < part.iov_len) break;
+        offer_ = offer_.subspan(1);
+        offset_ = 0;
+    }
+    if (offer_.empty()) room_.pulse();
 }
 
 void Http2Stream::resume() {

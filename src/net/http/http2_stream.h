@@ -71,8 +71,11 @@ class Http2Stream final : public runtime::Work, private DeferredTransport, priva
     void on_body_dropped();
 
     // ---- For the session
-    // nghttp2's read callback: copies what there is; flags: its own. Negative: an error of nghttp2's.
-    ptrdiff_t take(std::span<uint8_t> to, uint32_t& flags);
+    // nghttp2's read callback: how many bytes there are for a frame of so many at most; flags: its own. Negative: an
+    // error of nghttp2's.
+    ptrdiff_t fill_frame(size_t room, uint32_t& flags);
+    // Behind that: copies so many bytes.
+    void take(std::span<uint8_t> to);
     void on_closed();
     // The deferred request's answer, when the server ends; see HttpConnection::end_wait().
     void end_wait(bool stops);
