@@ -373,7 +373,6 @@ void Output::write_master() {
 // ---- Events of the renditions
 
 void Output::segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) {
-    ++segments_;
     changed_.pulse();
     master_file_.retry();
     const Segment& segment = timeline_->at(id);

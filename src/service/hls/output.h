@@ -73,7 +73,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Of all renditions.
     std::vector<std::shared_ptr<SegmentFiles>> files() const;
     uint64_t next_sequence() const { return timeline_->sequence(timeline_->end()); }
-    uint64_t segments() const { return segments_; }
     uint64_t failures() const { return failures_; }
 
     // A client requested the playlist and is expected to request it again before that time.
@@ -183,7 +182,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int video_frames_ = 0;   // of the first track, in the open segment
     double frame_rate_ = 0;  // the highest of a segment since the video's configuration changed, per second; 0: unknown
     uint64_t highest_bandwidth_ = 0;  // in master_file_
-    uint64_t segments_ = 0;
     uint64_t failures_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "service/hls/config.h"
+#include "service/hls/playlists/stream_list_text.h"
 
 namespace service::hls {
 
@@ -15,6 +16,7 @@ namespace {
 constexpr int64_t kHousekeepingMs = 250;
 constexpr int64_t kVerifyMs = 5'000;
 constexpr int64_t kStreamListMs = 1'000;
+constexpr size_t kMaxStreamListBytes = 16 * 1024 * 1024;
 constexpr size_t kMaxRecoveries = 16;  // concurrently, for files of an earlier run
 // How long the end of the server waits for the last segments.
 constexpr int64_t kStopMs = 10'000;
@@ -255,11 +257,12 @@ void Service::run_housekeeping() {
 // Takes over streams of an earlier run that are not published any more: their files also expire. Until then their
 // playlists are served unchanged.
 void Service::take_over_left() {
-    auto left = stream_list_.open();
+    const auto left = stream_list_.open(kMaxStreamListBytes);
     if (!left && left.error().code() != base::Code::kCancelled)
-        base::log::warn("{}; HLS files of an earlier run are not disposed of", left.error().describe());
+        base::log::warn("hls_roll: {}; HLS files of an earlier run are not disposed of", left.error().describe());
     if (!left) return;
-    left_ = {left->begin(), left->end()};
+    const std::vector<live::StreamKey> streams = read_stream_list(*left);
+    left_ = {streams.begin(), streams.end()};
     while (!left_.empty()) {
         const live::StreamKey key = left_.extract(left_.begin()).value();
         const config::Vhost* vhost = snapshot_->find_vhost(key.vhost);
@@ -287,7 +290,9 @@ void Service::keep_stream_list() {
         if (streams.size() >= kMaxListedStreams) break;
         if (output->on_disk() && output->hls().dispose > 0) streams.push_back(output->key());
     }
-    stream_list_.keep(streams);
+    if (const auto kept = stream_list_.keep(write_stream_list(streams)); !kept)
+        base::log::error("hls_roll: {}; HLS files left by this run are not disposed of by the next",
+                         kept.error().describe());
 }
 
 // Files may have been removed by another process.

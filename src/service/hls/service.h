@@ -19,11 +19,11 @@
 #include "net/http/api_endpoint.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
+#include "runtime/disk/locked_text.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/hls/output.h"
-#include "service/hls/playlists/stream_list.h"
 #include "service/hls/serving/index.h"
 #include "service/hls/serving/viewers.h"
 #include "service/shared_parts.h"
@@ -154,8 +154,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     std::map<std::string, uint64_t> remembered_;                      // by path of the playlist: the next sequence
                                                                       // number
     std::vector<runtime::Task> recoveries_;
-    StreamList stream_list_;
-    std::set<live::StreamKey> left_;  // of earlier runs, not checked yet
+    runtime::LockedText stream_list_;  // stream_list_text.h
+    std::set<live::StreamKey> left_;   // of earlier runs, not checked yet
     std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
     runtime::Task housekeeper_;
     bool started_ = false;

@@ -1,6 +1,7 @@
 #pragma once
-// The text of the stream list (stream_list.h): a line for each stream, with vhost, app and name separated by tabs. '%',
-// tabs and control characters are escaped as %XX. Incomplete lines are skipped. Pure.
+// The text of a small file that lists the streams with HLS files on disk, so that the next run knows what this one left
+// and can dispose of it in time: a line for each stream, with vhost, app and name separated by tabs. '%', tabs and
+// control characters are escaped as %XX. Incomplete lines are skipped. Pure.
 
 #include <string>
 #include <string_view>
