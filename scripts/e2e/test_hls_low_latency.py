@@ -79,7 +79,8 @@ def test_a_hinted_part_waits(published):
         assert again.body == response.body and again.headers["etag"] == response.headers["etag"]
     other = now.hint().replace("~p", "~p9")
     began = time.monotonic()
-    assert http.get(published.http_port, "/live/" + other).status == 404
+    unhinted = http.get(published.http_port, "/live/" + other)
+    assert unhinted.status == 404 and unhinted.headers["cache-control"] == "max-age=1", unhinted.describe()
     assert time.monotonic() - began < scaled(0.3), "what is not hinted is not waited for"
 
 
@@ -247,6 +248,22 @@ def test_a_restart_keeps_what_never_changes(servers):
         came = wait_until(lambda: (found := read(ask(server))).last_number() > now.last_number() and found, 10, "a segment")
     assert (came.target, came.part_target, came.control) == (now.target, now.part_target, now.control), came.text
     assert came.all()[-1].parts and came.sequence >= now.sequence
+
+
+@pytest.mark.parametrize("guard", ["", "security { enabled on; allow play all; allow publish all; }"])
+def test_caches_of_all_viewers(servers, guard):
+    """They must not keep what only some viewers may have."""
+    server = servers(vhosts=hls.vhost(storage="memory", more=guard, **ON))
+    whose = "private" if guard else "public"
+    with publish(server):
+        now = wait(server, 2)
+        number, part = now.next_part()
+        hinted = http.get(server.http_port, "/live/" + now.hint())
+        for response in (
+            ask(server), ask(server, f"_HLS_msn={number}&_HLS_part={part}"), hinted,
+            http.get(server.http_port, "/live/" + now.segments[-1].uri), http.get(server.http_port, "/live/" + now.hint()),
+        ):  # fmt: skip
+            assert response.status == 200 and response.headers["cache-control"].startswith(f"{whose}, max-age="), response.describe()
 
 
 def test_viewers_share_a_text(servers):

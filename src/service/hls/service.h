@@ -83,7 +83,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
     base::Result<void> check_known(const ViewerName& viewer, const config::Vhost& vhost) const;
-    static base::Result<void> await_part(Index::Announced& part, net::HttpResponse& response);
+    static base::Result<void> await_part(Index::Announced& part, bool is_private, net::HttpResponse& response);
     // A playlist of a stream.
     struct Playlist {
         std::shared_ptr<Output> output{};  // null: there is no such playlist
@@ -115,7 +115,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     };
     base::Result<void> check_without_context(const Output& output, const config::Vhost& vhost,
                                              const net::HttpRequest& request, runtime::ByteStream* client);
-    base::Result<void> serve_without_context(const Playlist& asked, const net::HttpRequest& request,
+    base::Result<void> serve_without_context(const Playlist& asked, bool is_private, const net::HttpRequest& request,
                                              net::HttpResponse& response);
     base::Result<void> add_viewer(const ViewerName& name, const Output& output, const config::Vhost& vhost,
                                   Admission admission, bool stays);

@@ -42,6 +42,12 @@ std::string path_below(const config::Vhost& vhost, std::string_view path) {
     return std::string(path);
 }
 
+// Whether anything decides who may play: caches that viewers share must not have what is played then.
+bool guards_play(const net::Gate& gate, const config::Vhost& vhost) {
+    return vhost.security.enabled || vhost.refer.enabled || gate.guards_parts(vhost) ||
+           gate.may_yield(net::Action::kPlay, vhost);
+}
+
 ViewerName viewer_name(const live::StreamKey* stream, std::string_view context) {
     return {stream ? stream->text() : std::string(), std::string(context)};
 }
@@ -102,8 +108,9 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         const ViewerName viewer = viewer_name(context.empty() ? nullptr : stream.get(), context);
         if (auto may = check_known(viewer, vhost); !may) return refuse_viewer(may.error(), response);
         if (stream) count(viewer, stream, request, response);
-        if (part) return await_part(*part, response);
-        TRY(serve_resource(resource, path, request, response));
+        const bool is_private = guards_play(gate_, vhost);
+        if (part) return await_part(*part, is_private, response);
+        TRY(serve_resource(resource, path, is_private, request, response));
         if (!response.started()) {
             // The file has been removed. The 404 must not be cached like a segment.
             response.header("Cache-Control", "no-store");
@@ -111,6 +118,10 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         }
         return {};
     }
+    // One that is not hinted yet, or is gone.
+    const auto& hls = vhost.get<VhostConfig>();
+    if (hls.enabled && hls.has_parts() && is_part(path))
+        return send_answer(*error_answer(404, "there is no such part"), response);
     if (asked.output && asked.output->view()) return playlist(asked, vhost, request, response);
     if (!asked.output && allowed) TRY(redirect(vhost, path, request, response));
     if (response.started()) return {};
@@ -129,8 +140,9 @@ base::Result<void> Service::check_known(const ViewerName& viewer, const config::
 }
 
 // The part that the playlist hints.
-base::Result<void> Service::await_part(Index::Announced& part, net::HttpResponse& response) {
+base::Result<void> Service::await_part(Index::Announced& part, bool is_private, net::HttpResponse& response) {
     auto request = std::make_unique<AwaitedPart>();
+    part.is_private |= is_private;
     part.waiting.add(*request);
     return defer_or_refuse(std::move(request), part.limit_ms, response);
 }
@@ -170,7 +182,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     if (!TRY(await_playlist(*named, vhost, path, request, response))) return {};
     const Playlist come = find_playlist(vhost.name, path);
     if (!come.output) return {};
-    if (!hls.ctx) return serve_without_context(come, request, response);
+    if (!hls.ctx) return serve_without_context(come, guards_play(gate_, vhost), request, response);
     if (auto kept = add_viewer(name, *come.output, vhost, *std::move(admission), has_context); !kept)
         return refuse_viewer(kept.error(), response);
     return playlist(come, vhost, request, response, context);
@@ -318,15 +330,16 @@ base::Result<void> Service::check_without_context(const Output& output, const co
     return {};
 }
 
-base::Result<void> Service::serve_without_context(const Playlist& asked, const net::HttpRequest& request,
-                                                  net::HttpResponse& response) {
+base::Result<void> Service::serve_without_context(const Playlist& asked, bool is_private,
+                                                  const net::HttpRequest& request, net::HttpResponse& response) {
     Output& output = *asked.output;
     Rendition* rendition = output.rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (asked.master ? !output.view() : !view) return response.send_error(404, "the stream has ended");
     output.expect_players(runtime::now_ms() + idle_ms(output));
     count({}, key_of(asked.output), request, response);
-    if (!asked.master && view->takes_directives()) return rendition->reloads().serve(*view, {}, request, response);
+    if (!asked.master && view->takes_directives())
+        return rendition->reloads().serve(*view, {.is_private = is_private}, request, response);
     if (!asked.master) return serve_playlist(*view, {}, request, response);
     const std::string text = master_playlist(output.master(), request, {}, output.hls().master_m3u8_path_relative);
     return serve_playlist(text, request, response);
@@ -348,7 +361,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
             if (checked.error().code() == base::Code::kCancelled) return checked;
             return refuse_viewer(checked.error(), response);
         }
-        return serve_without_context(asked, request, response);
+        return serve_without_context(asked, guards_play(gate_, vhost), request, response);
     }
     const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
     if (draining_ && !viewers_.known(name)) {
@@ -372,6 +385,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
         return serve_playlist(*view, hls.ts_ctx ? std::move(form) : PlaylistForm(), request, response);
     // All who wait are sent one text, except where a segment is only for those who are known.
     form.all_uris &= gate_.guards_parts(vhost);
+    form.is_private = guards_play(gate_, vhost);
     return rendition->reloads().serve(*view, std::move(form), request, response);
 }
 

@@ -73,7 +73,8 @@ std::pair<std::string_view, std::string_view> split_query(std::string_view prefi
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// "cam~p123.ts", in letters of any case.
+}  // namespace
+
 bool is_part(std::string_view path) {
     const std::string text = base::lower(name_of(path));
     size_t end = text.rfind(kPartSuffix);
@@ -83,8 +84,6 @@ bool is_part(std::string_view path) {
     while (end < text.size() && is_digit(text[end])) ++end;
     return end > number && (end == text.size() || text[end] == '.') && text.find('.', end + 1) == text.npos;
 }
-
-}  // namespace
 
 std::string without_suffix(std::string_view path) {
     const std::string text = base::lower(path);

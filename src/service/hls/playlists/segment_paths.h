@@ -32,6 +32,9 @@ struct PathValues {
     int64_t duration_ms = 0;
 };
 
+// Whether it is named as a part of a segment: "cam~p123.ts", in letters of any case.
+bool is_part(std::string_view path);
+
 class SegmentPaths {
   public:
     static constexpr size_t kMaxNameBytes = 160;  // of an app or stream name: file systems allow 255 with our additions

@@ -16,6 +16,12 @@ void Resource::keep(std::span<const uint8_t> bytes) {
     size = pages->append(bytes) ? bytes.size() : 0;
 }
 
+// A key is for admitted viewers only, so it must not be cached.
+std::string Resource::cache_control(bool is_private) const {
+    if (max_age_s <= 0) return "no-store";
+    return fmt::format("{}, max-age={}", is_private ? "private" : "public", max_age_s);
+}
+
 std::vector<runtime::disk::PagedBytes::Part> Resource::parts(uint64_t first, uint64_t length) const {
     if (ranges.empty()) return pages->parts(first, length);
     std::vector<runtime::disk::PagedBytes::Part> out;
@@ -46,8 +52,8 @@ std::string bytes_of(const Resource& resource) {
 }
 
 // For those who waited for it, whole: a range of what a client does not know yet may be ignored (RFC 9110, 14.2).
-net::AnswerPtr answer_of(const Resource& resource, const std::string& path) {
-    net::AnswerFields fields = {{"Cache-Control", resource.cache_control},
+net::AnswerPtr answer_of(const Resource& resource, const std::string& path, bool is_private) {
+    net::AnswerFields fields = {{"Cache-Control", resource.cache_control(is_private)},
                                 {"ETag", resource.etag},
                                 {"Last-Modified", resource.last_modified},
                                 {"Accept-Ranges", "bytes"}};
@@ -61,13 +67,10 @@ void Index::put(const std::string& vhost, const std::string& path, Resource reso
     resource.number = ++table_->count;
     resource.etag = fmt::format("\"{:x}-{:x}\"", resource.made_ms, resource.number);
     resource.last_modified = http::format_date(resource.made_ms / 1000);
-    // A key is for admitted viewers only, so it must not be cached.
-    resource.cache_control =
-        resource.max_age_s > 0 ? fmt::format("public, max-age={}", resource.max_age_s) : std::string("no-store");
     const std::string name = key(vhost, path);
     if (const auto it = table_->announced.find(name); it != table_->announced.end()) {
         net::DeferredList& waiting = it->second.waiting;
-        if (!waiting.empty()) waker().answer(waiting, answer_of(resource, path));
+        if (!waiting.empty()) waker().answer(waiting, answer_of(resource, path, it->second.is_private));
         table_->announced.erase(it);
     }
     table_->entries[name] = std::make_shared<const Resource>(std::move(resource));

@@ -24,19 +24,21 @@ struct PageRange {
 };
 
 struct Resource {
-    std::shared_ptr<runtime::disk::PagedBytes> pages{};    // in memory; null: in a file
-    std::vector<PageRange> ranges{};                       // of pages, in their order; empty: all of them
-    uint64_t size = 0;                                     // of ranges or pages
-    bool is_final = false;                                 // its pages do not grow any more
-    std::string root{};                                    // the directory that contains the path; empty: in memory
-    int64_t made_ms = 0;                                   // creation time, wall clock
-    int64_t max_age_s = 0;                                 // how long a cache may keep it, s
-    std::shared_ptr<const live::StreamKey> stream{};       // the stream it belongs to
-    uint64_t number = 0;                                   // unique number of this resource
-    std::string etag{}, last_modified{}, cache_control{};  // header fields, written by Index::put()
+    std::shared_ptr<runtime::disk::PagedBytes> pages{};  // in memory; null: in a file
+    std::vector<PageRange> ranges{};                     // of pages, in their order; empty: all of them
+    uint64_t size = 0;                                   // of ranges or pages
+    bool is_final = false;                               // its pages do not grow any more
+    std::string root{};                                  // the directory that contains the path; empty: in memory
+    int64_t made_ms = 0;                                 // creation time, wall clock
+    int64_t max_age_s = 0;                               // how long a cache may keep it, s
+    std::shared_ptr<const live::StreamKey> stream{};     // the stream it belongs to
+    uint64_t number = 0;                                 // unique number of this resource
+    std::string etag{}, last_modified{};                 // header fields, written by Index::put()
 
     // Keeps them in memory as all of it. Without memory nothing is kept.
     void keep(std::span<const uint8_t> bytes);
+    // The header field. is_private: only caches of one viewer may keep it.
+    std::string cache_control(bool is_private) const;
     // Where its bytes in pages are, from `first` on, `length` of them.
     std::vector<runtime::disk::PagedBytes::Part> parts(uint64_t first, uint64_t length) const;
 };
@@ -54,7 +56,8 @@ class Index {
     void withdraw(const std::string& vhost, const std::string& path);
     struct Announced {
         std::shared_ptr<const live::StreamKey> stream{};
-        int64_t limit_ms = 0;  // a request waits no longer
+        int64_t limit_ms = 0;     // a request waits no longer
+        bool is_private = false;  // only caches of one viewer may keep it
         net::DeferredList waiting{};
     };
     // Null: it is not announced. Until the next yield.

@@ -15,14 +15,14 @@ class Answers {
     explicit Answers(std::shared_ptr<const View> view) : view_(std::move(view)) {}
     net::AnswerPtr get(const PlaylistForm& form) {
         if (view_->is_personal(form)) return reload_answer(*view_, form);
-        net::AnswerPtr& answer = shared_[(form.delta ? 2u : 0u) + (form.gzip ? 1u : 0u)];
+        net::AnswerPtr& answer = shared_[(form.is_private ? 4u : 0u) + (form.delta ? 2u : 0u) + (form.gzip ? 1u : 0u)];
         if (!answer) answer = reload_answer(*view_, form);
         return answer;
     }
 
   private:
     const std::shared_ptr<const View> view_;
-    std::array<net::AnswerPtr, 4> shared_;
+    std::array<net::AnswerPtr, 8> shared_;
 };
 
 }  // namespace

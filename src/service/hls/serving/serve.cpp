@@ -39,17 +39,17 @@ base::Result<void> send_uncached(std::string_view text, bool is_gzipped, net::Ht
 }
 
 // A reload is the answer for a part or segment: its URL never means anything else, unlike that of the newest playlist.
-std::string cache_control(const View& view, bool is_personal, bool is_reload) {
+std::string cache_control(const View& view, bool is_personal, bool is_private, bool is_reload) {
     constexpr int64_t kReloadTargets = 6;
     if (is_personal) return "no-store";
     const int64_t target_s = view.playlist().target_duration_s;
-    return fmt::format("public, max-age={}",
+    return fmt::format("{}, max-age={}", is_private ? "private" : "public",
                        is_reload ? kReloadTargets * target_s : std::max<int64_t>(1, target_s / 2));
 }
 
 net::AnswerPtr blocking_answer(const View& view, const PlaylistForm& form, bool is_reload) {
     const View::Body body = view.body(form);
-    net::AnswerFields fields = {{"Cache-Control", cache_control(view, body.personal, is_reload)},
+    net::AnswerFields fields = {{"Cache-Control", cache_control(view, body.personal, form.is_private, is_reload)},
                                 {"Vary", "Accept-Encoding"}};
     if (body.gzipped) fields.emplace_back("Content-Encoding", "gzip");
     return std::make_shared<net::PreparedAnswer>(200, std::string(kPlaylistType), std::move(fields), *body.text);
@@ -57,9 +57,9 @@ net::AnswerPtr blocking_answer(const View& view, const PlaylistForm& form, bool 
 
 }  // namespace
 
-base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
-                                  net::HttpResponse& response) {
-    response.header("Cache-Control", resource->cache_control);
+base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, bool is_private,
+                                  const net::HttpRequest& request, net::HttpResponse& response) {
+    response.header("Cache-Control", resource->cache_control(is_private));
     if (resource->root.empty()) return serve_memory(resource, http::mime_type(path), request, response);
     return net::StaticFiles(resource->root).serve(path, request, response);
 }

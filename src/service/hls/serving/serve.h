@@ -13,9 +13,10 @@
 
 namespace service::hls {
 
-// Serves a segment, initialisation segment or key. Sends nothing if its file does not exist.
-base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, const net::HttpRequest& request,
-                                  net::HttpResponse& response);
+// Serves a segment, initialisation segment or key. Sends nothing if its file does not exist. is_private: only caches of
+// one viewer may keep it.
+base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, bool is_private,
+                                  const net::HttpRequest& request, net::HttpResponse& response);
 
 // Serves a media playlist, or a text that is made for one viewer, gzipped if the client accepts it. They are not
 // cacheable, but for a playlist that can block and is that of all viewers.

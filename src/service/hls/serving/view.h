@@ -48,6 +48,7 @@ struct PlaylistForm {
     // viewers.
     std::string query{};
     bool all_uris = false;
+    bool is_private = false;  // only caches of one viewer may keep it
 };
 
 class View {
