@@ -208,12 +208,12 @@ def hls_players_table(groups, group):
 
 
 def waiting_players_table(groups, group):
-    rows = [(server, count, run["server_cpu_ms_per_s_per_player"],
-             shown(to_floor(groups, group, server, count, "server_cpu_ms_per_s_per_player")), run["server_cpu_percent"],
+    rows = [(server, count, run["server_cpu_ms_per_s_per_player"], run["part_cpu_us"],
+             shown(to_floor(groups, group, server, count, "part_cpu_us")), run["server_cpu_percent"],
              run["server_kb_per_player"], run["mbit_per_s"], run["parts_per_s"], run["part_p50_ms"], run["part_p99_ms"],
              run["dropped"] + run["parts_missed"], run["load_cpu_percent"])
             for server, by_count in groups[group].items() for count, run in sorted(by_count.items())]  # fmt: skip
-    return table(("server", "players", "CPU ms/s each", "to the floor", "CPU %", "kB each", "Mbit/s", "parts/s each",
+    return table(("server", "players", "CPU ms/s each", "CPU us/part", "to the floor", "CPU %", "kB each", "Mbit/s", "parts/s each",
                   "part p50 ms", "part p99 ms", "dropped, missed", "CPU % of the load"), rows)  # fmt: skip
 
 
