@@ -6,9 +6,11 @@ import time
 
 import pytest
 
-from lib import api, hls, http, media, publishing, rtmp
+from lib import api, browser, hls, http, media, publishing, rtmp
+from lib.server import run_once
 from lib.timing import scaled, wait_until
 
+HLS_JS = "hls.js/dist/hls.min.js"
 PATH = "/live/one.m3u8"
 SPEED = 20
 
@@ -143,3 +145,58 @@ def test_it_is_disposed_of(servers):
         assert len(files) > 20
     wait_until(lambda: not list((server.dir / "html/live").glob("one*")), 20, "no file is left")
     assert http.get_status(server.http_port, PATH) == 404
+
+
+# It goes back once it has played, and tells how far its playlist reaches.
+PAGE = """<!doctype html><video id="video" muted autoplay></video><script src="/hls.js/dist/hls.min.js"></script><script>
+const video = document.getElementById("video"), errors = [];
+let skips = 0, listed = 0, went = 0;
+const player = new Hls({lowLatencyMode: false});
+player.on(Hls.Events.ERROR, (_, data) => errors.push({fatal: data.fatal, details: data.details, why: String(data.reason || data.error)}));
+player.on(Hls.Events.LEVEL_LOADED, (_, data) => {
+    skips += data.networkDetails.responseURL.includes("_HLS_skip=");
+    listed = data.details.fragments.length;
+});
+player.loadSource(decodeURIComponent(location.hash.slice(1)));
+player.attachMedia(video);
+reportEvery(250, () => {
+    if (!went && video.currentTime > 0 && video.getVideoPlaybackQuality().totalVideoFrames > 40 && skips > 1) {
+        went = video.currentTime;
+        video.currentTime = video.seekable.start(0) + 12;
+    }
+    return {time: video.currentTime, from: video.seekable.length ? video.seekable.start(0) : -1, went, skips, listed, errors,
+            seeking: video.seeking, frames: video.getVideoPlaybackQuality().totalVideoFrames};
+});
+</script>"""
+
+
+def test_hls_js_goes_back(servers, tool, tmp_path):
+    if not browser.is_there(HLS_JS):
+        pytest.skip("scripts/test installs hls.js and Chromium")
+    server = make(servers, ctx="on", dvr_window="600", storage="both", use_fmp4="on")
+    tags = media.tags(media.frequent_keyframes())
+    client = rtmp.publisher(server, "live", "one", timeout=scaled(10))
+    fast = publishing.Steady(client, tags, speed=SPEED)
+    wait_until(lambda: fast.sent and fast.sent[-1].timestamp > 150_000, 30, "150 s are published")
+    fast.stop()
+    with publishing.Steady(client, tags, start_at=fast.sent[-1].timestamp + 40):
+        page = browser.Browser(tool, tmp_path, PAGE, server.http_url(PATH[1:]))
+        try:
+
+            def is_back():
+                last = page.last()
+                assert not last or not [error for error in last["errors"] if error["fatal"]], f"hls.js gave up: {last}"
+                return last and last["went"] and last["from"] + 14 < last["time"] < last["from"] + 60 and last
+
+            seen = wait_until(is_back, 60, lambda: f"it plays 12 s behind the beginning; {page.last()}\n{page.process.text()[-2000:]}", 0.2)
+        finally:
+            page.close()
+    assert seen["went"] - seen["time"] > 60 and seen["listed"] > 70, seen
+    assert seen["skips"] > 1, "its reloads are delta updates"
+
+
+def test_it_has_at_most_10000_segments(tmp_path):
+    conf = tmp_path / "srs.conf"
+    conf.write_text("listen 1935;\nvhost v { hls { enabled on; hls_fragment 2; hls_dvr_window 20001; } }\n")
+    code, output = run_once("-t", "-c", str(conf))
+    assert code != 0 and "more than 10000 segments" in output, output

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, http, media, publishing, rtmp
+from lib import api, ffmpeg, flv, http, media, pion, publishing, rtc, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled
 
@@ -61,6 +61,19 @@ def test_a_picture_is_a_keyframe_of_the_stream(servers, source):
     assert len(keyframes) > 1
     distances = sorted(difference(shown, one) for one in keyframes)
     assert distances[0] < 3, f"one of the keyframes; the differences are {distances}"
+
+
+@pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
+@pytest.mark.parametrize("codec", ["h264", "av1", "vp8"])
+def test_a_stream_of_webrtc_is_converted_meanwhile(servers, tool, codec):
+    """Nobody else wants its frames: the next keyframe is waited for."""
+    server = servers(**rtc.options())
+    publisher = tool(pion.words(codec=codec, whip=rtc.whip_url(server), seconds=12))
+    api.wait_stream(server, "one", lambda stream: stream["video"], 20)
+    shown = small("-f", "mjpeg", "-i", "-", data=picture(server, path_of(server, "one", "?width=1920")).body)[0]
+    keyframes = small("-i", pion.video(codec), "-fps_mode", "passthrough")
+    assert min(difference(shown, one) for one in keyframes) < 4
+    publisher.kill()
 
 
 def test_width(servers):
