@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <chrono>
+#include <cmath>
 
 namespace http {
 
@@ -70,6 +72,32 @@ std::string format_timestamp(int64_t unix_ms) {
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
                        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
                        clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+}
+
+namespace {
+
+std::optional<int64_t> time_of(std::string_view text, int64_t now_ms) {
+    constexpr double kMaxSeconds = 1e11;
+    if (text.find('T') != text.npos) return parse_timestamp(text);
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || !(std::abs(seconds) < kMaxSeconds))
+        return std::nullopt;
+    const auto ms = std::llround(seconds * 1'000);
+    return text.starts_with('-') ? now_ms + ms : ms;
+}
+
+}  // namespace
+
+base::Result<TimeRange> time_range(const Parameters& parameters, int64_t now_ms) {
+    const auto from = find_parameter(parameters, "from"), to = find_parameter(parameters, "to");
+    const auto from_ms = from ? time_of(*from, now_ms) : std::nullopt;
+    const auto to_ms = to && !to->empty() ? time_of(*to, now_ms) : now_ms;
+    if (!from_ms || !to_ms)
+        return base::fail(base::Code::kProtocol,
+                          "from and to are times: 2026-01-31T23:59:59Z, seconds since 1970, or -60 for a minute ago");
+    if (*from_ms >= *to_ms) return base::fail(base::Code::kProtocol, "from is not before to");
+    return TimeRange{*from_ms, *to_ms};
 }
 
 }  // namespace http

@@ -74,7 +74,7 @@ void Output::begin(LeftStream left) {
     if (!stream_) segmenter_.end();
 }
 
-base::Result<ClipPaths> Output::clip(const ClipRange& range) const {
+base::Result<ClipPaths> Output::clip(const http::TimeRange& range) const {
     if (!options_.hls.use_fmp4)
         return base::fail(base::Code::kRefused, "clips are made of segments in MP4: hls_use_fmp4 on");
     if (options_.hls.keys) return base::fail(base::Code::kRefused, "the segments are encrypted: hls_keys");

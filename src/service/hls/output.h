@@ -68,7 +68,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // The multivariant playlist; there is a view.
     Master master() const;
     // kRefused: of its segments there are none; kNotFound: there is none of that time.
-    base::Result<ClipPaths> clip(const ClipRange& range) const;
+    base::Result<ClipPaths> clip(const http::TimeRange& range) const;
     bool on_disk() const { return options_.hls.storage != "memory"; }
     // Of all renditions.
     std::vector<std::shared_ptr<SegmentFiles>> files() const;

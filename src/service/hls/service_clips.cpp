@@ -36,7 +36,7 @@ struct StartedClip {
 };
 
 // What is not there any more when it yields is held.
-base::Result<StartedClip> make_clip(const Output& output, const ClipRange& range, const Index& index,
+base::Result<StartedClip> make_clip(const Output& output, const http::TimeRange& range, const Index& index,
                                     net::OpenedFiles& files) {
     const ClipPaths paths = TRY(output.clip(range));
     const ClipSource source = TRY(ClipSource::find(paths, index, output.key().vhost));
@@ -67,7 +67,7 @@ net::ApiEndpoint Service::clip_row(const Identity& identity) {
 
 base::Result<void> Service::clip(const Identity& identity, const net::HttpRequest& request,
                                  net::HttpResponse& response) {
-    const auto range = clip_range(request.message.parameters, base::wall_ms());
+    const auto range = http::time_range(request.message.parameters, base::wall_ms());
     if (!range) return send_failure(response, identity, 400, range.error().text());
     const auto found = std::ranges::find_if(
         outputs_, [&](const auto& entry) { return net::stream_id(entry.second->key()) == request.capture("id"); });

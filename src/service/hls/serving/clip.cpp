@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include "net/http/opened_files.h"
-#include "protocol/http/timestamp.h"
 
 namespace service::hls {
 
@@ -21,17 +17,6 @@ using base::fail;
 constexpr int64_t kReadTimeoutMs = 10'000;
 constexpr size_t kMaxInitBytes = 1024 * 1024;
 
-std::optional<int64_t> time_of(std::string_view text, int64_t now_ms) {
-    constexpr double kMaxSeconds = 1e11;
-    if (text.find('T') != text.npos) return http::parse_timestamp(text);
-    double seconds = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error != std::errc() || end != text.data() + text.size() || !(std::abs(seconds) < kMaxSeconds))
-        return std::nullopt;
-    const auto ms = std::llround(seconds * 1'000);
-    return text.starts_with('-') ? now_ms + ms : ms;
-}
-
 // Null: it is not there.
 const Entry* entry_at(const Rendition& rendition, Rendition::Id id) {
     const Entry* entry = rendition.list().find(id);
@@ -40,18 +25,7 @@ const Entry* entry_at(const Rendition& rendition, Rendition::Id id) {
 
 }  // namespace
 
-base::Result<ClipRange> clip_range(const http::Parameters& parameters, int64_t now_ms) {
-    const auto from = http::find_parameter(parameters, "from"), to = http::find_parameter(parameters, "to");
-    const auto from_ms = from ? time_of(*from, now_ms) : std::nullopt;
-    const auto to_ms = to && !to->empty() ? time_of(*to, now_ms) : now_ms;
-    if (!from_ms || !to_ms)
-        return fail(Code::kProtocol,
-                    "from and to are times: 2026-01-31T23:59:59Z, seconds since 1970, or -60 for a minute ago");
-    if (*from_ms >= *to_ms) return fail(Code::kProtocol, "from is not before to");
-    return ClipRange{*from_ms, *to_ms};
-}
-
-base::Result<ClipPaths> select_clip(std::span<const Rendition* const> renditions, const ClipRange& range) {
+base::Result<ClipPaths> select_clip(std::span<const Rendition* const> renditions, const http::TimeRange& range) {
     const SegmentList& list = renditions.front()->list();
     const SegmentTimeline& timeline = list.timeline();
     ClipPaths clip;

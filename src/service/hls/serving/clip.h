@@ -11,19 +11,10 @@
 #include "base/result.h"
 #include "net/http/http_exchange.h"
 #include "net/http/mp4_clip.h"
+#include "protocol/http/timestamp.h"
 #include "service/hls/rendition.h"
 
 namespace service::hls {
-
-// By the wall clock, ms since 1970.
-struct ClipRange {
-    int64_t from_ms = 0;
-    int64_t to_ms = 0;
-};
-
-// from and to: RFC 3339, seconds since 1970, or, negative, seconds before now, which is `to` where that is absent.
-// kProtocol: they are not.
-base::Result<ClipRange> clip_range(const http::Parameters& parameters, int64_t now_ms);
 
 // What it is made of: resources of the index, by their paths.
 struct ClipPaths {
@@ -33,7 +24,7 @@ struct ClipPaths {
 };
 // The renditions have different tracks, the main one is the first. kNotFound: it has no segment there, or none any
 // more.
-base::Result<ClipPaths> select_clip(std::span<const Rendition* const> renditions, const ClipRange& range);
+base::Result<ClipPaths> select_clip(std::span<const Rendition* const> renditions, const http::TimeRange& range);
 
 // Resources, held while they are used.
 class ClipSource {
