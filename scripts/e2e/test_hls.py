@@ -261,8 +261,9 @@ def test_viewers_are_counted(servers, relative, in_segments):
     assert re.fullmatch(r"avc1\.[0-9a-f]{6},mp4a\.40\.2", variant["CODECS"]), master
     assert variant["FRAME-RATE"] == "25.000" and variant["RESOLUTION"] == "768x320", master
     start = "one.m3u8?hls_ctx=" if relative == "on" else "/live/one.m3u8?hls_ctx="
-    assert master[2].startswith(start) and master[2].endswith("&token=a%20b"), master
-    context = master[2].split("hls_ctx=")[1].split("&")[0]
+    assert master[1] == "#EXT-X-INDEPENDENT-SEGMENTS", master
+    assert master[-1].startswith(start) and master[-1].endswith("&token=a%20b"), master
+    context = master[-1].split("hls_ctx=")[1].split("&")[0]
     url = PATH + f"?hls_ctx={context}"
     playlist = hls.wait_end(server, url)
     query = f"?hls_ctx={context}" if in_segments == "on" else ""

@@ -49,8 +49,9 @@ def test_no_rule_is_broken(servers, tmp_path, form):
     errors = {rule for rule, one in found.items() if one["severity"] == "error"}
     assert not errors, text
     assert text.splitlines()[-1].startswith("2 media" if form.startswith("ts") else "3 media"), text
-    # What this server does not do.
-    assert set(found) <= {"independent-multivariant", "rendition-language"}, text
+    # The file does not say the languages, and with low latency a late keyframe does not delay a segment.
+    allowed = {"rendition-language"} | ({"independent-multivariant"} if "parts" in form else set())
+    assert set(found) <= allowed, text
 
 
 @pytest.mark.quiet

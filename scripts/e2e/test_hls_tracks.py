@@ -107,8 +107,9 @@ def test_the_multivariant_playlist(servers, form, context):
         assert re.fullmatch(r"\?hls_ctx=\w+&token=a%20b", query), lines
     apart = f',URI="/live/one~audio1.m3u8{query}"' if form == "fmp4" else ""
     variant = "/live/one~video.m3u8" if form == "fmp4" else PATH
-    assert lines[:3] == [
+    assert lines[:4] == [
         "#EXTM3U",
+        "#EXT-X-INDEPENDENT-SEGMENTS",
         f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="Audio 1",DEFAULT=YES,AUTOSELECT=YES,CHANNELS="1"{apart}',
         f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",NAME="Audio 2",CHANNELS="1",URI="/live/one~audio2.m3u8{query}"',
     ], lines
@@ -116,21 +117,21 @@ def test_the_multivariant_playlist(servers, form, context):
     assert sorted(described) == ["AUDIO", "AVERAGE-BANDWIDTH", "BANDWIDTH", "CODECS", "FRAME-RATE", "RESOLUTION"], lines
     assert re.fullmatch(r"avc1\.[0-9a-f]{6},mp4a\.40\.2", described["CODECS"]), lines
     assert described["RESOLUTION"] == "320x180" and described["FRAME-RATE"] == "25.000", lines
-    assert lines[4:] == [f"{variant}{query}"], lines
+    assert lines[5:] == [f"{variant}{query}"], lines
     # That of its parts with the highest rate, together.
     rates = []
     for path in (variant, SECOND):
         playlist = hls.get(server, with_context(server, path))
         sizes = [len(hls.fetch(server, path, one.uri)) * 8 / one.duration for one in playlist.segments]
         rates.append(max(sizes))
-    bandwidth = int(re.search(r"BANDWIDTH=(\d+)", lines[3])[1])
+    bandwidth = int(re.search(r"BANDWIDTH=(\d+)", lines[4])[1])
     assert abs(bandwidth - sum(rates)) < 0.02 * sum(rates), f"{rates}: {lines}"
     probe = ["ffprobe", "-v", "error", "-show_streams", "-of", "json", server.http_url(at[1:])]
     streams = json.loads(subprocess.run(probe, check=True, capture_output=True, timeout=60).stdout)["streams"]
     kinds = sorted(stream["codec_type"] for stream in streams)
     assert kinds == ["audio", "audio", "video"], streams
     on_disk = (server.dir / "html/live/one~master.m3u8").read_text().splitlines()
-    assert on_disk[2].endswith('URI="one~audio2.m3u8"') and on_disk[-1] == variant.removeprefix("/live/"), on_disk
+    assert on_disk[3].endswith('URI="one~audio2.m3u8"') and on_disk[-1] == variant.removeprefix("/live/"), on_disk
 
 
 def test_names_and_languages(servers):
@@ -142,9 +143,9 @@ def test_names_and_languages(servers):
     publish(server, [flv.Tag(flv.SCRIPT, 0, metadata), *tags])
     hls.wait_end(server, SECOND)
     lines = http.get(server.http_port, MASTER).body.decode().splitlines()
-    assert 'NAME="Stadion",LANGUAGE="de",DEFAULT=YES,AUTOSELECT=YES,' in lines[1], lines
+    assert 'NAME="Stadion",LANGUAGE="de",DEFAULT=YES,AUTOSELECT=YES,' in lines[2], lines
     second = ',NAME="Engl\'ish, URI=\'x\'",LANGUAGE="en-GB",AUTOSELECT=YES,CHANNELS="1",URI="/live/one~audio2.m3u8"'
-    assert lines[2].endswith(second) and len(lines) == 5, lines
+    assert lines[3].endswith(second) and len(lines) == 6, lines
 
 
 def with_first_track(tags, form, video):

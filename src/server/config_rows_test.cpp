@@ -214,6 +214,7 @@ const std::vector<Line>& lines() {
         {"vhost/hls/hls_dts_directly", "on", kSwitchOn, kNoSwitch},
         {"vhost/hls/hls_low_latency", "off", kSwitchOff, kNoSwitch},
         {"vhost/hls/hls_part", "333", {"100", "200", "5000"}, {"99", "5001", "-1", "x", "''"}},
+        {"vhost/hls/hls_variants", "", {"live/x_1 live/x_2"}, {"''"}},
         {"vhost/hls/hls_storage", "disk", {"memory", "both"}, {"ram", "''"}},
         {"vhost/hls/hls_path", "./objs/nginx/html", {"/srv"}, kNoText},
         {"vhost/hls/hls_m3u8_file", "[app]/[stream].m3u8", {"[vhost]/[stream].m3u8"}, kNoText},

@@ -143,44 +143,50 @@ class Playlist:
 
 
 class Multivariant:
-    """A multivariant playlist with one variant: its attributes, its URI, and the attributes of its audio renditions."""
+    """A multivariant playlist: its variants by their URIs, in their order, the attributes of its audio renditions, and of
+    one with one variant its URI and attributes."""
 
     def __init__(self, text):
         self.text = text
         lines = lines_of(text)
-        assert len(lines) >= 2, f"a variant has two lines:\n{text}"
-        self.uri = lines[-1]
-        assert not self.uri.startswith("#"), f"the last line is no URI:\n{text}"
-        tag, _, value = lines[-2].partition(":")
-        assert tag == "#EXT-X-STREAM-INF", f"no variant: {lines[-2]}"
-        self.variant = attributes(
-            value,
-            BANDWIDTH=r"[1-9]\d*",
-            AVERAGE_BANDWIDTH=r"[1-9]\d*",
-            CODECS=r'"[\w.-]+(,[\w.-]+)*"',
-            RESOLUTION=r"[1-9]\d*x[1-9]\d*",
-            FRAME_RATE=r"\d+\.\d{3}",
-            AUDIO='"audio"',
-        )
-        assert "BANDWIDTH" in self.variant, f"BANDWIDTH is required: {value}"
-        self.audio = []
-        for line in lines[:-2]:
+        self.independent = lines[:1] == ["#EXT-X-INDEPENDENT-SEGMENTS"]
+        self.variants, self.audio = {}, []
+        waiting = None
+        for line in lines[self.independent :]:
             tag, _, value = line.partition(":")
-            assert tag == "#EXT-X-MEDIA", f"no tag of ours: {line}"
-            self.audio.append(
-                attributes(
+            if waiting is not None:
+                assert not line.startswith("#") and line not in self.variants, f"a URI behind each variant:\n{text}"
+                self.variants[line], waiting = waiting, None
+            elif tag == "#EXT-X-STREAM-INF":
+                waiting = attributes(
                     value,
-                    TYPE="AUDIO",
-                    GROUP_ID='"audio"',
-                    NAME='"[^"]+"',
-                    LANGUAGE='"[A-Za-z0-9-]+"',
-                    DEFAULT="YES",
-                    AUTOSELECT="YES",
-                    CHANNELS=r'"\d+"',
-                    URI='"[!-~]+"',
+                    BANDWIDTH=r"[1-9]\d*",
+                    AVERAGE_BANDWIDTH=r"[1-9]\d*",
+                    CODECS=r'"[\w.-]+(,[\w.-]+)*"',
+                    RESOLUTION=r"[1-9]\d*x[1-9]\d*",
+                    FRAME_RATE=r"\d+\.\d{3}",
+                    AUDIO=r'"audio\d*"',
                 )
-            )
-        assert bool(self.audio) == ("AUDIO" in self.variant), f"the variant names the group that is there:\n{text}"
+                assert "BANDWIDTH" in waiting, f"BANDWIDTH is required: {value}"
+            else:
+                assert tag == "#EXT-X-MEDIA" and not self.variants, f"no tag of ours: {line}"
+                self.audio.append(
+                    attributes(
+                        value,
+                        TYPE="AUDIO",
+                        GROUP_ID=r'"audio\d*"',
+                        NAME='"[^"]+"',
+                        LANGUAGE='"[A-Za-z0-9-]+"',
+                        DEFAULT="YES",
+                        AUTOSELECT="YES",
+                        CHANNELS=r'"\d+"',
+                        URI='"[!-~]+"',
+                    )
+                )
+        assert self.variants and waiting is None, f"a variant has two lines:\n{text}"
+        self.uri, self.variant = next(iter(self.variants.items()))
+        named = {variant["AUDIO"] for variant in self.variants.values() if "AUDIO" in variant}
+        assert {audio["GROUP-ID"] for audio in self.audio} == named, f"variants name the groups that are there:\n{text}"
 
 
 def vhost(rejoin=300, play="", publish="", more="", **directives):

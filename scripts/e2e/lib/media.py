@@ -209,3 +209,13 @@ def from_keyframe(path):
     everything = tags(path)
     first = next(index for index, tag in enumerate(everything) if flv.is_keyframe(tag))
     return [tag for tag in everything[:first] if not flv.is_frame(tag)] + everything[first:]
+
+
+LADDER = {"540p": (480, 270), "360p": (320, 180), "180p": (160, 90)}
+
+
+def ladder(name):
+    """One of three renditions, of equal times: FLV, H.264 with a keyframe each second, AAC; 10 s."""
+    width, height = LADDER[name]
+    size = ["-vf", f"scale={width}:{height}", "-b:v", f"{width}k", "-g", 25, "-keyint_min", 25, "-sc_threshold", 0, "-bf", 0]
+    return _made(f"ladder-{name}.flv", ffmpeg.command(*_PICTURE, *_SOUND, *_H264, *size, *_AAC, "-f", "flv", "OUT"))

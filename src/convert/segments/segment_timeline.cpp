@@ -105,6 +105,24 @@ void SegmentTimeline::skip_to(uint64_t sequence) {
     if (kept_ == kFirstId) base_ = std::max(base_, sequence);
 }
 
+ListPosition SegmentTimeline::position() const {
+    return {sequence(end()), discontinuities(end()) + (open_->discontinuity ? 1 : 0), target_s_, open_->date_ms};
+}
+
+void SegmentTimeline::continue_at(const ListPosition& position, int64_t now_ms) {
+    target_s_ = std::max(target_s_, position.target_s);
+    clock_ = {open_->start, std::max(position.date_ms, date_end_ms_)};
+    open_->date_ms = clock_->wall_ms;
+    const ListPosition own = this->position();
+    if (position.sequence == own.sequence && position.discontinuities == own.discontinuities) return;
+    while (!empty()) leave(now_ms);
+    base_ += jump_;
+    jump_at_ = end();
+    jump_ = std::max(position.sequence, own.sequence) - own.sequence;
+    open_->discontinuity = false;
+    discontinuities_ += position.discontinuities - discontinuities(end());
+}
+
 void SegmentTimeline::expire(int64_t now_ms, bool all) {
     while (all && !empty()) leave(now_ms);
     while (left_ > 0 && (all || segments_.front().until_ms <= now_ms || left_ > options_.max_segments)) {

@@ -63,6 +63,14 @@ struct LeftTimeline {
     media::Time part_target{};  // 0: it had no parts
 };
 
+// Where a list begins, or goes on.
+struct ListPosition {
+    uint64_t sequence = 0;
+    uint64_t discontinuities = 0;  // before the segment, its own included
+    int64_t target_s = 0;          // the target duration's least
+    int64_t date_ms = 0;           // the wall clock at the segment's start
+};
+
 class SegmentTimeline {
   public:
     // Of a segment, in the order of the segments.
@@ -103,6 +111,11 @@ class SegmentTimeline {
     void set_part_target(media::Time target) { part_target_ = target; }
     // While there is no segment of an earlier run: the first one has at least that number.
     void skip_to(uint64_t sequence);
+    // Of the open segment.
+    ListPosition position() const;
+    // Another list begins with the open segment, at that position; at its own number if that is higher. Those before
+    // leave. Without an effect where they go on to that position.
+    void continue_at(const ListPosition& position, int64_t now_ms);
     // The next segment is not continuous with the one before.
     void break_here() { breaks_ = true; }
     // Forgets those that no player needs any more. all: each one, without waiting.
@@ -120,7 +133,7 @@ class SegmentTimeline {
     // EXT-X-PART-INF. 0: there are no parts.
     media::Time part_target() const { return part_target_; }
     // Their numbers in playlists.
-    uint64_t sequence(Id id) const { return id - kFirstId + base_; }
+    uint64_t sequence(Id id) const { return id - kFirstId + base_ + (id >= jump_at_ ? jump_ : 0); }
     Id id_of(uint64_t sequence) const { return sequence - base_ + kFirstId; }
     // Of a playlist that begins with that one.
     uint64_t discontinuities(Id id) const;
@@ -153,8 +166,10 @@ class SegmentTimeline {
     SegmentTimelineOptions options_;
     bool independent_;
     Id kept_ = kFirstId;
-    size_t left_ = 0;               // of segments_, the first ones
-    uint64_t base_ = 0;             // the number of kFirstId
+    size_t left_ = 0;    // of segments_, the first ones
+    uint64_t base_ = 0;  // the number of kFirstId
+    Id jump_at_ = 0;     // from this one on numbers are greater, by that
+    uint64_t jump_ = 0;
     uint64_t discontinuities_ = 0;  // of the segments before kept_
     int64_t target_s_ = 0;          // 0: not chosen yet
     bool breaks_ = false;

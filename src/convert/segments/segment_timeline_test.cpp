@@ -208,5 +208,52 @@ TEST(SegmentTimelineTest, BeginsWithTheNumberThatItIsTold) {
     EXPECT_TRUE(timeline.at(id).discontinuity);
 }
 
+// Of a stream that joins a group (variant_clock.h).
+TEST(SegmentTimelineTest, AnotherListBeginsWithTheOpenSegment) {
+    SegmentTimeline timeline({60'000, 2'000});
+    for (int i = 0; i < 3; ++i) add(timeline, of_ms(2'000), 0);
+    timeline.begin(false);
+    timeline.open({.start = media::from_ms(70'000), .date_ms = 90'000, .discontinuity = true});
+    EXPECT_EQ(timeline.position().sequence, 3u);
+    EXPECT_EQ(timeline.position().discontinuities, 1u);
+    timeline.continue_at({100, 7, 4, 91'000}, 1'000);
+    const ListPosition position = timeline.position();
+    EXPECT_EQ(position.sequence, 100u);
+    EXPECT_EQ(position.discontinuities, 7u);
+    EXPECT_EQ(position.target_s, 4);
+    EXPECT_EQ(position.date_ms, 91'000);
+    EXPECT_TRUE(listed(timeline).empty()) << "what was there has left";
+    timeline.close(media::from_ms(2'000), 1'000);
+    add(timeline, {.start = media::from_ms(72'000), .duration = media::from_ms(2'000)}, 3'000);
+    EXPECT_EQ(listed(timeline), (Numbers{100, 101}));
+    EXPECT_EQ(timeline.at(timeline.end() - 1).date_ms, 93'000);
+    EXPECT_EQ(timeline.discontinuities(timeline.listed()), 7u);
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 0u) << "those before keep their numbers";
+    timeline.expire(60'000);
+    EXPECT_EQ(timeline.kept(), timeline.listed());
+    EXPECT_EQ(timeline.discontinuities(timeline.listed()), 7u);
+    // Once more.
+    timeline.open({});
+    timeline.continue_at({200, 7, 0, 0}, 60'000);
+    timeline.close(media::from_ms(2'000), 60'000);
+    EXPECT_EQ(listed(timeline), (Numbers{200}));
+}
+
+TEST(SegmentTimelineTest, AListThatGoesOnToThatPositionStays) {
+    SegmentTimeline timeline({60'000, 2'000});
+    for (int i = 0; i < 3; ++i) add(timeline, of_ms(2'000), 0);
+    timeline.open(of_ms(0, true));
+    timeline.continue_at({3, 1, 2, 0}, 1'000);
+    timeline.close(media::from_ms(2'000), 1'000);
+    EXPECT_EQ(listed(timeline), (Numbers{0, 1, 2, 3}));
+    EXPECT_TRUE(timeline.at(timeline.end() - 1).discontinuity);
+    // Numbers do not go back.
+    timeline.open(of_ms(0, true));
+    timeline.continue_at({1, 1, 2, 0}, 1'000);
+    timeline.close(media::from_ms(2'000), 1'000);
+    EXPECT_EQ(listed(timeline), (Numbers{4}));
+    EXPECT_EQ(timeline.discontinuities(timeline.end()), 1u);
+}
+
 }  // namespace
 }  // namespace convert

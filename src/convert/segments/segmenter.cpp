@@ -248,7 +248,7 @@ bool Segmenter::due(const Frame& frame) const {
         const Time slack = media::from_ms(std::min(kMaxSlackMs, options_.fragment_ms / 10));
         const Time gop = keyframe_dts_ == media::kNoTime ? Time(0) : frame.dts - keyframe_dts_;
         return discontinuity_ || !held_.empty() || (options_.wait_keyframe && elapsed > longest_ - gop) ||
-               is_long_enough(elapsed + slack, options_.fragment_ms);
+               is_long_enough(elapsed + slack, options_.fragment_ms) || (ends_before_ && ends_before_(frame.dts));
     }
     if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
     if (video_flows(frame.dts)) return false;

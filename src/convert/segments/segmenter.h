@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include "convert/segments/segment_timeline.h"
@@ -108,6 +109,8 @@ class Segmenter {
     media::Time part_target() const { return part_target_; }
     // The longest that a segment may be, from the open one on. Nothing: as long as it waits for a keyframe.
     void set_longest(std::optional<media::Time> longest) { longest_ = longest.value_or(kAnyLength); }
+    // Tells whether the open segment has to end before a keyframe of that time, however short it is.
+    void set_end(std::function<bool(media::Time)> ends_before) { ends_before_ = std::move(ends_before); }
     // The stream's tracks from the next frame on.
     void set_tracks(const base::Ref<media::TrackSet>& tracks);
     // Data frames are ignored.
@@ -178,6 +181,7 @@ class Segmenter {
 
     CutOptions options_;
     SegmentSink& sink_;
+    std::function<bool(media::Time)> ends_before_;
     State state_ = State::kIdle;
     Arrival now_{};
     base::Ref<media::TrackSet> next_ = base::make_ref<media::TrackSet>();    // the current tracks

@@ -1,9 +1,9 @@
 #pragma once
 // HLS playlists (RFC 8216, section 4; low latency: draft-pantos-hls-rfc8216bis, 4.4): writes what a live server needs,
 // and reads it. A media playlist's key and map are stored with each segment; the writer emits the tags only where they
-// change. A master playlist has one variant, and audio renditions. Not supported: byte ranges, other renditions and
-// I-frame playlists. The reader skips unknown tags, and those of low latency: it reads whole segments. It reads no
-// master playlists and no delta updates.
+// change. A multivariant playlist has variants, each with its audio renditions. Not supported: byte ranges, other
+// renditions and I-frame playlists. The reader skips unknown tags, and those of low latency: it reads whole segments.
+// It reads no master playlists and no delta updates.
 
 #include <cstdint>
 #include <optional>
@@ -58,6 +58,16 @@ struct MediaPlaylist {
     friend bool operator==(const MediaPlaylist&, const MediaPlaylist&) = default;
 };
 
+// EXT-X-MEDIA with TYPE=AUDIO (4.3.4.1).
+struct AudioRendition {
+    std::string uri{};        // empty: it is in the variant itself
+    std::string name{};       // for people; of no two of a variant the same
+    std::string language{};   // RFC 5646; empty: not known
+    int channels = 0;         // 0: not known
+    bool is_default = false;  // played unless the viewer chooses another
+    bool autoselect = false;  // a player may choose it by its language
+};
+
 struct Variant {
     std::string uri;
     uint64_t bandwidth = 0;          // bit/s, of the segment with the highest rate
@@ -66,16 +76,12 @@ struct Variant {
     int height = 0;
     std::string codecs{};   // of all tracks, by RFC 6381, "avc1.64001f,mp4a.40.2"; empty: not all are known
     double frame_rate = 0;  // the highest, per second; 0: unknown, or no video
+    std::vector<AudioRendition> audio{};  // a group of its own, which only it names; empty: there is none
 };
 
-// EXT-X-MEDIA with TYPE=AUDIO (4.3.4.1).
-struct AudioRendition {
-    std::string uri{};        // empty: it is in the variant itself
-    std::string name{};       // for people; of no two the same
-    std::string language{};   // RFC 5646; empty: not known
-    int channels = 0;         // 0: not known
-    bool is_default = false;  // played unless the viewer chooses another
-    bool autoselect = false;  // a player may choose it by its language
+struct MultivariantPlaylist {
+    bool independent_segments = false;  // of all its playlists
+    std::vector<Variant> variants{};
 };
 
 struct WrittenPlaylist {
@@ -128,8 +134,8 @@ WrittenPlaylist write_tail(const WrittenPlaylist& playlist, const PlaylistTail& 
 std::string with_query(const WrittenPlaylist& playlist, std::string_view query, size_t without = 0);
 // What a quoted string in an attribute list can have of a text: no quotes, no line breaks (4.2).
 std::string quotable(std::string_view text);
-// audio: all in one group, which the variant names; none: there is no group. Its texts may be any.
-std::string write_master(const Variant& variant, std::span<const AudioRendition> audio = {});
+// Texts in it may be any.
+std::string write(const MultivariantPlaylist& playlist);
 
 // Of a playlist without EXT-X-PART-INF: the part target, in seconds.
 inline constexpr std::string_view kPartTarget = "#part-target:";

@@ -94,23 +94,25 @@ TEST(Playlist, AViewersQueryStandsBehindEveryUri) {
               "#EXTINF:2.00000,\n0.ts?x=1&hls_ctx=abc\n");
 }
 
-TEST(Playlist, AMasterPlaylistNamesOneVariant) {
-    EXPECT_EQ(write_master({"/live/a.m3u8?hls_ctx=1", 800'000, 500'000, 640, 360}),
+TEST(Playlist, AMultivariantPlaylistNamesVariants) {
+    EXPECT_EQ(write({false, {{"/live/a.m3u8?hls_ctx=1", 800'000, 500'000, 640, 360}}}),
               "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=800000,AVERAGE-BANDWIDTH=500000,RESOLUTION=640x360\n"
               "/live/a.m3u8?hls_ctx=1\n");
-    EXPECT_EQ(write_master({"a.m3u8", 9, 5, 640, 360, "avc1.64001f,mp4a.40.2", 30'000.0 / 1001}),
-              "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=9,AVERAGE-BANDWIDTH=5,CODECS=\"avc1.64001f,mp4a.40.2\","
-              "RESOLUTION=640x360,FRAME-RATE=29.970\na.m3u8\n");
-    EXPECT_EQ(write_master({"a.m3u8", 1, 0, 0, 0}), "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n");
+    EXPECT_EQ(
+        write({true, {{"a.m3u8", 9, 5, 640, 360, "avc1.64001f,mp4a.40.2", 30'000.0 / 1001}, {"b.m3u8", 1, 0, 0, 0}}}),
+        "#EXTM3U\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-STREAM-INF:BANDWIDTH=9,AVERAGE-BANDWIDTH=5,CODECS=\"avc1.64001f,"
+        "mp4a.40.2\","
+        "RESOLUTION=640x360,FRAME-RATE=29.970\na.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=1\nb.m3u8\n");
+    EXPECT_EQ(write(MultivariantPlaylist()), "#EXTM3U\n");
 }
 
-TEST(Playlist, AMasterPlaylistNamesTheGroupOfItsAudio) {
-    const AudioRendition audio[] = {
+TEST(Playlist, AVariantNamesTheGroupOfItsAudio) {
+    const std::vector<AudioRendition> audio = {
         {.uri = "", .name = "English", .language = "en", .channels = 2, .is_default = true},
         {.uri = "a~audio2.m3u8?t=\"x\"", .name = "a \"b\"\r\nc", .language = "de", .autoselect = true},
         {.uri = "a~audio3.m3u8", .name = "Audio 3"},
     };
-    EXPECT_EQ(write_master({"a.m3u8", 9, 5, 0, 0}, audio),
+    EXPECT_EQ(write({false, {{"a.m3u8", 9, 5, 0, 0, "", 0, audio}}}),
               "#EXTM3U\n"
               "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"English\",LANGUAGE=\"en\",DEFAULT=YES,"
               "AUTOSELECT=YES,CHANNELS=\"2\"\n"
@@ -118,6 +120,15 @@ TEST(Playlist, AMasterPlaylistNamesTheGroupOfItsAudio) {
               "URI=\"a~audio2.m3u8?t=%22x%22\"\n"
               "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Audio 3\",URI=\"a~audio3.m3u8\"\n"
               "#EXT-X-STREAM-INF:BANDWIDTH=9,AVERAGE-BANDWIDTH=5,AUDIO=\"audio\"\na.m3u8\n");
+    const Variant first{"a.m3u8", 9, 0, 0, 0, "", 0, {audio[2]}}, second{"b.m3u8", 8, 0, 0, 0},
+        third{"c.m3u8", 7, 0, 0, 0, "", 0, {audio[2]}};
+    EXPECT_EQ(write({false, {first, second, third}}),
+              "#EXTM3U\n"
+              "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio1\",NAME=\"Audio 3\",URI=\"a~audio3.m3u8\"\n"
+              "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio3\",NAME=\"Audio 3\",URI=\"a~audio3.m3u8\"\n"
+              "#EXT-X-STREAM-INF:BANDWIDTH=9,AUDIO=\"audio1\"\na.m3u8\n"
+              "#EXT-X-STREAM-INF:BANDWIDTH=8\nb.m3u8\n"
+              "#EXT-X-STREAM-INF:BANDWIDTH=7,AUDIO=\"audio3\"\nc.m3u8\n");
 }
 
 TEST(Playlist, OthersPlaylistsAreReadToo) {

@@ -242,8 +242,6 @@ std::string quotable(std::string_view text) {
 
 namespace {
 
-constexpr std::string_view kAudioGroup = "audio";
-
 // A form of the URI that may stand in quotes, and means the same.
 std::string quotable_uri(std::string_view uri) {
     std::string out;
@@ -258,8 +256,8 @@ std::string quotable_uri(std::string_view uri) {
     return out;
 }
 
-void append_audio(std::string& out, const AudioRendition& audio) {
-    base::append_format(out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{}\",NAME=\"{}\"", kAudioGroup, quotable(audio.name));
+void append_audio(std::string& out, std::string_view group, const AudioRendition& audio) {
+    base::append_format(out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{}\",NAME=\"{}\"", group, quotable(audio.name));
     if (!audio.language.empty()) base::append_format(out, ",LANGUAGE=\"{}\"", quotable(audio.language));
     if (audio.is_default) out += ",DEFAULT=YES";
     // DEFAULT=YES requires it.
@@ -269,19 +267,27 @@ void append_audio(std::string& out, const AudioRendition& audio) {
     out += '\n';
 }
 
-}  // namespace
-
-std::string write_master(const Variant& variant, std::span<const AudioRendition> audio) {
-    std::string out = "#EXTM3U\n";
-    for (const AudioRendition& rendition : audio) append_audio(out, rendition);
+void append_variant(std::string& out, std::string_view group, const Variant& variant) {
     base::append_format(out, "#EXT-X-STREAM-INF:BANDWIDTH={}", variant.bandwidth);
     if (variant.average_bandwidth > 0) base::append_format(out, ",AVERAGE-BANDWIDTH={}", variant.average_bandwidth);
     if (!variant.codecs.empty()) base::append_format(out, ",CODECS=\"{}\"", quotable(variant.codecs));
     if (variant.width > 0 && variant.height > 0)
         base::append_format(out, ",RESOLUTION={}x{}", variant.width, variant.height);
     if (variant.frame_rate > 0) base::append_format(out, ",FRAME-RATE={:.3f}", variant.frame_rate);
-    if (!audio.empty()) base::append_format(out, ",AUDIO=\"{}\"", kAudioGroup);
+    if (!variant.audio.empty()) base::append_format(out, ",AUDIO=\"{}\"", group);
     base::append_format(out, "\n{}\n", variant.uri);
+}
+
+}  // namespace
+
+std::string write(const MultivariantPlaylist& playlist) {
+    std::string out = "#EXTM3U\n";
+    if (playlist.independent_segments) out += "#EXT-X-INDEPENDENT-SEGMENTS\n";
+    const auto& variants = playlist.variants;
+    const auto group_of = [&](size_t i) { return variants.size() == 1 ? "audio" : fmt::format("audio{}", i + 1); };
+    for (size_t i = 0; i < variants.size(); ++i)
+        for (const AudioRendition& rendition : variants[i].audio) append_audio(out, group_of(i), rendition);
+    for (size_t i = 0; i < variants.size(); ++i) append_variant(out, group_of(i), variants[i]);
     return out;
 }
 

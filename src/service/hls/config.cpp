@@ -87,6 +87,13 @@ void add_viewers(std::vector<config::Row>& rows) {
                        "The master playlist names the playlist relative to itself, not by its whole path."));
 }
 
+void add_variants(std::vector<config::Row>& rows) {
+    rows.push_back(config::list_row(kScope, "hls_variants", &H::variants, config::kLive,
+                                    "Streams that are variants of one multivariant playlist, called as the common part "
+                                    "of their names; or patterns, such as [stream]_*.",
+                                    "live/x_540p live/x_360p"));
+}
+
 void add_keys(std::vector<config::Row>& rows) {
     using namespace config;
     rows.push_back(guarding(row(kScope, "hls_keys", &H::keys, none(), kLive, "Segments are encrypted by AES-128.")));
@@ -114,6 +121,7 @@ void add_rows(std::vector<config::Row>& rows) {
     add_low_latency(rows);
     add_files(rows);
     add_viewers(rows);
+    add_variants(rows);
     add_keys(rows);
 }
 
@@ -193,9 +201,23 @@ void check_low_latency(config::Checks& checks, config::Vhost& vhost, const Vhost
     if (!checks.was_set(vhost, "vhost/min_latency")) vhost.min_latency = true;
 }
 
+void check_variants(config::Checks& checks, const config::Vhost& vhost, VhostConfig& hls) {
+    constexpr const char* kPath = "vhost/hls/hls_variants";
+    auto names = config::StreamGroups::make(hls.variants);
+    if (!names) return checks.error(vhost, kPath, fmt::format("hls_variants {}", names.error().text()));
+    hls.variant_groups = *std::move(names);
+    if (hls.ctx) return;
+    for (const std::string& group : hls.variant_groups.groups_with_own_stream())
+        checks.warning(vhost, kPath,
+                       fmt::format("with hls_ctx off the playlist of {} is that of the stream alone: that of its "
+                                   "variants is {}~master",
+                                   group, group));
+}
+
 void check_vhost(config::Checks& checks, config::Vhost& vhost) {
-    const auto& hls = vhost.get<VhostConfig>();
+    auto& hls = vhost.get<VhostConfig>();
     if (!hls.enabled) return;
+    check_variants(checks, vhost, hls);
     check_low_latency(checks, vhost, hls);
     check_files(checks, vhost, hls);
     if (hls.window < hls.fragment)

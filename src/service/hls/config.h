@@ -5,6 +5,7 @@
 #include <string>
 
 #include "config/section.h"
+#include "config/stream_groups.h"
 
 namespace service::hls {
 
@@ -45,6 +46,8 @@ struct VhostConfig {
     bool dts_directly = true;
     bool low_latency = false;
     int part_ms = 333;
+    config::Commands variants{};            // lines of hls_variants
+    config::StreamGroups variant_groups{};  // made of them
     // Of the playlist, s.
     double length() const { return std::max(window, dvr_window); }
     // A part of an encrypted segment is no part of its bytes.

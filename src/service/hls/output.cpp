@@ -11,6 +11,7 @@
 #include "media/track.h"
 #include "runtime/loop/clock.h"
 #include "service/hls/config.h"
+#include "service/hls/variants/variant_group.h"
 
 namespace service::hls {
 
@@ -35,6 +36,9 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
                                  why.text());
           }),
       master_file_(fmt::format("{}/{}", root_of(options_.hls), paths_.master()), options_.key.text()) {
+    segmenter_.set_end([this](media::Time keyframe) {
+        return variant_ && variant_.ends_before(timeline_->sequence(timeline_->end()), keyframe);
+    });
     if (options_.first_sequence > 0) timeline_->break_here();
     timeline_->skip_to(options_.first_sequence);
 }
@@ -94,8 +98,11 @@ std::vector<std::shared_ptr<SegmentFiles>> Output::files() const {
 
 // ---- The stream
 
-void Output::follow(live::Stream& stream) {
+void Output::follow(live::Stream& stream, std::shared_ptr<VariantGroup> group) {
     stream_ = &stream;
+    group_ = std::move(group);
+    joins_ = group_ != nullptr;
+    variant_ = group_ ? VariantClock::Member(group_->clock, runtime::now_ms()) : VariantClock::Member();
     publisher_ = stream.publisher() ? stream.publisher()->facts().session_id : std::string();
     stream.subscribe(*this);
 }
@@ -123,6 +130,7 @@ void Output::on_unpublish() {
         feed_waiting();
         segmenter_.end();
     }
+    variant_ = {};
     stream_->unsubscribe(*this);
     stream_ = nullptr;
     changed_.pulse();
@@ -147,17 +155,24 @@ void Output::on_frame(const media::Frame& frame) {
         return failed(paths_.playlist(), "the disk has not told yet what an earlier run has left", false);
     }
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
+    const int64_t waited_ms = waiting_.back().arrival.monotonic_ms - waiting_.front().arrival.monotonic_ms;
+    if (variant_ && !variant_.has_offset() && waited_ms < kPlacedByMs && waiting_.size() < kFramesAtOnce) return;
     if (options_.hls.has_parts() || frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce)
         feed_waiting();
 }
 
 void Output::feed_waiting() {
+    if (variant_ && !variant_.has_offset() && !waiting_.empty()) place_in_group();
     for (Waiting& next : waiting_) {
         if (off_) break;
         if (next.tracks) {
             tracks_ = std::move(next.tracks);
             aac_clocks_.set_tracks(*tracks_);
             segmenter_.set_tracks(tracks_);
+        }
+        if (variant_) {
+            next.frame.dts = variant_.shared(next.frame.dts);
+            variant_.arrived(next.frame.dts, next.arrival.monotonic_ms);
         }
         if (!options_.hls.dts_directly && next.frame.codec == media::Codec::kAac)
             next.frame.dts = aac_clocks_.correct(next.frame);
@@ -173,6 +188,28 @@ void Output::drop_waiting() {
         changed_tracks_ = std::move(last->tracks);
     waiting_.clear();
     waiting_bytes_ = 0;
+}
+
+// ---- The group
+
+void Output::place_in_group() {
+    const auto dts = [](const Waiting& one) { return one.frame.dts; };
+    const Waiting& newest = *std::ranges::max_element(waiting_, {}, dts);
+    variant_.set_offset(dts(*std::ranges::min_element(waiting_, {}, dts)), dts(newest), newest.arrival.monotonic_ms);
+}
+
+// With its first segment it takes the numbers that the others have.
+void Output::join_group(media::Time start) {
+    if (std::exchange(joins_, false)) {
+        if (const auto position = variant_.position_at(start)) timeline_->continue_at(*position, runtime::now_ms());
+        segmenter_.set_longest(timeline_->longest());
+        renditions_.for_each([](Rendition& rendition) { rendition.begin_list(); });
+    }
+    variant_.begin_segment(timeline_->position(), start);
+}
+
+void Output::end_waiting() {
+    renditions_.for_each([](Rendition& rendition) { rendition.end_waiting(); });
 }
 
 size_t Output::memory() const {
@@ -245,6 +282,7 @@ void Output::open_segment(const Opening& opening) {
                      .wall_ms = opening.wall_ms,
                      .date_ms = opening.date_ms,
                      .discontinuity = opening.discontinuity});
+    if (variant_) join_group(opening.first.dts);
     writer_.open(opening.tracks, opening.first, opening.tracks_changed || opening.discontinuity);
     if (!gap_timer_.is_set()) await_gap();
     const auto opened = renditions_.open(opening.tracks);
@@ -291,18 +329,40 @@ void Output::end_part(const PartEnd& end) {
     writer_.end_part(end.next_video_dts);
     renditions_.end_part();
     if (timeline_->open_segment()) timeline_->end_part(end.part);
+    show_parts();
+    report_to_others();
+}
+
+void Output::show_parts() {
     renditions_.for_each([](Rendition& rendition) { rendition.show_part(); });
 }
 
-std::vector<const Rendition*> Output::others(const Rendition& rendition) const {
+// Playlists with parts say how far those of the other variants are.
+void Output::report_to_others() const {
+    if (!group_ || !options_.hls.has_parts()) return;
+    group_->for_each([this](Output& other) {
+        if (&other != this && other.is_current()) other.show_parts();
+    });
+}
+
+std::vector<const Rendition*> Output::listed() const {
+    if (!renditions_.main()) return {};
     const std::vector<uint8_t> tracks = renditions_.playable();
-    if (tracks.empty()) return {};
-    std::vector<const Rendition*> listed;
-    const Rendition* video = renditions_.video_apart();
-    listed.push_back(video ? video : renditions_.main());
+    const Rendition* video = tracks.empty() ? nullptr : renditions_.video_apart();
+    std::vector<const Rendition*> listed{video ? video : renditions_.main()};
     for (const uint8_t track : tracks)
         if (track != 0 || video) listed.push_back(renditions_.find(audio_rendition(track)));
-    return std::erase(listed, &rendition) > 0 ? listed : std::vector<const Rendition*>();
+    return listed;
+}
+
+std::vector<const Rendition*> Output::others(const Rendition& rendition) const {
+    std::vector<const Rendition*> others = listed();
+    if (std::erase(others, &rendition) == 0) return {};
+    if (!group_) return others;
+    group_->for_each([&](const Output& other) {
+        if (&other != this && other.is_current()) std::ranges::move(other.listed(), std::back_inserter(others));
+    });
+    return others;
 }
 
 void Output::close_segment(const Closing& closing) {
@@ -319,39 +379,39 @@ void Output::close_segment(const Closing& closing) {
 
 // ---- The multivariant playlist
 
-Master Output::master() const {
+m3u8::Variant Output::variant() const {
     const std::vector<uint8_t> tracks = renditions_.playable();
     const Rendition* video = tracks.empty() ? nullptr : renditions_.video_apart();
-    const Rendition& variant = video ? *video : *renditions_.main();
-    const auto view = variant.view();
-    Master out;
-    out.variant = {
-        variant.paths().playlist(), view->bandwidth().highest, view->bandwidth().average, width_, height_, {}, 0};
+    const Rendition& main = video ? *video : *renditions_.main();
+    const auto view = main.view();
+    m3u8::Variant out{
+        main.paths().playlist(), view->bandwidth().highest, view->bandwidth().average, width_, height_, {}, 0};
     std::vector<const media::Track*> carried;
     if (writer_.has(media::Kind::kVideo, 0)) {
         carried.push_back(tracks_->video());
-        out.variant.frame_rate = frame_rate_;
+        out.frame_rate = frame_rate_;
     }
     if (writer_.has(media::Kind::kAudio, 0)) carried.push_back(tracks_->audio());
-    out.variant.codecs = media::codecs_parameter(carried);
-    if (tracks.empty()) return out;
-    std::vector<AudioMember> members;
-    if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
-        members.push_back({0, tracks_->audio(), {}});
-    uint64_t bandwidth = 0, average = 0;
-    for (const uint8_t track : tracks) {
-        if (track == 0 && !video) continue;
-        const Rendition& rendition = *renditions_.find(audio_rendition(track));
-        bandwidth = std::max(bandwidth, rendition.view()->bandwidth().highest);
-        average = std::max(average, rendition.view()->bandwidth().average);
-        members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.paths().playlist()});
-        carried.push_back(members.back().track);
+    if (!tracks.empty()) {
+        std::vector<AudioMember> members;
+        if (!video && main_has_audio_ && (tracks_->audio() || tracks_->empty()))
+            members.push_back({0, tracks_->audio(), {}});
+        uint64_t bandwidth = 0, average = 0;
+        for (const uint8_t track : tracks) {
+            if (track == 0 && !video) continue;
+            const Rendition& rendition = *renditions_.find(audio_rendition(track));
+            bandwidth = std::max(bandwidth, rendition.view()->bandwidth().highest);
+            average = std::max(average, rendition.view()->bandwidth().average);
+            members.push_back({track, tracks_->find(media::Kind::kAudio, track), rendition.paths().playlist()});
+            carried.push_back(members.back().track);
+        }
+        // A player of such a track fetches the variant too.
+        out.bandwidth += bandwidth;
+        out.average_bandwidth += average;
+        out.audio = describe_audio(members);
     }
-    out.variant.codecs = media::codecs_parameter(carried);
-    // A player of such a track fetches the variant too.
-    out.variant.bandwidth += bandwidth;
-    out.variant.average_bandwidth += average;
-    out.audio = describe_audio(members);
+    out.codecs = media::codecs_parameter(carried);
+    out.bandwidth = announced_bandwidth(out.bandwidth, view->playlist().segments.size());
     return out;
 }
 
@@ -359,15 +419,9 @@ Master Output::master() const {
 void Output::write_master() {
     if (!on_disk()) return;
     if (!has_audio_group()) return master_file_.set({});
-    Master master = this->master();
-    highest_bandwidth_ = std::max(highest_bandwidth_, master.variant.bandwidth);
-    master.variant.bandwidth = highest_bandwidth_;
-    master.variant.average_bandwidth = 0;
-    const auto relative = [&](const std::string& path) { return relative_uri(paths().master(), path); };
-    master.variant.uri = relative(master.variant.uri);
-    for (m3u8::AudioRendition& audio : master.audio)
-        if (!audio.uri.empty()) audio.uri = relative(audio.uri);
-    master_file_.set(m3u8::write_master(master.variant, master.audio));
+    m3u8::MultivariantPlaylist master{independent(), {variant()}};
+    master.variants.front().average_bandwidth = 0;
+    master_file_.set(write_multivariant(std::move(master), paths().master(), {}, {}));
 }
 
 // ---- Events of the renditions

@@ -11,6 +11,7 @@
 #include "config/snapshot.h"
 #include "convert/segments/default_audio.h"
 #include "convert/segments/segmenter.h"
+#include "convert/segments/variant_clock.h"
 #include "live/hub/events.h"
 #include "live/hub/stream.h"
 #include "media/aac_clock.h"
@@ -33,6 +34,9 @@ using convert::Closing;
 using convert::Opening;
 using convert::PartEnd;
 using convert::SegmentSink;
+using convert::VariantClock;
+
+class VariantGroup;
 
 class Output final : public live::FrameSink, private SegmentSink, private RenditionHost {
   public:
@@ -48,11 +52,14 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // What an earlier run has left was read; of a stream in memory there is nothing. Until then frames are kept, as far
     // as memory allows.
     void begin(LeftStream left = {});
-    // Consumes the stream until it is no longer published.
-    void follow(live::Stream& stream);
+    // Consumes the stream until it is no longer published. group: that it is a variant of; null: of none.
+    void follow(live::Stream& stream, std::shared_ptr<VariantGroup> group);
     // For the output of an earlier run: it has no publisher, as if the publishing had just ended.
     void nobody_publishes() { unpublished_ms_ = runtime::now_ms(); }
     bool publishing() const { return stream_ != nullptr; }
+    int64_t unpublished_ms() const { return unpublished_ms_; }  // monotonic, while it is not published
+    // It is published, and what players get of it is of this publishing.
+    bool is_current() const { return stream_ && !joins_ && view(); }
 
     const OutputOptions& options() const { return options_; }
     const live::StreamKey& key() const { return options_.key; }
@@ -65,8 +72,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     Rendition* rendition(std::string_view playlist) const { return renditions_.find(playlist); }
     // Whether there are several audio tracks, which players find in a multivariant playlist.
     bool has_audio_group() const { return view() && !renditions_.playable().empty(); }
-    // The multivariant playlist; there is a view.
-    Master master() const;
+    // The variant of a multivariant playlist that it is, with paths below hls_path for URIs; there is a view.
+    m3u8::Variant variant() const;
+    // Whether all its segments begin with keyframes.
+    bool independent() const { return timeline_->independent(); }
     // kRefused: of its segments there are none; kNotFound: there is none of that time.
     base::Result<ClipPaths> clip(const http::TimeRange& range) const;
     bool on_disk() const { return options_.hls.storage != "memory"; }
@@ -87,6 +96,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Waits until a segment is complete, the publishing ends, or wake_waiting(). Yields.
     base::Result<void> await_segment(runtime::Deadline deadline) { return changed_.wait_next(deadline); }
     void wake_waiting() { changed_.pulse(); }
+    // Requests that wait for what comes next get 404.
+    void end_waiting();
 
     void tick(int64_t now_ms);  // monotonic
     bool must_be_disposed(int64_t now_ms) const;
@@ -115,6 +126,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     static constexpr size_t kFramesAtOnce = 48, kAudioFramesAtOnce = 16;
     static constexpr size_t kBytesAtOnce = 2 * 1024 * 1024;
     static constexpr int64_t kMaxWaitingMs = 2'000;
+    // A stream of a group is placed by the frames of so long.
+    static constexpr int64_t kPlacedByMs = 300;
     static constexpr media::Time kMinRate = std::chrono::milliseconds(500);
 
     // Low latency: a pause of the stream has parts, by the clock.
@@ -132,6 +145,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) override;
     void segment_failed(const std::string& path, const base::Error& error) override;
     std::vector<const Rendition*> others(const Rendition& rendition) const override;
+    // The playlists that a multivariant one names for it.
+    std::vector<const Rendition*> listed() const;
 
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
     uint64_t bytes_in_memory() const;  // of segments
@@ -146,7 +161,11 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void failed(const std::string& path, const std::string& reason, bool for_good);
     void begin_publishing();
     void feed_waiting();
+    void show_parts();
+    void report_to_others() const;
     void drop_waiting();
+    void place_in_group();
+    void join_group(media::Time start);
 
     const OutputOptions options_;
     const SegmentPaths paths_;
@@ -166,6 +185,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     base::Ref<media::TrackSet> changed_tracks_;  // of the next frame; null: they have not changed
     size_t waiting_bytes_ = 0;
 
+    std::shared_ptr<VariantGroup> group_;
+    VariantClock::Member variant_;  // empty: it is in no group, or not published
+    bool joins_ = false;            // its first segment is to come
+
     convert::DefaultAudio default_audio_;
     media::PerTrack<uint32_t> left_out_;  // media::Track::revision of a track that was reported as left out
     Segmenter segmenter_;
@@ -181,7 +204,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int height_ = 0;
     int video_frames_ = 0;   // of the first track, in the open segment
     double frame_rate_ = 0;  // the highest of a segment since the video's configuration changed, per second; 0: unknown
-    uint64_t highest_bandwidth_ = 0;  // in master_file_
     uint64_t failures_ = 0;
 };
 

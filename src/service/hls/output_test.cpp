@@ -42,7 +42,7 @@ class OutputTest : public testing::Test {
         options.hls.fragment = options.hls.aof_ratio = 1;
         auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), index_,
                                                events_, failures_, [](const live::StreamKey&, const std::string&) {});
-        output->follow(*stream_);
+        output->follow(*stream_, nullptr);
         return output;
     }
     // So many seconds, ten frames in each.

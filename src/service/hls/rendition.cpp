@@ -241,21 +241,25 @@ void Rendition::show(std::shared_ptr<const ListedSegments> segments) {
         return;
     }
     m3u8::PlaylistTail tail = list_->tail();
-    const SegmentTimeline& timeline = list_->timeline();
     const bool goes_on = !tail.hint_uri.empty();
-    if (goes_on) {
-        const size_t parts = tail.open.parts.size();
-        const SegmentTimeline::Id last = parts > 0 ? timeline.end() : timeline.end() - 1;
-        const size_t last_parts = parts > 0 ? parts : timeline.at(last).parts.size();
-        for (const Rendition* other : host_.others(*this)) {
-            tail.reports.push_back(
-                {relative_uri(paths().playlist(), other->paths().playlist()), timeline.sequence(last), {}});
-            if (last_parts > 0) tail.reports.back().last_part = last_parts - 1;
-        }
-    }
-    announce(goes_on ? std::optional(timeline.next_part()) : std::nullopt);
+    if (goes_on)
+        for (const Rendition* other : host_.others(*this)) tail.reports.push_back(report_of(*other));
+    announce(goes_on ? std::optional(list_->timeline().next_part()) : std::nullopt);
     view_ = std::make_shared<const View>(std::move(segments), std::move(tail));
     reloads_.changed(view_);
+}
+
+// How far another playlist has come, once it has a segment.
+m3u8::RenditionReport Rendition::report_of(const Rendition& other) const {
+    const SegmentTimeline& timeline = other.list_->timeline();
+    const Segment* open = timeline.open_segment();
+    const bool has_parts = open && !open->parts.empty();
+    const Id last = has_parts ? timeline.end() : timeline.end() - 1;
+    const size_t parts = (has_parts ? *open : timeline.at(last)).parts.size();
+    m3u8::RenditionReport report{
+        relative_uri(paths().playlist(), other.paths().playlist()), timeline.sequence(last), {}};
+    if (parts > 0) report.last_part = parts - 1;
+    return report;
 }
 
 // Requests for the part that the playlist hints wait for it. Nothing: it hints none.
@@ -269,11 +273,11 @@ void Rendition::announce(std::optional<uint64_t> part) {
 
 void Rendition::show_nothing() {
     view_.reset();
-    announce(std::nullopt);
-    reloads_.end();
+    end_waiting();
 }
 
-ListedSegments::Bandwidth Rendition::bandwidth_of(const m3u8::MediaPlaylist& playlist) const {
+// Players load the multivariant playlist once: what it says of the bandwidth does not follow each segment.
+ListedSegments::Bandwidth Rendition::bandwidth_of(const m3u8::MediaPlaylist& playlist) {
     ListedSegments::Bandwidth bandwidth;
     uint64_t bits = 0, all_us = 0;
     const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
@@ -286,6 +290,7 @@ ListedSegments::Bandwidth Rendition::bandwidth_of(const m3u8::MediaPlaylist& pla
         bits += bytes * 8;
         all_us += duration;
     }
+    highest_bandwidth_ = bandwidth.highest = std::max(highest_bandwidth_, bandwidth.highest);
     bandwidth.average = bits * 1'000'000 / std::max<uint64_t>(1, all_us);
     return bandwidth;
 }
@@ -317,6 +322,16 @@ void Rendition::forget() {
     if (paths.empty()) return;
     for (const std::string& path : paths) index_.erase(options_.vhost, path);
     if (files_) files_->remove(std::move(paths));
+}
+
+void Rendition::begin_list() {
+    forget();
+    if (!list_->is_listed(SegmentList::Where::kAnywhere)) show_nothing();
+}
+
+void Rendition::end_waiting() {
+    announce(std::nullopt);
+    reloads_.end();
 }
 
 void Rendition::dispose() {

@@ -30,7 +30,7 @@ class RenditionHost {
     virtual void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) = 0;
     // What it was to keep is lost.
     virtual void segment_failed(const std::string& path, const base::Error& error) = 0;
-    // The other playlists of the multivariant one, if the rendition is part of it.
+    // The other playlists of the multivariant one, if the rendition is part of it. They have a view.
     virtual std::vector<const Rendition*> others(const Rendition& rendition) const = 0;
 
   protected:
@@ -60,7 +60,10 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
 
     // Before the first segment: what an earlier run has left of it. The timeline has the main rendition's.
     void take_over(LeftRendition left);
-    void begin_publishing() { list_->set_ended(false); }
+    void begin_publishing() {
+        list_->set_ended(false);
+        highest_bandwidth_ = 0;
+    }
     // Begins the segment that the timeline and the writer have open, of these lanes. An error: of the encryption.
     base::Result<void> open(Lanes lanes);
     // The writer has ended a part of the segment: it can be fetched. The timeline has it after that.
@@ -78,6 +81,10 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void end_list();
     // Drops what the timeline has forgotten.
     void forget();
+    // The timeline has begun another list.
+    void begin_list();
+    // Requests that wait for what comes next get 404.
+    void end_waiting();
     // There is no segment, nor a file that has been one.
     bool empty() const { return list_->begin() == list_->end() && idle(); }
     // After the timeline has forgotten all.
@@ -99,8 +106,9 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void show();
     void show_nothing();
     void show(std::shared_ptr<const ListedSegments> segments);
+    m3u8::RenditionReport report_of(const Rendition& other) const;
     void announce(std::optional<uint64_t> part);
-    ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist) const;
+    ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist);
     void list_changed();
     void show_shared(const Entry& entry);
     void lose_memory(const base::Error& why) override;
@@ -134,6 +142,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
     uint64_t oldest_part_ = 0;                     // that can be fetched; of none: the next one
     std::optional<uint64_t> announced_part_;       // the playlist hints it
+    uint64_t highest_bandwidth_ = 0;               // of a segment since the publishing began, bit/s
     std::shared_ptr<const View> view_;
     Reloads reloads_;
 };

@@ -140,7 +140,11 @@ bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
 
 void Service::leave(live::Stream& stream) {
     for (auto& [location, output] : outputs_)
-        if (output->publishing() && output->key() == stream.key()) return output->on_unpublish();
+        if (output->publishing() && output->key() == stream.key()) {
+            output->on_unpublish();
+            if (is_replaced(*output)) output->end_waiting();
+            return;
+        }
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -159,7 +163,7 @@ bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentP
             return refuse(stream.key(),
                           fmt::format("its playlist would be that of {}: {}", other.key().text(), location));
         if (other.hls() == vhost.get<VhostConfig>()) {
-            found->second->follow(stream);
+            follow(found->second, stream, vhost);
             return true;
         }
         // The configuration has changed: the files made with the old one are removed.
@@ -174,8 +178,19 @@ bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentP
     auto output = make_output(stream.key(), vhost, std::move(names), first_sequence);
     outputs_[location] = output;
     urls_[url_of(output->key().vhost, output->paths().playlist())] = output;
-    output->follow(stream);
+    follow(output, stream, vhost);
     return true;
+}
+
+void Service::follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost) {
+    std::shared_ptr<VariantGroup> group;
+    if (const auto membership = vhost.get<VhostConfig>().variant_groups.find(stream.key())) {
+        group = groups_.join(output, *membership, snapshot_->global.utc_time);
+        if (!group)
+            runtime::warn_some(failure_log_, "HLS of {}: it is not among the variants of {}: there are {} of them",
+                               stream.key().text(), membership->group.text(), config::StreamGroups::kMaxMembers);
+    }
+    output->follow(stream, std::move(group));
 }
 
 std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, SegmentPaths names,
@@ -206,6 +221,7 @@ void Service::dispose(const std::string& location) {
     std::shared_ptr<Output> output = std::move(found->second);
     outputs_.erase(found);
     urls_.erase(url_of(output->key().vhost, output->paths().playlist()));
+    groups_.leave(output->key());
     base::log::trace("HLS of {} is disposed of", output->key().text());
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
     remembered_[location] = output->next_sequence();

@@ -26,6 +26,7 @@
 #include "service/hls/output.h"
 #include "service/hls/serving/index.h"
 #include "service/hls/serving/viewers.h"
+#include "service/hls/variants/variant_group.h"
 #include "service/shared_parts.h"
 
 namespace service::hls {
@@ -53,6 +54,11 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
 
     size_t outputs() const { return outputs_.size(); }
     const Viewers& viewers() const { return viewers_; }
+    // The group, "live/x", that the stream is a variant of; empty: it is none.
+    std::string variant_of(const live::StreamKey& stream) const {
+        const auto group = groups_.of(stream);
+        return group ? group->key->app + "/" + group->key->name : std::string();
+    }
 
   private:
     // Streams that were disposed of, with their next sequence number.
@@ -64,6 +70,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     size_t memory() const override;
     void release_memory() override;
     bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
+    void follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost);
     std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, SegmentPaths names,
                                         uint64_t first_sequence);
     // Always false: it is not followed.
@@ -84,11 +91,18 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
     base::Result<void> check_known(const ViewerName& viewer, const config::Vhost& vhost) const;
     static base::Result<void> await_part(Index::Announced& part, bool is_private, net::HttpResponse& response);
-    // A playlist of a stream.
+    // A playlist of a stream, or of a group of streams.
     struct Playlist {
-        std::shared_ptr<Output> output{};  // null: there is no such playlist
-        bool master = false;               // the multivariant one
+        std::shared_ptr<Output> output{};
+        std::shared_ptr<VariantGroup> group{};  // its multivariant playlist; instead of an output
+        bool master = false;                    // the multivariant one
         std::string path{};
+
+        explicit operator bool() const { return output || group; }
+        // Whom a viewer is admitted to.
+        const live::StreamKey& key() const { return group ? *group->key : output->key(); }
+        // Those that it has now.
+        std::vector<std::shared_ptr<Output>> outputs() const;
     };
     base::Result<void> redirect(const config::Vhost& vhost, const std::string& path, const net::HttpRequest& request,
                                 net::HttpResponse& response);
@@ -102,23 +116,33 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     // context: of a viewer that was admitted while it waited; empty: that of the request.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
                                 net::HttpResponse& response, std::string_view context = {});
-    base::Result<void> master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                              const net::HttpRequest& request, net::HttpResponse& response,
-                              std::string_view admitted_context);
-    base::Result<std::string> let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
-                                     const net::HttpRequest& request, bool stays, runtime::ByteStream* client);
+    base::Result<void> master(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
+                              net::HttpResponse& response, std::string_view admitted_context);
+    base::Result<void> send_master(const Playlist& asked, const net::HttpRequest& request, net::HttpResponse& response,
+                                   std::string_view context);
+    base::Result<std::string> let_in(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
+                                     const config::Vhost& vhost, const net::HttpRequest& request, bool stays,
+                                     runtime::ByteStream* client);
+    // The stream, or its group, to which the viewer with that context was admitted; of an unknown one the group.
+    const live::StreamKey& viewed(const live::StreamKey& stream, std::string_view context) const;
+    bool has_viewer(const ViewerName& name) const {
+        return viewers_.known(name) || viewers_.banned(name) || viewers_.is_issued(name);
+    }
+    // Players of a variant are sent to another one, as it is not published.
+    bool is_replaced(const Output& output) const;
+    void expect_players(Output& output);
     // What a viewer that is not known gets from the gate.
     struct Admission {
         net::Visitor visitor{};
         net::AddressQuota::Share share{};
         net::Grant grant{};
     };
-    base::Result<void> check_without_context(const Output& output, const config::Vhost& vhost,
+    base::Result<void> check_without_context(const Playlist& asked, const config::Vhost& vhost,
                                              const net::HttpRequest& request, runtime::ByteStream* client);
     base::Result<void> serve_without_context(const Playlist& asked, bool is_private, const net::HttpRequest& request,
                                              net::HttpResponse& response);
-    base::Result<void> add_viewer(const ViewerName& name, const Output& output, const config::Vhost& vhost,
-                                  Admission admission, bool stays);
+    base::Result<void> add_viewer(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
+                                  const config::Vhost& vhost, Admission admission, bool stays);
     base::Result<Admission> admit(const ViewerName& name, const live::StreamKey& key, const config::Vhost& vhost,
                                   const net::HttpRequest& request, runtime::ByteStream* client);
     // Counts the response's bytes for the viewer, or only for the stream if there is no viewer.
@@ -126,12 +150,13 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                const net::HttpRequest& request, net::HttpResponse& response);
     // How long a viewer of it may be idle.
     static int64_t idle_ms(const Output& output);
+    static int64_t idle_ms(const Playlist& playlist);
     static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);
     static std::string url_of(std::string_view vhost, std::string_view path) {
         return std::string(vhost).append("\n").append(path);
     }
     std::shared_ptr<Output> find_output(std::string_view vhost, std::string_view path) const;
-    Playlist find_playlist(std::string_view vhost, const std::string& path) const;
+    Playlist find_playlist(const config::Vhost& vhost, const std::string& path, bool has_context) const;
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
@@ -150,9 +175,10 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     runtime::LogLimit failure_log_;                                   // of all outputs
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by path of the playlist
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and path of the playlist
-    std::vector<std::weak_ptr<SegmentFiles>> leaving_;                // disposed of, with an operation in progress
-    std::map<std::string, uint64_t> remembered_;                      // by path of the playlist: the next sequence
-                                                                      // number
+    VariantGroups groups_;
+    std::vector<std::weak_ptr<SegmentFiles>> leaving_;  // disposed of, with an operation in progress
+    std::map<std::string, uint64_t> remembered_;        // by path of the playlist: the next sequence
+                                                        // number
     std::vector<runtime::Task> recoveries_;
     runtime::LockedText stream_list_;  // stream_list_text.h
     std::set<live::StreamKey> left_;   // of earlier runs, not checked yet

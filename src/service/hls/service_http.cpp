@@ -48,12 +48,21 @@ bool guards_play(const net::Gate& gate, const config::Vhost& vhost) {
            gate.may_yield(net::Action::kPlay, vhost);
 }
 
+// The stream, or the variants that a group of that name has by its configuration.
+std::vector<live::StreamKey> streams_of(const VhostConfig& hls, const live::StreamKey& named) {
+    std::vector<live::StreamKey> variants = hls.variant_groups.members(named);
+    return variants.empty() ? std::vector{named} : variants;
+}
+
 ViewerName viewer_name(const live::StreamKey* stream, std::string_view context) {
     return {stream ? stream->text() : std::string(), std::string(context)};
 }
 
-std::shared_ptr<const live::StreamKey> key_of(const std::shared_ptr<Output>& output) {
-    return {output, &output->key()};
+// With the playlist, whose stream or group has it.
+template <class Playlist>
+std::shared_ptr<const live::StreamKey> key_of(const Playlist& playlist) {
+    if (playlist.group) return playlist.group->key;
+    return {playlist.output, &playlist.output->key()};
 }
 
 }  // namespace
@@ -63,16 +72,44 @@ std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string
     return found == urls_.end() ? nullptr : found->second.lock();
 }
 
-// No other stream's playlist has such a name (names.h).
-Service::Playlist Service::find_playlist(std::string_view vhost, const std::string& path) const {
-    if (auto output = find_output(vhost, path)) return {std::move(output), false, path};
+// No other stream's playlist has such a name (names.h). The path of a group may be that of a stream, which keeps it for
+// viewers who have a context; where there is none, for all.
+Service::Playlist Service::find_playlist(const config::Vhost& vhost, const std::string& path, bool has_context) const {
+    auto output = find_output(vhost.name, path);
+    const bool is_streams = output && (has_context || !output->hls().ctx);
+    if (auto group = is_streams ? nullptr : groups_.at(vhost.name, path))
+        if (!group->listed(runtime::now_ms()).empty()) return {{}, std::move(group), true, path};
+    if (output) return {std::move(output), {}, false, path};
     const std::string main_path = without_suffix(path);
     if (main_path == path) return {};
-    auto output = find_output(vhost, main_path);
+    output = find_output(vhost.name, main_path);
     if (!output || !output->view()) return {};
-    if (output->has_audio_group() && path == output->paths().master()) return {std::move(output), true, path};
+    if (output->has_audio_group() && path == output->paths().master()) return {std::move(output), {}, true, path};
     const Rendition* rendition = output->rendition(path);
-    return rendition && rendition->view() ? Playlist{std::move(output), false, path} : Playlist();
+    return rendition && rendition->view() ? Playlist{std::move(output), {}, false, path} : Playlist();
+}
+
+std::vector<std::shared_ptr<Output>> Service::Playlist::outputs() const {
+    if (group) return group->listed(runtime::now_ms());
+    return output->view() ? std::vector{output} : std::vector<std::shared_ptr<Output>>();
+}
+
+const live::StreamKey& Service::viewed(const live::StreamKey& stream, std::string_view context) const {
+    const auto group = context.empty() ? nullptr : groups_.of(stream);
+    return !group || has_viewer(viewer_name(&stream, context)) ? stream : *group->key;
+}
+
+bool Service::is_replaced(const Output& output) const {
+    const auto group = output.is_current() ? nullptr : groups_.of(output.key());
+    return group && group->others_are_current(output);
+}
+
+// A viewer may change to another variant at any time, so all of them are fetched as long as one is asked for.
+void Service::expect_players(Output& output) {
+    const int64_t until_ms = runtime::now_ms() + idle_ms(output);
+    output.expect_players(until_ms);
+    if (const auto group = groups_.of(output.key()))
+        group->for_each([&](Output& other) { other.expect_players(until_ms); });
 }
 
 base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse& response) {
@@ -97,15 +134,16 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
                                             const net::HttpRequest& request, net::HttpResponse& response) {
     std::string_view context = request.message.parameter("hls_ctx");
     auto resource = index_.find(vhost.name, path);
-    const Playlist asked = resource ? Playlist() : find_playlist(vhost.name, path);
-    Index::Announced* part = resource || asked.output ? nullptr : index_.announced(vhost.name, path);
+    const Playlist asked = resource ? Playlist() : find_playlist(vhost, path, !context.empty());
+    Index::Announced* part = resource || asked ? nullptr : index_.announced(vhost.name, path);
     // The gate is asked once per viewer; address and page are checked for each request.
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
-    if ((resource || asked.output || part) && !allowed) return refuse_viewer(allowed.error(), response);
+    if ((resource || asked || part) && !allowed) return refuse_viewer(allowed.error(), response);
     if (resource || part) {
         const auto& stream = resource ? resource->stream : part->stream;
         // A request without a context is of no viewer in particular.
-        const ViewerName viewer = viewer_name(context.empty() ? nullptr : stream.get(), context);
+        const ViewerName viewer =
+            viewer_name(context.empty() || !stream ? nullptr : &viewed(*stream, context), context);
         if (auto may = check_known(viewer, vhost); !may) return refuse_viewer(may.error(), response);
         if (stream) count(viewer, stream, request, response);
         const bool is_private = guards_play(gate_, vhost);
@@ -122,13 +160,14 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     const auto& hls = vhost.get<VhostConfig>();
     if (hls.enabled && hls.has_parts() && is_part(path))
         return send_answer(*error_answer(404, "there is no such part"), response);
-    if (asked.output && asked.output->view()) return playlist(asked, vhost, request, response);
-    if (!asked.output && allowed) TRY(redirect(vhost, path, request, response));
+    if (asked && (asked.group || asked.output->view() || is_replaced(*asked.output)))
+        return playlist(asked, vhost, request, response);
+    if (!asked && allowed) TRY(redirect(vhost, path, request, response));
     if (response.started()) return {};
     TRY(await_fetched(vhost, path, request, response));
     if (response.started()) return {};
-    const Playlist come = find_playlist(vhost.name, path);
-    return come.output ? playlist(come, vhost, request, response) : base::Result<void>();
+    const Playlist come = find_playlist(vhost, path, !context.empty());
+    return come ? playlist(come, vhost, request, response) : base::Result<void>();
 }
 
 // A viewer may have segments, keys and parts.
@@ -155,7 +194,9 @@ base::Result<void> Service::redirect(const config::Vhost& vhost, const std::stri
     if (!locator || !hls.enabled || !locator->redirects(vhost, true) || without_suffix(path) != path) return {};
     const auto named = stream_of_playlist(hls, vhost.name, path);
     if (!named) return {};
-    const std::string server = locator->redirect(*named, true);
+    std::string server;
+    for (const live::StreamKey& stream : streams_of(hls, *named))
+        if (server = locator->redirect(stream, true); !server.empty()) break;
     if (server.empty()) return {};
     response.header("Cache-Control", "no-store");
     return response.redirect(302, http_redirect(server, request.message, vhost.name));
@@ -180,10 +221,10 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
         return refuse_viewer(admission.error(), response);
     }
     if (!TRY(await_playlist(*named, vhost, path, request, response))) return {};
-    const Playlist come = find_playlist(vhost.name, path);
-    if (!come.output) return {};
+    const Playlist come = find_playlist(vhost, path, has_context);
+    if (!come) return {};
     if (!hls.ctx) return serve_without_context(come, guards_play(gate_, vhost), request, response);
-    if (auto kept = add_viewer(name, *come.output, vhost, *std::move(admission), has_context); !kept)
+    if (auto kept = add_viewer(name, come.key(), idle_ms(come), vhost, *std::move(admission), has_context); !kept)
         return refuse_viewer(kept.error(), response);
     return playlist(come, vhost, request, response, context);
 }
@@ -243,6 +284,12 @@ int64_t Service::idle_ms(const Output& output) {
     return std::max(kMinIdleMs, (view ? view->playlist().target_duration_s : 0) * 1'000 * kIdleTargets);
 }
 
+int64_t Service::idle_ms(const Playlist& playlist) {
+    int64_t longest_ms = kMinIdleMs;
+    for (const auto& output : playlist.outputs()) longest_ms = std::max(longest_ms, idle_ms(*output));
+    return longest_ms;
+}
+
 // Asks the guards about a viewer, unless it is known. One query at a time per viewer, because a viewer may send several
 // requests at once.
 base::Result<Service::Admission> Service::admit(const ViewerName& name, const live::StreamKey& key,
@@ -270,107 +317,130 @@ base::Result<Service::Admission> Service::admit(const ViewerName& name, const li
 
 // stays: create the viewer in any case, even if no guard follows it. A viewer about whom a server was asked is also
 // created, so that it is asked only once.
-base::Result<void> Service::add_viewer(const ViewerName& name, const Output& output, const config::Vhost& vhost,
-                                       Admission admission, bool stays) {
+base::Result<void> Service::add_viewer(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
+                                       const config::Vhost& vhost, Admission admission, bool stays) {
     if (!stays && !admission.grant && !gate_.may_yield(net::Action::kPlay, vhost)) return {};
     live::PlayerLease lease;
     if (!viewers_.known(name))
-        lease = live::PlayerLease(registry_.find_or_create(output.key(), live::live_options(vhost)),
+        lease = live::PlayerLease(registry_.find_or_create(key, live::live_options(vhost)),
                                   live::PlayerLease::Kind::kFetchesFiles);
-    return viewers_.asked(name, admission.visitor, idle_ms(output), runtime::now_ms(), std::move(admission.share),
+    return viewers_.asked(name, admission.visitor, idle_ms, runtime::now_ms(), std::move(admission.share),
                           std::move(admission.grant), std::move(lease));
 }
 
 // Returns the viewer's id.
-base::Result<std::string> Service::let_in(const ViewerName& name, const Output& output, const config::Vhost& vhost,
-                                          const net::HttpRequest& request, bool stays, runtime::ByteStream* client) {
-    auto admission = TRY(admit(name, output.key(), vhost, request, client));
+base::Result<std::string> Service::let_in(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
+                                          const config::Vhost& vhost, const net::HttpRequest& request, bool stays,
+                                          runtime::ByteStream* client) {
+    auto admission = TRY(admit(name, key, vhost, request, client));
     const std::string id = admission.visitor.id;
-    TRY(add_viewer(name, output, vhost, std::move(admission), stays));
+    TRY(add_viewer(name, key, idle_ms, vhost, std::move(admission), stays));
     return id;
 }
 
-// The first response to a viewer: the master playlist with its id.
-base::Result<void> Service::master(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                   const net::HttpRequest& request, net::HttpResponse& response,
-                                   std::string_view admitted_context) {
+// The first response to a viewer: the multivariant playlist with its id.
+base::Result<void> Service::master(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
+                                   net::HttpResponse& response, std::string_view admitted_context) {
+    const live::StreamKey& key = asked.key();
     const bool is_admitted = !admitted_context.empty();
-    const ViewerName name =
-        viewer_name(&output->key(), is_admitted ? admitted_context : viewers_.issue(output->key().text()));
+    const ViewerName name = viewer_name(&key, is_admitted ? admitted_context : viewers_.issue(key.text()));
     const std::string& context = name.context;
     base::Result<void> admitted;
     // A client that only checks whether the stream exists (HEAD) is not a viewer.
     if (is_admitted) {
         // While it waited for the stream.
     } else if (request.is_head()) {
-        admitted = gate_.check(net::http_visitor(request, context, output->key(), net::SessionType::kHlsPlay), vhost);
-    } else if (auto let = let_in(name, *output, vhost, request, false, response.client()); !let) {
+        admitted = gate_.check(net::http_visitor(request, context, key, net::SessionType::kHlsPlay), vhost);
+    } else if (auto let = let_in(name, key, idle_ms(asked), vhost, request, false, response.client()); !let) {
         admitted = std::unexpected(std::move(let.error()));
     }
     if (!admitted) {
         if (admitted.error().code() == base::Code::kCancelled) return admitted;
         return refuse_viewer(admitted.error(), response);
     }
-    if (!output->view()) return response.send_error(404, "the stream has ended");
-    if (!request.is_head()) output->expect_players(runtime::now_ms() + idle_ms(*output));
-    std::string text = master_playlist(output->master(), request, context, output->hls().master_m3u8_path_relative);
-    count({}, key_of(output), request, response);
-    return serve_playlist(text, request, response);
+    return send_master(asked, request, response, context);
+}
+
+base::Result<void> Service::send_master(const Playlist& asked, const net::HttpRequest& request,
+                                        net::HttpResponse& response, std::string_view context) {
+    const auto outputs = asked.outputs();
+    if (outputs.empty()) return response.send_error(404, "the stream has ended");
+    m3u8::MultivariantPlaylist playlist{true, {}};
+    for (const auto& output : outputs) {
+        if (!request.is_head()) expect_players(*output);
+        playlist.variants.push_back(output->variant());
+        playlist.independent_segments &= output->independent();
+    }
+    count({}, key_of(asked), request, response);
+    const SegmentPaths& paths = asked.group ? asked.group->paths : asked.output->paths();
+    return serve_playlist(multivariant_text(std::move(playlist), paths.master(), request, context,
+                                            outputs.front()->hls().master_m3u8_path_relative),
+                          request, response);
 }
 
 // Viewers without a context cannot be told apart: guards that may yield are asked about one only where its request may
 // begin something, namely that the stream is fetched again.
-base::Result<void> Service::check_without_context(const Output& output, const config::Vhost& vhost,
+base::Result<void> Service::check_without_context(const Playlist& asked, const config::Vhost& vhost,
                                                   const net::HttpRequest& request, runtime::ByteStream* client) {
-    net::Visitor visitor = net::http_visitor(request, request.session_id, output.key(), net::SessionType::kHlsPlay);
+    net::Visitor visitor = net::http_visitor(request, request.session_id, asked.key(), net::SessionType::kHlsPlay);
     visitor.may_be_known = true;
-    if (output.publishing() || request.is_head() || !offers_.is_fetched(output.key()))
-        return gate_.check(visitor, vhost);
+    const auto outputs = asked.outputs();
+    const bool may_fetch = std::ranges::any_of(
+        outputs, [&](const auto& output) { return !output->publishing() && offers_.is_fetched(output->key()); });
+    if (!may_fetch || request.is_head()) return gate_.check(visitor, vhost);
     (void)TRY(gate_.admit(std::move(visitor), vhost, client));
     return {};
 }
 
 base::Result<void> Service::serve_without_context(const Playlist& asked, bool is_private,
                                                   const net::HttpRequest& request, net::HttpResponse& response) {
-    Output& output = *asked.output;
-    Rendition* rendition = output.rendition(asked.path);
+    if (asked.master) return send_master(asked, request, response, {});
+    Rendition* rendition = asked.output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
-    if (asked.master ? !output.view() : !view) return response.send_error(404, "the stream has ended");
-    output.expect_players(runtime::now_ms() + idle_ms(output));
-    count({}, key_of(asked.output), request, response);
-    if (!asked.master && view->takes_directives())
+    if (!view) return response.send_error(404, "the stream has ended");
+    expect_players(*asked.output);
+    count({}, key_of(asked), request, response);
+    if (view->takes_directives())
         return rendition->reloads().serve(*view, {.is_private = is_private}, request, response);
-    if (!asked.master) return serve_playlist(*view, {}, request, response);
-    const std::string text = master_playlist(output.master(), request, {}, output.hls().master_m3u8_path_relative);
-    return serve_playlist(text, request, response);
+    return serve_playlist(*view, {}, request, response);
 }
 
 base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
                                      net::HttpResponse& response, std::string_view context) {
     const std::shared_ptr<Output>& output = asked.output;
-    const VhostConfig& hls = output->hls();
-    const live::StreamKey& key = output->key();
-    if (!output->view()) {
+    if (output && is_replaced(*output)) {
+        response.header("Cache-Control", "max-age=1");
+        return response.send_error(404,
+                                   fmt::format("{} is not published, but other variants are", output->key().text()));
+    }
+    if (output && !output->view()) {
         if (!output->publishing()) return {};
         response.header("Cache-Control", "no-store").header("Retry-After", "1");
         return response.send_error(
-            404, fmt::format("{} is published, its first HLS segment is not complete yet", key.text()));
+            404, fmt::format("{} is published, its first HLS segment is not complete yet", output->key().text()));
     }
-    if (!hls.ctx) {
-        if (auto checked = check_without_context(*output, vhost, request, response.client()); !checked) {
+    if (!(output ? output->hls() : vhost.get<VhostConfig>()).ctx) {
+        if (auto checked = check_without_context(asked, vhost, request, response.client()); !checked) {
             if (checked.error().code() == base::Code::kCancelled) return checked;
             return refuse_viewer(checked.error(), response);
         }
         return serve_without_context(asked, guards_play(gate_, vhost), request, response);
     }
-    const ViewerName name = viewer_name(&key, request.message.parameter("hls_ctx"));
-    if (draining_ && !viewers_.known(name)) {
+    const std::string_view sent = request.message.parameter("hls_ctx");
+    const bool is_master = sent.empty() || asked.master;
+    live::StreamKey key = is_master ? asked.key() : viewed(output->key(), sent);
+    if (draining_ && !viewers_.known(viewer_name(&key, sent))) {
         response.header("Cache-Control", "no-store").header("Retry-After", "5");
         return response.send_error(503, "the server ends");
     }
-    if (name.context.empty() || asked.master) return master(output, vhost, request, response, context);
-    if (!Viewers::is_context(name.context)) return response.send_error(400, "hls_ctx is none of ours");
-    auto id = let_in(name, *output, vhost, request, true, response.client());
+    if (is_master) return master(asked, vhost, request, response, context);
+    if (!Viewers::is_context(sent)) return response.send_error(400, "hls_ctx is none of ours");
+    auto id = let_in(viewer_name(&key, sent), key, idle_ms(*output), vhost, request, true, response.client());
+    // One that an earlier run knew may have been admitted to the variant, and not to its group.
+    if (!id && id.error().code() == base::Code::kRefused && !has_viewer(viewer_name(&key, sent))) {
+        key = output->key();
+        id = let_in(viewer_name(&key, sent), key, idle_ms(*output), vhost, request, true, response.client());
+    }
     if (!id) {
         if (id.error().code() == base::Code::kCancelled) return std::unexpected(std::move(id.error()));
         return refuse_viewer(id.error(), response);
@@ -378,11 +448,12 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
     Rendition* rendition = output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
-    output->expect_players(runtime::now_ms() + idle_ms(*output));
-    count(name, key_of(output), request, response);
-    PlaylistForm form{.query = "?hls_ctx=" + *id, .all_uris = hls.ts_ctx};
+    expect_players(*output);
+    count(viewer_name(&key, sent), key_of(asked), request, response);
+    const bool ts_ctx = output->hls().ts_ctx;
+    PlaylistForm form{.query = "?hls_ctx=" + *id, .all_uris = ts_ctx};
     if (!view->takes_directives())
-        return serve_playlist(*view, hls.ts_ctx ? std::move(form) : PlaylistForm(), request, response);
+        return serve_playlist(*view, ts_ctx ? std::move(form) : PlaylistForm(), request, response);
     // All who wait are sent one text, except where a segment is only for those who are known.
     form.all_uris &= gate_.guards_parts(vhost);
     form.is_private = guards_play(gate_, vhost);

@@ -8,6 +8,8 @@
 #include "base/utf8.h"
 #include "media/language.h"
 #include "media/track.h"
+#include "protocol/http/url.h"
+#include "service/hls/playlists/segment_paths.h"
 
 namespace service::hls {
 
@@ -45,6 +47,26 @@ std::vector<m3u8::AudioRendition> describe_audio(const std::vector<AudioMember>&
         out.push_back(std::move(audio));
     }
     return out;
+}
+
+uint64_t announced_bandwidth(uint64_t highest, size_t segments) {
+    constexpr size_t kEnough = 6;  // segments
+    if (segments < kEnough) highest += highest / 4;
+    uint64_t unit = 1;
+    while (highest / unit >= 1'000) unit *= 10;
+    return (highest + unit - 1) / unit * unit;
+}
+
+std::string write_multivariant(m3u8::MultivariantPlaylist playlist, std::string_view path, std::string_view directory,
+                               std::string_view query) {
+    const std::string before = http::percent_encode(directory);
+    const auto complete = [&](std::string& uri) { uri = (before + relative_uri(path, uri)).append(query); };
+    for (m3u8::Variant& variant : playlist.variants) {
+        complete(variant.uri);
+        for (m3u8::AudioRendition& audio : variant.audio)
+            if (!audio.uri.empty()) complete(audio.uri);
+    }
+    return m3u8::write(playlist);
 }
 
 }  // namespace service::hls

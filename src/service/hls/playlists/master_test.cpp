@@ -17,6 +17,23 @@ media::Track track(uint8_t index, std::string language, std::string label) {
     return out;
 }
 
+TEST(Master, TheBandwidthIsRoundedUp) {
+    EXPECT_EQ(announced_bandwidth(999, 6), 999u);
+    EXPECT_EQ(announced_bandwidth(1'001, 6), 1'010u);
+    EXPECT_EQ(announced_bandwidth(2'345'678, 60), 2'350'000u);
+    EXPECT_EQ(announced_bandwidth(800'000, 5), 1'000'000u) << "of few segments it is not known well";
+}
+
+TEST(Master, UrisAreRelativeToThePlaylistOrItsDirectory) {
+    const m3u8::MultivariantPlaylist playlist{
+        false, {{"live/a_1/index.m3u8", 9, 0, 0, 0, "", 0, {{.uri = "live/a_1/index~audio2.m3u8", .name = "b"}}}}};
+    const auto last = [](const std::string& text) { return text.substr(text.rfind('\n', text.size() - 2) + 1); };
+    EXPECT_EQ(last(write_multivariant(playlist, "live/a/index.m3u8", "", "")), "../a_1/index.m3u8\n");
+    const std::string text = write_multivariant(playlist, "live/a.m3u8", "/m t/live/", "?x=1");
+    EXPECT_EQ(last(text), "/m%20t/live/a_1/index.m3u8?x=1\n");
+    EXPECT_NE(text.find("URI=\"/m%20t/live/a_1/index~audio2.m3u8?x=1\""), std::string::npos) << text;
+}
+
 TEST(Master, TracksHaveNamesThatDiffer) {
     const media::Track english = track(0, "eng", ""), comment = track(1, "eng", "Com\"ment\n"),
                        same = track(2, "", "eng"), again = track(3, "ger", "eng"), broken = track(4, "ger", "\xff\xc3");

@@ -96,22 +96,17 @@ base::Result<void> send_answer(const net::PreparedAnswer& answer, net::HttpRespo
     return response.send(answer.status(), answer.content_type(), answer.body());
 }
 
-std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative) {
+std::string multivariant_text(m3u8::MultivariantPlaylist playlist, std::string_view path,
+                              const net::HttpRequest& request, std::string_view context, bool relative) {
     std::string query = context.empty() ? std::string() : fmt::format("hls_ctx={}", context);
     // Other parameters of the player's request (a token) are passed on, but not what it asks of this playlist.
     if (const std::string others = m3u8::without_directives(request.message.raw_query); !others.empty())
         query += query.empty() ? others : "&" + others;
     if (!query.empty()) query.insert(0, "?");
-    // All playlists of a stream are in one directory, which the request may have named by a mount of it.
+    // The request may have named the directory by a mount of it.
     const std::string& asked = request.message.path;
     const std::string directory = relative ? std::string() : asked.substr(0, asked.rfind('/') + 1);
-    auto uri_of = [&](const std::string& path) {
-        return http::percent_encode(directory + path.substr(path.rfind('/') + 1)) + query;
-    };
-    master.variant.uri = uri_of(master.variant.uri);
-    for (m3u8::AudioRendition& audio : master.audio)
-        if (!audio.uri.empty()) audio.uri = uri_of(audio.uri);
-    return m3u8::write_master(master.variant, master.audio);
+    return write_multivariant(std::move(playlist), path, directory, query);
 }
 
 }  // namespace service::hls

@@ -33,8 +33,9 @@ base::Result<void> send_answer(const net::PreparedAnswer& answer, net::HttpRespo
 
 bool wants_gzip(const net::HttpRequest& request);
 
-// The text of the multivariant playlist for a request of one of the stream's playlists. context: the viewer's id, which
-// its URIs carry; empty: none. relative: the URIs have no directories.
-std::string master_playlist(Master master, const net::HttpRequest& request, std::string_view context, bool relative);
+// The text of the multivariant playlist at `path` for a request of it, or of another one in its directory. context: the
+// viewer's id, which its URIs carry; empty: none. relative: the URIs are relative to the playlist.
+std::string multivariant_text(m3u8::MultivariantPlaylist playlist, std::string_view path,
+                              const net::HttpRequest& request, std::string_view context, bool relative);
 
 }  // namespace service::hls

@@ -19,7 +19,7 @@ namespace service::hls {
 class ListedSegments {
   public:
     struct Bandwidth {
-        uint64_t highest = 1;  // bit/s, of the segment with the highest bitrate
+        uint64_t highest = 1;  // bit/s, of the segment with the highest bitrate, of those that have left too
         uint64_t average = 0;
     };
     ListedSegments(m3u8::MediaPlaylist playlist, const Bandwidth& bandwidth)

@@ -67,6 +67,8 @@ class Viewers {
     net::AddressQuota& quota() { return quota_; }
     const net::AddressQuota& quota() const { return quota_; }
     bool known(const ViewerName& name) const { return names_.contains(name); }
+    // It has the context, and did not use it yet.
+    bool is_issued(const ViewerName& name) const { return issued_.contains(name); }
     // One of its requests arrived. Empty: the viewer is not known.
     Found received(const ViewerName& name, uint64_t bytes);
     // Data is sent to it. False: it was not known, or has ended.
