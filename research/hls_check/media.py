@@ -235,7 +235,7 @@ class Media:
         rate = samples * scale / (end - begin) if main.kind == "vide" and end > begin else 0
         shift = 0 if main.kind != "vide" else first.earliest
         sizes = frozenset((track.width, track.height) for track in present if track.kind == "vide")
-        codecs = frozenset(track.codec for track in present)
+        codecs = frozenset(track.codec for track in tracks.values())  # a track may pause
         key = first.sync if main.kind == "vide" else None
         longest = max(one[1] / one[2] for one in spans.values()) - min(one[0] / one[2] for one in spans.values())
         return Read((begin + shift) / scale, (end + shift) / scale, codecs, key, spans, {}, sizes, rate, longest)

@@ -1,7 +1,12 @@
-"""research/hls_check.py on this server: no rule is broken whose breach is an error."""
+"""research/hls_check.py on this server: no rule is broken whose breach is an error.
 
+SRS_HLS_ROUNDS=60     how often a publisher does all that publishers do, for most of a minute each; once unless given"""
+
+import contextlib
 import json
+import os
 import subprocess
+import threading
 import time
 
 import pytest
@@ -27,9 +32,9 @@ def start(server, path, directory, seconds):
     return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True), out
 
 
-def finish(process, out):
+def finish(process, out, seconds=60):
     """What it printed, and the findings by rule."""
-    text, _ = process.communicate(timeout=scaled(60))
+    text, _ = process.communicate(timeout=scaled(seconds))
     assert process.returncode in (0, 1), text
     assert ", 0 segments" not in text, f"segments should be fetched: {text}"
     return text, {one["rule"]: one for one in json.loads(out.read_text())["findings"]}
@@ -115,3 +120,53 @@ def test_low_latency_with_pauses(servers, tmp_path, form):
         text, found = finish(process, out)
     errors = {rule for rule, one in found.items() if one["severity"] == "error"}
     assert not errors, text
+
+
+class Troubled:
+    """A publisher that pauses, jumps by an hour, changes its resolution, loses its audio, dies and returns."""
+
+    def __init__(self, server):
+        self.server, self.one, self.other = server, media.tags(media.two_audio_tracks(20)), media.tags(media.frequent_keyframes())
+        self.client, self.last, self.rounds = None, 0, 0
+
+    def run(self):
+        """Until the server ends."""
+        with contextlib.suppress(OSError, rtmp.RtmpError):
+            while True:
+                self.round()
+                self.rounds += 1
+
+    def publish(self, tags, seconds, ahead=40):
+        steady = publishing.Steady(self.client, tags, start_at=self.last + ahead)
+        time.sleep(seconds)
+        steady.stop()
+        if steady.error:
+            raise steady.error
+        self.last = steady.sent[-1].timestamp
+
+    def round(self):
+        self.client, self.last = rtmp.publisher(self.server, "live", "one", timeout=scaled(10)), 0
+        self.publish(self.one, 6)
+        time.sleep(3)
+        self.publish(self.one, 4)
+        self.publish(self.one, 4, ahead=3_600_000)
+        self.publish(self.other, 4)
+        self.publish([tag for tag in self.other if tag.type != flv.AUDIO or not flv.is_frame(tag)], 6)
+        self.client.close()
+        time.sleep(4)
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("form", ["fmp4-parts", "ts-parts-memory"])
+def test_a_publisher_with_all_troubles(servers, tmp_path, form):
+    server = servers(vhosts=hls.vhost(fragment="1", window="12", rejoin=30_000, **FORMS[form]))
+    rounds = int(os.environ.get("SRS_HLS_ROUNDS", "1"))
+    publisher = Troubled(server)
+    threading.Thread(target=publisher.run, daemon=True).start()
+    wait_until(lambda: http.get_status(server.http_port, "/live/one.m3u8") == 200, 15, "a playlist")
+    process, out = start(server, "live/one.m3u8", tmp_path, 31 * rounds + 8)
+    text, found = finish(process, out, 31 * rounds + 68)
+    errors = {rule for rule, one in found.items() if one["severity"] == "error"}
+    # Where a loaded machine delays frames a pause begins later.
+    assert errors <= {"part-late"} and publisher.rounds >= rounds, text
+    assert "EXT-X-GAP" in http.get(server.http_port, "/live/one.m3u8").body.decode()

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lib import api, browser, ffmpeg, hls, http, media, players, publishing, rtmp
+from lib import api, browser, ffmpeg, hls, http, media, metrics, players, publishing, rtmp
 from lib.ffmpeg import Process
 from lib.timing import SLOW, scaled, wait_until
 
@@ -86,11 +86,11 @@ def hls_is_there(server, path):
     wait_until(lambda: http.get_status(server.http_port, path) == 200, 15, "a playlist")
 
 
-def page_of(name, tool, directory, url):
+def page_of(name, tool, directory, url, flags=""):
     script, code = PAGES[name]
     if not browser.is_there(script):
         pytest.skip(f"scripts/test installs {script} and Chromium")
-    return browser.Browser(tool, directory, _PAGE % (script, _READ + code), url)
+    return browser.Browser(tool, directory, _PAGE % (script, _READ + code), url, flags)
 
 
 def played(page, frames):
@@ -120,6 +120,31 @@ def test_from_the_encoder_to_the_picture(published, tool, tmp_path, name):
     assert last["parts"] > 20, f"it plays parts: {figures}"
     assert page.reports[steady]["stalls"] == last["stalls"], f"no stall: {figures}"
     assert statistics.median(seen) < (2500 if name == "hls.js" else 3500) * SLOW and statistics.median(newest) < 800 * SLOW, figures
+
+
+@pytest.mark.quiet
+def test_over_http2(servers, tool, tmp_path):
+    """Requests that wait are streams of one connection with TLS."""
+    key, cert = tmp_path / "server.key", tmp_path / "server.crt"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key]
+    subprocess.run([*words, "-out", cert, "-days", "2", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    server = servers(
+        top=api.ON + metrics.EXPORTER % "",
+        http=f"https {{ listen 127.0.0.1:HTTPS_PORT; enabled on; key {key}; cert {cert}; }}",
+        vhosts=hls.vhost(**ON),
+    )
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), media.tags(media.two_audio_tracks(20))):
+        hls_is_there(server, PATH)
+        url = f"https://127.0.0.1:{server.https_port}{PATH}"
+        page = page_of("hls.js", tool, tmp_path, url, "--ignore-certificate-errors")
+        try:
+            last = played(page, 150)
+        finally:
+            page.close()
+        counts = metrics.Metrics(server)
+    assert last["parts"] > 10 and not last["errors"], last
+    assert counts.value("srs_http2_requests_total") > 2 * last["parts"], "a playlist and a part each"
+    assert counts.value("srs_http2_connections_total") <= 3
 
 
 @pytest.mark.quiet
