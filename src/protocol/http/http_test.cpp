@@ -172,6 +172,16 @@ TEST(Conditional, Table) {
 TEST(ResponseHead, KeepsLinesWhole) {
     EXPECT_EQ(HeadWriter(404).field("A", "b").field("C", 5).finish(), "HTTP/1.1 404 Not Found\r\nA: b\r\nC: 5\r\n\r\n");
     EXPECT_EQ(HeadWriter(200).field("A", "b\r\nC: d").finish(), "HTTP/1.1 200 OK\r\nA: b  C: d\r\n\r\n");
+    // Each character, at each distance from the value's ends.
+    for (int c = 0; c < 256; ++c) {
+        for (size_t before = 0; before < 18; ++before) {
+            std::string value(before, 'a');
+            value.append(1, static_cast<char>(c)).append(17 - before, '\xe4');
+            std::string kept = value;
+            if (c < 0x20 || c == 0x7f) kept[before] = ' ';
+            ASSERT_EQ(HeadWriter(200).field("A", value).finish(), "HTTP/1.1 200 OK\r\nA: " + kept + "\r\n\r\n") << c;
+        }
+    }
     EXPECT_EQ(HeadWriter(200).lines("A: b\r\nC: d\r\n").finish(), "HTTP/1.1 200 OK\r\nA: b\r\nC: d\r\n\r\n");
     EXPECT_EQ(chunk_prefix(420), "1a4\r\n");
 }

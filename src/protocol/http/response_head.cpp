@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "base/ascii.h"
 
@@ -117,6 +119,22 @@ std::string_view reason_phrase(int status) {
     }
 }
 
+namespace {
+
+// Eight characters at a time: each field of each response is looked at.
+bool has_control(std::string_view text) {
+    constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x80 * kOnes;
+    uint64_t found = 0, eight = 0;
+    for (; text.size() >= sizeof eight; text.remove_prefix(sizeof eight)) {
+        std::memcpy(&eight, text.data(), sizeof eight);
+        const uint64_t beside_delete = eight ^ (0x7f * kOnes);
+        found |= ((eight - 0x20 * kOnes) & ~eight) | ((beside_delete - kOnes) & ~beside_delete);
+    }
+    return (found & kHighs) != 0 || std::ranges::any_of(text, base::is_control);
+}
+
+}  // namespace
+
 HeadWriter::HeadWriter(int status) {
     text_.reserve(640);
     text_.append("HTTP/1.1 ").append(fmt::format_int(status).c_str()).append(" ").append(reason_phrase(status));
@@ -127,7 +145,7 @@ HeadWriter& HeadWriter::field(std::string_view name, std::string_view value) {
     text_.append(name).append(": ");
     const size_t start = text_.size();
     text_.append(value).append("\r\n");
-    if (std::ranges::any_of(value, base::is_control))
+    if (has_control(value))
         std::replace_if(text_.begin() + static_cast<ptrdiff_t>(start), text_.end() - 2, base::is_control, ' ');
     return *this;
 }

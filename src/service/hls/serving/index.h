@@ -74,8 +74,10 @@ class Index {
     net::DeferredWaker& waker() const { return table_->waker; }
 
   private:
-    static std::string key(std::string_view vhost, std::string_view path) {
-        return std::string(vhost).append("\n").append(path);
+    // Until the next call: each request asks for it several times.
+    static const std::string& key(std::string_view vhost, std::string_view path) {
+        static std::string text;
+        return text.assign(vhost).append("\n").append(path);
     }
     struct Table {
         std::map<std::string, ResourcePtr, std::less<>> entries{};
