@@ -137,6 +137,21 @@ def test_a_long_playlist_survives_kill_9(servers):
             assert hls.fetch(server, PATH, one.uri)
 
 
+def test_what_had_left_is_deleted_after_kill_9(servers):
+    server = make(servers, storage="disk", dvr_window="100")
+    with steady(server):
+        wait_length(server, 90)
+        before = wait_until(lambda: found if (found := playlist(text_of(server))).sequence > 85 else None, 30, "segments leave")
+        server.process.kill()
+        server.process.wait()
+    numbers = lambda: sorted(int(one.stem.rpartition("-")[2]) for one in (server.dir / "html/live").glob("one-*.ts"))  # noqa: E731
+    assert before.sequence - numbers()[0] > 70, "they were kept"
+    server.start()
+    with steady(server):
+        wait_until(lambda: gone_on(server), 20, "it goes on")
+    assert numbers()[0] >= before.sequence, f"files from {numbers()[0]} on; the playlist began with {before.sequence}"
+
+
 def test_it_is_disposed_of(servers):
     server = make(servers, storage="both", dispose="1")
     with steady(server):

@@ -19,7 +19,7 @@ namespace service::hls {
 namespace {
 
 constexpr size_t kMaxInitBytes = 1024 * 1024;
-// Segments that had left the playlist may still exist: this many earlier sequence numbers are checked.
+// Segments that had left the playlist may still exist: this many earlier sequence numbers are checked at least.
 constexpr uint64_t kMaxLeftBehind = 64;
 // A crash may come after a segment got its name, and before the playlist with it was written.
 constexpr uint64_t kMaxNotListed = 2;
@@ -217,7 +217,9 @@ void Reading::remove_left_behind(const LeftTimeline& timeline, const SegmentPath
     if (paths.segment({1, 0, 0}) != paths.segment({1, 999'999'999'999, 5'432})) return;
     const auto unlink_segment = [&](uint64_t sequence) { unlink(path_of(paths.segment({sequence, 0, 0})).c_str()); };
     const uint64_t first = timeline.media_sequence, next = first + timeline.segments.size();
-    for (uint64_t n = 1; n <= kMaxLeftBehind && n <= first; ++n) unlink_segment(first - n);
+    // They are kept for as long as the playlist is.
+    const uint64_t left = std::min(first, kMaxLeftBehind + 2 * timeline.segments.size());
+    for (uint64_t n = 1; n <= left; ++n) unlink_segment(first - n);
     for (uint64_t n = 0; n < kMaxNotListed; ++n) unlink_segment(next + n);
 }
 
