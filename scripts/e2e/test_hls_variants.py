@@ -299,7 +299,7 @@ def test_what_is_wrong_is_said(tmp_path, line, text):
 HLS_JS = """<!doctype html><video id="video" muted autoplay></video><script src="/hls.js/dist/hls.min.js"></script><script>
 const video = document.getElementById("video"), errors = [], levels = [];
 let stalls = 0;
-const player = new Hls({liveSyncDurationCount: 3, startLevel: 0});
+const player = new Hls({liveSyncDurationCount: 5, startLevel: 0});
 player.on(Hls.Events.ERROR, (_, data) => {
     errors.push({fatal: data.fatal, details: data.details, why: String(data.reason || data.error)});
     stalls += data.details === Hls.ErrorDetails.BUFFER_STALLED_ERROR;

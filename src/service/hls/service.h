@@ -54,11 +54,6 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
 
     size_t outputs() const { return outputs_.size(); }
     const Viewers& viewers() const { return viewers_; }
-    // The group, "live/x", that the stream is a variant of; empty: it is none.
-    std::string variant_of(const live::StreamKey& stream) const {
-        const auto group = groups_.of(stream);
-        return group ? group->key->app + "/" + group->key->name : std::string();
-    }
 
   private:
     // Streams that were disposed of, with their next sequence number.
