@@ -7,7 +7,7 @@ FROM debian:bookworm AS build
 ARG COMMIT=unknown
 ARG JOBS=2
 RUN apt-get update && apt-get install -y --no-install-recommends \
-        g++ make lld libst-dev libssl-dev libnghttp2-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev \
+        g++ make lld libst-dev libssl-dev libhttp-parser-dev libnghttp2-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev \
         libc-ares-dev zlib1g-dev libsrtp2-dev libhiredis-dev libavcodec-dev libavutil-dev libswresample-dev libswscale-dev \
         ca-certificates npm $(dpkg --print-architecture | sed -n s/amd64/libipsec-mb-dev/p)
 WORKDIR /srs
@@ -18,7 +18,7 @@ RUN make install DESTDIR=/installed BUILD_COMMIT=$COMMIT && strip /installed/usr
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
-        libst1 libssl3 libnghttp2-14 libspdlog1.10-fmt9 libfmt9 libc-ares2 zlib1g libsrtp2-1 libstdc++6 \
+        libst1 libssl3 libhttp-parser2.9 libnghttp2-14 libspdlog1.10-fmt9 libfmt9 libc-ares2 zlib1g libsrtp2-1 libstdc++6 \
         libhiredis0.14 libavcodec59 libavutil57 libswresample4 libswscale6 ca-certificates \
         $(dpkg --print-architecture | sed -n s/amd64/libipsec-mb1/p) \
     && rm -rf /var/lib/apt/lists/*

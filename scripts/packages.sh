@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # the lists are for those who source this
 
-PACKAGES_BUILD="g++ make lld libst-dev libssl-dev libnghttp2-dev libspdlog-dev libfmt-dev
+PACKAGES_BUILD="g++ make lld libst-dev libssl-dev libhttp-parser-dev libnghttp2-dev libspdlog-dev libfmt-dev
     nlohmann-json3-dev libcli11-dev libc-ares-dev zlib1g-dev libsrtp2-dev libhiredis-dev
     libavcodec-dev libavutil-dev libswresample-dev libswscale-dev $([ "$(uname -m)" != x86_64 ] || echo libipsec-mb-dev)"
 PACKAGES_DEMO="ffmpeg"

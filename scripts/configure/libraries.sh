@@ -35,6 +35,8 @@ libraries_rows() {
     library OpenSSL required libssl-dev "-lssl -lcrypto" "openssl/ssl.h openssl/crypto.h" \
         'SSL_CTX_free(SSL_CTX_new(TLS_server_method())); std::puts(OpenSSL_version(OPENSSL_VERSION_STRING));'
     library zlib required zlib1g-dev -lz zlib.h 'std::puts(zlibVersion());'
+    library http-parser required libhttp-parser-dev -lhttp_parser http_parser.h \
+        'unsigned long v = http_parser_version(); std::printf("%lu.%lu.%lu", v >> 16, v >> 8 & 255, v & 255);'
     # The limits against floods are in later versions, and in the distribution's patches: what counts is that they are there.
     library nghttp2 required libnghttp2-dev -lnghttp2 nghttp2/nghttp2.h \
         'nghttp2_option* o = nullptr; nghttp2_option_new(&o); nghttp2_option_set_stream_reset_rate_limit(o, 100, 10);

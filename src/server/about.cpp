@@ -2,6 +2,7 @@
 
 #include <ares.h>
 #include <fmt/format.h>
+#include <http_parser.h>
 #include <openssl/crypto.h>
 #include <spdlog/version.h>
 #include <srtp2/srtp.h>
@@ -28,8 +29,10 @@ std::string names_of_services() {
 
 // Versions of libraries: the one that is loaded where the library reports it, else that of the headers.
 std::string libraries() {
-    std::string text = fmt::format("OpenSSL {}, zlib {}, c-ares {}", OpenSSL_version(OPENSSL_VERSION_STRING),
-                                   zlibVersion(), ares_version(nullptr));
+    const unsigned long parser = http_parser_version();
+    std::string text =
+        fmt::format("OpenSSL {}, zlib {}, c-ares {}, http-parser {}.{}.{}", OpenSSL_version(OPENSSL_VERSION_STRING),
+                    zlibVersion(), ares_version(nullptr), parser >> 16, parser >> 8 & 255, parser & 255);
     for (const runtime::Library& library : runtime::libraries())
         text += fmt::format(", {} {}", library.name, library.version);
     const std::string_view libsrtp = srtp_get_version_string();  // "libsrtp2 2.5.0"

@@ -23,8 +23,8 @@ TEST(About, NamesServicesAndLibraries) {
     const std::string text = about({"abc", ""});
     for (const service::Description* one : services())
         EXPECT_NE(text.find(" " + std::string(one->name)), std::string::npos) << one->name << " is not in " << text;
-    for (const char* name : {"OpenSSL 3.", "zlib 1.", "c-ares 1.", "state-threads 1.", "libsrtp", "AES-GCM of ", "fmt ",
-                             "spdlog ", "nlohmann-json ", "CLI11 ", "libavcodec "})
+    for (const char* name : {"OpenSSL 3.", "zlib 1.", "c-ares 1.", "http-parser 2.", "state-threads 1.", "libsrtp",
+                             "AES-GCM of ", "fmt ", "spdlog ", "nlohmann-json ", "CLI11 ", "libavcodec "})
         EXPECT_NE(text.find(name), std::string::npos) << name << " is not in " << text;
 }
 

@@ -1,13 +1,16 @@
 #pragma once
-// HeadParser: the grammar of the head of an HTTP/1.0 or 1.1 message (RFC 9112, sections 2 to 5), strictly: lines end in
-// CR and LF, are not folded, and have no space before a field's colon. It stops at the head's end; the message parsers
-// interpret what it found. Runs of bytes of one kind are taken at once, so that a head costs a few instructions a byte.
+// HeadParser: parses the head of a request or response, with http-parser for the grammar, HeadGuard for what
+// http-parser accepts wrongly, and the limits. It stops at the end of the head; the message parsers interpret the
+// fields.
+
+#include <http_parser.h>
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "protocol/http/head_guard.h"
 #include "protocol/http/headers.h"
 #include "protocol/http/message.h"
 
@@ -15,8 +18,7 @@ namespace http {
 
 class HeadParser {
   public:
-    enum class Type : uint8_t { kRequest, kResponse };
-    explicit HeadParser(Type type) : type_(type) { reset(); }
+    explicit HeadParser(http_parser_type type) : type_(type) { reset(); }
 
     enum class Step : uint8_t {
         kNeedMore,
@@ -24,68 +26,40 @@ class HeadParser {
         kTooLarge,       // more than header_bytes
         kTargetTooLong,  // more than target_bytes
         kTooManyFields,  // more than header_count
-        kUnknownMethod,  // a first word of more letters than a method has
+        kRefused,        // by http-parser: errno_name()
         kMalformed,      // error_text()
     };
     // Takes bytes up to the head's end and sets used. After anything but kNeedMore only reset() may be called.
     Step feed(std::span<const uint8_t> bytes, const Limits& limits, size_t& used);
 
+    const http_parser& parser() const { return parser_; }
+    http_errno error() const { return HTTP_PARSER_ERRNO(&parser_); }
     std::string_view error_text() const { return error_text_; }
-    bool done() const { return state_ == State::kDone; }
-    // Empty lines before the first one count as part of it.
-    bool in_first_line() const { return !first_line_ended_; }
+    bool done() const { return done_; }
+    bool in_first_line() const { return guard_.in_first_line(); }
+    bool in_message() const { return guard_.started(); }
     size_t bytes() const { return bytes_; }  // since the last reset
-    // Once done. Method and target are those of a request, and may be moved from, as the fields may, whose values are
-    // trimmed. The status is that of a response.
-    const std::string& method() const { return method_; }
-    std::string& target() { return target_; }
-    int status() const { return status_; }
-    int major_version() const { return major_; }
-    int minor_version() const { return minor_; }
+    // The fields with trimmed values, once done. May be moved from.
     Headers& headers() { return headers_; }
+    std::string& target() { return target_; }  // of a request
 
     // already: bytes that count against header_bytes before the first byte.
     void reset(size_t already = 0);
 
   private:
-    enum class State : uint8_t {
-        kBegin,
-        kEmptyLine,
-        kMethod,
-        kTarget,
-        kVersion,
-        kStatus,
-        kReason,
-        kLineEnd,
-        kLineStart,
-        kName,
-        kBeforeValue,
-        kValue,
-        kLastLineEnd,
-        kDone,
-    };
-    size_t take(std::string_view in, const Limits& limits);
-    size_t take_method(std::string_view in);
-    size_t take_target(std::string_view in, const Limits& limits);
-    size_t take_version(std::string_view in);
-    size_t take_status(std::string_view in);
-    size_t take_line_start(char first, const Limits& limits);
-    size_t take_name(std::string_view in);
-    size_t take_value(std::string_view in);
-    size_t expect_line_feed(char byte, State next);
-    size_t fail(Step failure, std::string_view text = {});
+    struct Callbacks;
+    Step malformed(std::string_view text);
 
-    const Type type_;
-    State state_;
-    Step failure_;  // kNeedMore: none
-    std::string_view error_text_;
-    bool first_line_ended_;
-    size_t bytes_;
-    std::string method_, target_;
-    size_t in_version_;  // characters of "HTTP/1.1" that were there
-    int major_, minor_;
-    int status_, status_digits_;
+    http_parser_type type_;
+    http_parser parser_;
+    HeadGuard guard_;
     Headers headers_;
+    std::string target_;
+    const Limits* limits_ = nullptr;  // during feed()
+    size_t bytes_ = 0;
+    bool done_ = false;
+    bool last_was_value_ = true;
+    std::string_view error_text_;
 };
 
 }  // namespace http

@@ -1,7 +1,7 @@
 #pragma once
-// RequestParser: the server's side of HTTP/1.0 and 1.1 (RFC 9112), strict about ambiguities: line ends, folded lines,
-// repeated or conflicting lengths, Host. Every error has the status to answer with: 400, 413, 414, 417, 431, 501, 505.
-// It never reads past the message: pipelined requests stay in the caller's bytes. An unknown method
+// RequestParser: the server's side of HTTP/1.0 and 1.1 (RFC 9112) on top of http-parser, strict about ambiguities: line
+// ends, folded lines, repeated or conflicting lengths, Host. Every error has the status to answer with: 400, 413, 414,
+// 417, 431, 501, 505. It never reads past the message: pipelined requests stay in the caller's bytes. An unknown method
 // is accepted as Method::kOther, so that a handler that knows the path can answer 405. Not supported: HTTP/2, and
 // CONNECT, which is answered with 501.
 
@@ -34,7 +34,7 @@ class RequestParser {
     bool accept_body(size_t limit_bytes);
 
     // A byte of a request was seen since the last reset.
-    bool started() const { return head_.bytes() > 0; }
+    bool started() const { return head_.bytes() + method_bytes_ > 0; }
     bool has_body() const { return !body_.done(); }
     Request& request() { return request_; }
     int error_status() const { return error_status_; }
@@ -45,6 +45,9 @@ class RequestParser {
     Step feed_head(std::span<const uint8_t> bytes, size_t& used);
     Step feed_body(std::span<const uint8_t> bytes, size_t& used);
     Step fail(int status, std::string text);
+    Step fail_parse();
+    HeadParser::Step take_method(std::span<const uint8_t> bytes, size_t& used);
+    std::string_view method_word() const;
     bool check_version();
     bool check_method();
     bool check_target();
@@ -53,10 +56,14 @@ class RequestParser {
     bool set_error(int status, std::string text);
 
     Limits limits_;
-    HeadParser head_{HeadParser::Type::kRequest};
+    HeadParser head_{HTTP_REQUEST};
     BodyReader body_;
     Request request_;
     size_t body_limit_ = 0;
+    // The start of the first line, kept until its first word is complete: http-parser does not know all methods.
+    char method_start_[24] = {};
+    size_t method_bytes_ = 0;
+    bool method_passed_ = false;
     int error_status_ = 0;
     std::string error_text_;
 };

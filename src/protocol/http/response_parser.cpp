@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "protocol/http/request_fields.h"
 
 namespace http {
 
@@ -43,6 +42,7 @@ ResponseParser::Step ResponseParser::finish() {
 }
 
 ResponseParser::Step ResponseParser::feed_head(std::span<const uint8_t> bytes, size_t& used) {
+    if (bytes.empty()) return Step::kNeedMore;
     switch (head_.feed(bytes, limits_, used)) {
         case HeadParser::Step::kNeedMore:
             return Step::kNeedMore;
@@ -50,16 +50,18 @@ ResponseParser::Step ResponseParser::feed_head(std::span<const uint8_t> bytes, s
             return head_complete();
         case HeadParser::Step::kTooManyFields:
             return fail("too many header fields");
+        case HeadParser::Step::kRefused:
+            return fail(fmt::format("malformed response: {}", http_errno_description(head_.error())));
         case HeadParser::Step::kMalformed:
-            return fail(fmt::format("malformed response: {}", head_.error_text()));
+            return fail(std::string(head_.error_text()));
         default:
             return fail("the head is too large");
     }
 }
 
 ResponseParser::Step ResponseParser::head_complete() {
-    const int status = head_.status();
-    if (head_.major_version() != 1) return fail("not HTTP/1.x");
+    int status = static_cast<int>(head_.parser().status_code);
+    if (head_.parser().http_major != 1) return fail("not HTTP/1.x");
     if (status < 100 || status > 599) return fail(fmt::format("status {}", status));
     if (status < 200 && status != 101) {
         // The bytes are carried over: an endless sequence of interim responses exceeds the head's limit.
@@ -69,7 +71,7 @@ ResponseParser::Step ResponseParser::head_complete() {
         return Step::kNeedMore;
     }
     response_.status = status;
-    response_.minor_version = head_.minor_version() == 0 ? 0 : 1;
+    response_.minor_version = head_.parser().http_minor == 0 ? 0 : 1;
     response_.headers = std::move(head_.headers());
     const Headers& headers = response_.headers;
     bool close = headers.has_token("Connection", "close");
@@ -79,12 +81,9 @@ ResponseParser::Step ResponseParser::head_complete() {
     if (headers.count("Transfer-Encoding")) {
         if (!equal_ignoring_case(headers.get("Transfer-Encoding"), "chunked"))
             return fail("transfer coding other than chunked");
-        if (headers.count("Content-Length")) return fail("both Transfer-Encoding and Content-Length");
         body_ = BodyReader(BodyReader::Framing::kChunked, 0);
-    } else if (size_t count = headers.count("Content-Length")) {
-        uint64_t length = 0;
-        if (count > 1 || !parse_length(headers.get("Content-Length"), length)) return fail("malformed Content-Length");
-        body_ = BodyReader(BodyReader::Framing::kLength, length);
+    } else if (headers.count("Content-Length")) {
+        body_ = BodyReader(BodyReader::Framing::kLength, head_.parser().content_length);
     } else {
         body_ = BodyReader(BodyReader::Framing::kUntilClose, 0);
         response_.keep_alive = false;

@@ -44,7 +44,7 @@ class ResponseParser {
 
     Limits limits_;
     bool to_head_;
-    HeadParser head_{HeadParser::Type::kResponse};
+    HeadParser head_{HTTP_RESPONSE};
     BodyReader body_;
     Response response_;
     std::span<const uint8_t> data_;
