@@ -1,0 +1,80 @@
+#pragma once
+// The manifest of a live DASH presentation (ISO/IEC 23009-1): text from data. Each Period has tracks with one
+// Representation each, whose segments are numbered and listed in a SegmentTimeline, in ticks of the track. Element
+// order is that of the schema. Not supported: several Representations to switch between, content protection, events.
+// Pure: no clock.
+//
+// Texts of clients (names, labels, languages) may have any bytes: what XML cannot have becomes '?'.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mpd {
+
+struct Segment {
+    int64_t time = 0;      // the presentation time of its first frame
+    int64_t duration = 0;  // both in ticks
+    friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+struct Track {
+    std::string id{};        // of its AdaptationSet and Representation, and what $RepresentationID$ stands for
+    bool video = false;      // or audio
+    bool main = true;        // its Role, or it is an alternate
+    std::string language{};  // RFC 5646; empty: not known
+    std::string label{};     // for people; empty: none
+    std::string codecs{};    // RFC 6381; empty: not known
+    uint64_t bandwidth = 1;  // bit/s
+    int width = 0;           // pixels; 0: not known
+    int height = 0;
+    double frame_rate = 0;  // per second; 0: not known
+    int sample_rate = 0;    // Hz; 0: not known
+    int channels = 0;       // 0: not known
+
+    uint32_t timescale = 1;           // ticks per second
+    int64_t offset = 0;               // @presentationTimeOffset: the time at which the Period starts
+    std::string initialization{};     // URLs, relative to the manifest
+    std::string media{};              // "cam/video-$Number$.m4s"
+    uint64_t start_number = 0;        // of the first segment
+    std::vector<Segment> segments{};  // at least one
+};
+
+struct Period {
+    std::string id{};
+    int64_t start_us = 0;  // since availabilityStartTime
+    std::vector<Track> tracks{};
+};
+
+// What a client may fetch before it is complete.
+struct LowLatency {
+    int64_t segment_us = 0;  // the length of a segment,
+    int64_t part_us = 0;     // and of what comes at once of it
+    int64_t target_ms = 0;   // the distance to the live edge that a player is to keep
+};
+
+// All times are of one clock, ms since 1970, which is availabilityStartTime.
+struct Manifest {
+    int64_t publish_ms = 0;
+    int64_t update_ms = 0;  // @minimumUpdatePeriod; 0: the presentation has ended
+    int64_t end_ms = 0;     // then: when
+    int64_t depth_ms = 0;   // @timeShiftBufferDepth
+    int64_t delay_ms = 0;   // @suggestedPresentationDelay
+    int64_t buffer_ms = 0;  // @minBufferTime
+    std::optional<LowLatency> low_latency{};
+    std::string location{};  // where it is fetched from now on; empty: where it came from
+    std::string time_url{};  // of xs_date()
+    std::vector<Period> periods{};
+};
+
+std::string write(const Manifest& manifest);
+
+// "2026-11-28T13:05:09.042Z", as urn:mpeg:dash:utc:http-xsdate:2014 has it. For years 1970 to 9999.
+std::string xs_date(int64_t ms);
+
+// A text as the content of an element or of an attribute in double quotes.
+std::string escape(std::string_view text);
+
+}  // namespace mpd
