@@ -28,7 +28,7 @@ inline constexpr Feature kConsole{"the console", kNotBuiltIn};
 inline constexpr Feature kHeartbeat{"heartbeat", kNotBuiltIn};
 inline constexpr Feature kExporter{"the exporter", kNotBuiltIn};
 inline constexpr Feature kSrt{"SRT", kLater};
-inline constexpr Feature kDash{"DASH", kLater};
+inline constexpr Feature kDash{"DASH", kNotBuiltIn};
 inline constexpr Feature kCluster{"cluster", kNotBuiltIn};
 inline constexpr Feature kOriginCluster{"the cluster of origins", kNotBuiltIn};
 inline constexpr Feature kExec{"exec", kNotBuiltIn};

@@ -102,17 +102,6 @@ constexpr Later kSrt[] = {
     {"enabled", "off", "SRT for this vhost."},
     {"srt_to_rtmp", "off", "Streams published by SRT can be played by the other protocols."},
 };
-constexpr Later kDash[] = {
-    {"enabled", "off", "DASH for this vhost."},
-    {"dash_fragment", "30", "Length of a segment, s."},
-    {"dash_update_period", "150", "Interval at which players fetch the MPD, s."},
-    {"dash_timeshift", "300", "How far back players can go, s."},
-    {"dash_path", "", "Directory of the files.", "./objs/nginx/html"},
-    {"dash_mpd_file", "[app]/[stream].mpd", "Path of the MPD below it."},
-    {"dash_window_size", "5", "Segments in the MPD."},
-    {"dash_cleanup", "on", "Files that left the window are deleted."},
-    {"dash_dispose", "120", "Files are deleted so many seconds after the publisher left; 0: never."},
-};
 template <size_t N>
 void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing, const Later (&table)[N]) {
     for (const Later& later : table) {
@@ -144,7 +133,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/hls", features::kHlsCodecs, kHlsCodecs);
     add(rows, "vhost/hls", features::kHlsMount, kHlsMount);
     add(rows, "vhost/hds", features::kHds, kHds);
-    add(rows, "vhost/dash", features::kDash, kDash);
 }
 
 }  // namespace config

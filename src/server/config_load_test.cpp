@@ -162,12 +162,11 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"rtc_server { reuseport 4; }\nvhost v { }", ""},
         // Without effect: one warning per feature, after all others; none for directives that are switched off or have
         // the default.
-        ProblemCase{
-            "vhost a { dash { enabled on;\n dash_path /x; } }\nvhost b { gop_cache on; dash { enabled on; } }",
-            "t.conf:3: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
-            "t.conf:1: warning: DASH is not built yet: no effect of vhost/dash/enabled, vhost/dash/dash_path\n"},
-        ProblemCase{"vhost a { dash { enabled off; dash_path /x; } }", ""},
-        ProblemCase{"vhost a { dash { dash_path /x; } }", ""},
+        ProblemCase{"vhost a { srt { enabled on;\n srt_to_rtmp on; } }\nvhost b { gop_cache on; srt { enabled on; } }",
+                    "t.conf:3: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
+                    "t.conf:1: warning: SRT is not built yet: no effect of vhost/srt/enabled, vhost/srt/srt_to_rtmp\n"},
+        ProblemCase{"vhost a { srt { enabled off; srt_to_rtmp on; } }", ""},
+        ProblemCase{"vhost a { srt { srt_to_rtmp on; } }", ""},
         ProblemCase{"vhost v { hls { enabled on; hls_keys on;\nhls_low_latency on; } }",
                     "t.conf:2: warning: hls_low_latency has no effect with hls_keys\n"},
         ProblemCase{"stats { network 0; }\nvhost a { hls { hls_acodec aac; hls_vcodec h264; } }", ""},
@@ -333,13 +332,13 @@ TEST(Load, AFileWithoutVhostGetsOneFromTheEnvironment) {
 
 TEST(Load, SaysWhatIsWrongInTheEnvironment) {
     Loaded loaded = load_text("listen 1; vhost a { } vhost b { }",
-                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_DASH_ENABLED=on",
+                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_SRT_ENABLED=on",
                                "SRS_VHOST_DVR_ENABLED=off", "SRS_LISTEN=2", "SRS_RTMP_LISTEN=3"});
     EXPECT_EQ(described(loaded.problems),
               "SRS_DEAMON: warning: this environment variable sets no directive; did you mean 'SRS_DAEMON'?\n"
               "SRS_VHOST_PLAY_MW_LATENCY: error: 'x' is not a whole number\n"
               "SRS_RTMP_LISTEN: warning: sets the same directive as SRS_LISTEN, and wins\n"
-              "SRS_VHOST_DASH_ENABLED: warning: DASH is not built yet: no effect of vhost/dash/enabled\n");
+              "SRS_VHOST_SRT_ENABLED: warning: SRT is not built yet: no effect of vhost/srt/enabled\n");
 }
 
 TEST(Load, LegacySyntaxCountsAsTodays) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ class TsSegmentMuxer final : public SegmentMuxer {
     explicit TsSegmentMuxer(LaneSink& sink) : sink_(sink) {}
 
     Lanes lane_of(Kind kind, uint8_t track) const override {
-        return static_cast<Lanes>(1u << (kind == Kind::kAudio ? track : 0));
+        return kTsLanes & ~(kTsLanes - 1) << (kind == Kind::kAudio ? track : 0);
     }
 
     void open(const media::TrackSet& tracks, const Frame&, bool fresh) override {
@@ -98,10 +99,11 @@ class Mp4SegmentMuxer final : public SegmentMuxer {
   public:
     explicit Mp4SegmentMuxer(LaneSink& sink) : sink_(sink) {}
 
-    Lanes lane_of(Kind kind, uint8_t track) const override { return static_cast<Lanes>(1u << number(kind, track)); }
+    Lanes lane_of(Kind kind, uint8_t track) const override { return Lanes{1} << number(kind, track); }
 
     void open(const media::TrackSet& tracks, const Frame& first, bool fresh) override {
         begun_ = false;
+        times_ = {};
         if (!fresh) return;
         bytes_ = 0;
         for (auto& lane : lanes_) lane.reset();
@@ -132,9 +134,11 @@ class Mp4SegmentMuxer final : public SegmentMuxer {
         for (size_t lane = 0; lane < lanes_.size(); ++lane) {
             if (!lanes_[lane] || lanes_[lane]->empty()) continue;
             const auto front = mp4::segment_type();
-            if (!std::exchange(begun_, true)) sink_.put(kAllLanes, {&front, 1});
+            if (!std::exchange(begun_, true)) sink_.put(kMp4Lanes, {&front, 1});
             const mp4::CutOptions options{.sequence = ++sequence_, .next_video_dts = next_video_dts};
-            sink_.put(static_cast<Lanes>(1u << lane), lanes_[lane]->cut(options).pieces);
+            const mp4::FragmentBytes fragment = lanes_[lane]->cut(options);
+            add_times(lane);
+            sink_.put(Lanes{1} << lane, fragment.pieces);
         }
     }
 
@@ -150,13 +154,23 @@ class Mp4SegmentMuxer final : public SegmentMuxer {
         return {bytes.begin(), bytes.end()};
     }
 
+    LaneTimes times(Lanes lane) const override { return times_[static_cast<size_t>(std::countr_zero(lane))]; }
+
     size_t memory() const override { return bytes_; }
 
   private:
+    void add_times(size_t lane) {
+        const mp4::FragmentBuilder::Extent extent = lanes_[lane]->extent();
+        LaneTimes& times = times_[lane];
+        if (times.timescale == 0) times = {lanes_[lane]->tracks()[0].timescale, extent.begin, extent.presented, 0};
+        times.end = extent.end;
+    }
+
     static size_t number(Kind kind, uint8_t track) { return kind == Kind::kVideo ? 0 : size_t{1} + track; }
 
     LaneSink& sink_;
     std::array<std::unique_ptr<mp4::FragmentBuilder>, kMaxTracks + 1> lanes_;
+    std::array<LaneTimes, kMaxTracks + 1> times_{};
     size_t bytes_ = 0;    // of the frames since the last fragments
     size_t leading_ = 0;  // whose fragments tell when all end
     uint32_t sequence_ = 0;

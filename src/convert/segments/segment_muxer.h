@@ -17,20 +17,29 @@
 
 namespace convert {
 
-// A bit for each lane.
-using Lanes = uint16_t;
-inline constexpr Lanes kAllLanes = UINT16_MAX;
+// A bit for each lane. Those of MP4 and of TS are apart: a stream may have both.
+using Lanes = uint32_t;
+inline constexpr Lanes kMp4Lanes = 0xffff, kTsLanes = 0xffff0000;
 
 // Bytes, in this order.
 using Pieces = std::span<const std::span<const uint8_t>>;
 
 class LaneSink {
   public:
-    // lanes: one, or all: what a rendition has before the first bytes of its lanes, which lives as long as the program.
+    // lanes: one, or kMp4Lanes: what a rendition has before the first bytes of its lanes, which lives as long as the
+    // program.
     virtual void put(Lanes lanes, Pieces pieces) = 0;
 
   protected:
     ~LaneSink() = default;
+};
+
+// What a lane of MP4 has of the open segment, as far as its parts have ended, in ticks of its track.
+struct LaneTimes {
+    uint32_t timescale = 0;  // ticks per second; 0: it has no frame
+    int64_t begin = 0;       // when its first frame is decoded,
+    int64_t presented = 0;   // and when it is presented
+    int64_t end = 0;         // when its last frame ends, as it is decoded
 };
 
 class SegmentMuxer {
@@ -49,6 +58,8 @@ class SegmentMuxer {
     virtual bool has(media::Kind kind, uint8_t track) const = 0;
     // The initialisation segment of a rendition with these lanes; empty: the format has none.
     virtual std::string init(Lanes) const { return {}; }
+    // Of one lane. Of TS: nothing.
+    virtual LaneTimes times(Lanes) const { return {}; }
     // Bytes of the frames that it holds.
     virtual size_t memory() const { return 0; }
 };

@@ -46,7 +46,7 @@ TEST(HlsPacker, TheInitSegmentHasTheSizeThatOnlyTheFirstFrameTells) {
     EXPECT_TRUE(muxer->has(media::Kind::kVideo, 0));
     EXPECT_FALSE(muxer->has(media::Kind::kAudio, 0));
     // vp09's fields: size, then 72 dpi.
-    EXPECT_NE(muxer->init(kAllLanes).find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
+    EXPECT_NE(muxer->init(kMp4Lanes).find(std::string("\x01\x40\x00\xb4\x00\x48\x00\x00", 8)), std::string::npos);
     ASSERT_TRUE(muxer->add(first));
     muxer->end_part(media::from_ms(40));
     EXPECT_EQ(std::string(sink.all.begin() + 4, sink.all.begin() + 8), "styp");
@@ -136,12 +136,12 @@ TEST(HlsPacker, EachTrackOfMp4IsALane) {
     EXPECT_EQ(muxer->memory(), key.payload.size() + 6);
     muxer->end_part(media::from_ms(40));
     EXPECT_EQ(muxer->memory(), 0u);
-    EXPECT_EQ(sink.order, (std::vector<Lanes>{kAllLanes, video, audio, other}));
+    EXPECT_EQ(sink.order, (std::vector<Lanes>{kMp4Lanes, video, audio, other}));
     for (const Lanes lane : {video, audio, other}) {
         EXPECT_EQ(count(sink.lanes[lane], "moof"), 1u);
         EXPECT_EQ(count(sink.lanes[lane], "traf"), 1u);
     }
-    EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 1u);
+    EXPECT_EQ(count(sink.lanes[kMp4Lanes], "styp"), 1u);
     // Nothing of the other tracks, and the ids are those of the fragments.
     EXPECT_EQ(count(muxer->init(video), "trak"), 1u);
     EXPECT_EQ(count(muxer->init(video | audio), "trak"), 2u);
@@ -149,16 +149,21 @@ TEST(HlsPacker, EachTrackOfMp4IsALane) {
     EXPECT_EQ(id(sink.lanes[other], sink.lanes[other].find("tfhd") + 8), 3);
     const std::string init = muxer->init(other);
     EXPECT_EQ(id(init, init.find("trex") + 8), 3);
+    EXPECT_EQ(muxer->times(video).timescale, 90'000u);
+    EXPECT_EQ(muxer->times(video).presented, 0);
+    EXPECT_EQ(muxer->times(video).end, 3'600);
+    EXPECT_GT(muxer->times(audio).begin, 0);
     // A track without frames has no fragment.
     ASSERT_TRUE(muxer->add(vp9("824983420013f00b360438241c18", false)));
     muxer->end_part({});
     EXPECT_EQ(count(sink.lanes[video], "moof"), 2u);
     EXPECT_EQ(count(sink.lanes[audio], "moof"), 1u);
-    EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 1u);
+    EXPECT_EQ(count(sink.lanes[kMp4Lanes], "styp"), 1u);
     muxer->open(tracks, key, false);
+    EXPECT_EQ(muxer->times(audio).timescale, 0u) << "of the open segment";
     ASSERT_TRUE(muxer->add(audio_of(0, 2'000)));
     muxer->end_part({});
-    EXPECT_EQ(count(sink.lanes[kAllLanes], "styp"), 2u);
+    EXPECT_EQ(count(sink.lanes[kMp4Lanes], "styp"), 2u);
 }
 
 }  // namespace convert

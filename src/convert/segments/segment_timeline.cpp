@@ -61,6 +61,7 @@ void SegmentTimeline::choose_target() {
 
 void SegmentTimeline::set_date(Segment& segment) {
     if (segment.discontinuity || !clock_) clock_ = {segment.start, std::max(segment.date_ms, date_end_ms_)};
+    segment.clock = *clock_;
     segment.date_ms = clock_->wall_ms + media::to_ms(segment.start - clock_->start);
 }
 
@@ -80,7 +81,7 @@ void SegmentTimeline::drop_old_parts() {
 // A segment stays until a player with the newest playlist that names it has played it.
 void SegmentTimeline::leave(int64_t now_ms) {
     Row& row = segments_[left_];
-    row.until_ms = now_ms + media::to_ms(row.segment.duration + listed_length());
+    row.until_ms = now_ms + std::max(media::to_ms(row.segment.duration + listed_length()), options_.kept_ms);
     ++left_;
 }
 
@@ -125,7 +126,10 @@ void SegmentTimeline::continue_at(const ListPosition& position, int64_t now_ms) 
 
 void SegmentTimeline::expire(int64_t now_ms, bool all) {
     while (all && !empty()) leave(now_ms);
-    while (left_ > 0 && (all || segments_.front().until_ms <= now_ms || left_ > options_.max_segments)) {
+    const auto is_over = [&](const Row& row) {
+        return row.until_ms <= now_ms && segments_.size() > options_.kept_segments;
+    };
+    while (left_ > 0 && (all || is_over(segments_.front()) || left_ > options_.max_segments)) {
         const Segment& first = segments_.front().segment;
         discontinuities_ += first.discontinuity ? 1 : 0;
         if (!first.parts.empty()) parts_kept_ = std::max(parts_kept_, first.first_part + first.parts.size());

@@ -28,11 +28,19 @@ struct Part {
     bool gap = false;          // the stream paused: there is nothing to fetch in any rendition
 };
 
+// The times of the stream and of the wall clock at the beginning of a run of segments without a discontinuity.
+struct ClockPair {
+    media::Time start{};
+    int64_t wall_ms = 0;  // 0: from an earlier run
+    friend bool operator==(const ClockPair&, const ClockPair&) = default;
+};
+
 struct Segment {
     media::Time start{};         // by the stream's times
     media::Time duration{};      // to the next one's start; of the open one: 0
     int64_t wall_ms = 0;         // when it began to arrive; 0: from an earlier run
     int64_t date_ms = 0;         // the wall clock at its start, as the playlist says it; 0: not known
+    ClockPair clock{};           // that the date is made of
     bool discontinuity = false;  // before it
     bool gap = false;            // the stream paused: no rendition has it
     int64_t added_ms = 0;        // monotonic; 0: it is open, or from an earlier run
@@ -51,6 +59,10 @@ struct SegmentTimelineOptions {
     // The first segment is no longer than configured either.
     bool fixed = false;
     uint64_t first_part = 0;  // the number of the first part: above those of an earlier run
+    // What has left stays at least so long, and so many segments at least are there: for DASH, which has a window of
+    // its own.
+    int64_t kept_ms = 0;
+    size_t kept_segments = 0;
 };
 
 // What the playlist of an earlier run has.
@@ -150,10 +162,6 @@ class SegmentTimeline {
     struct Row {
         Segment segment;
         int64_t until_ms = 0;  // once it has left
-    };
-    struct ClockPair {
-        media::Time start;
-        int64_t wall_ms;
     };
     void choose_target();
     void drop_old_parts();

@@ -50,6 +50,35 @@ TEST(SegmentTimelineTest, SegmentsAreLimitedInNumber) {
     EXPECT_EQ(listed(timeline).size(), 5u);
 }
 
+TEST(SegmentTimelineTest, WhatHasLeftStaysForAWindowOfItsOwn) {
+    SegmentTimeline timeline({.window_ms = 6'000, .target_ms = 2'000, .kept_ms = 60'000, .kept_segments = 8});
+    for (int i = 0; i < 12; ++i) add(timeline, of_ms(2'000), i * 2'000);
+    EXPECT_EQ(listed(timeline), (Numbers{9, 10, 11}));
+    timeline.expire(60'000);
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 0u) << "for that time";
+    timeline.expire(200'000);
+    EXPECT_EQ(timeline.sequence(timeline.kept()), 4u) << "so many stay";
+    timeline.expire(200'000, true);
+    EXPECT_EQ(timeline.kept(), timeline.end());
+}
+
+TEST(SegmentTimelineTest, SegmentsWithoutADiscontinuityHaveOneClock) {
+    SegmentTimeline timeline({6'000, 2'000});
+    timeline.begin(true);
+    const auto at = [](int64_t start_ms, int64_t date_ms, bool discontinuity) {
+        Segment segment = of_ms(2'000, discontinuity);
+        segment.start = media::from_ms(start_ms);
+        segment.date_ms = date_ms;
+        return segment;
+    };
+    const auto first = add(timeline, at(500, 100'000, false), 0);
+    const auto second = add(timeline, at(2'500, 102'900, false), 0);
+    const auto third = add(timeline, at(90'000, 103'000, true), 0);
+    EXPECT_EQ(timeline.at(first).clock, (ClockPair{media::from_ms(500), 100'000}));
+    EXPECT_EQ(timeline.at(second).clock, timeline.at(first).clock);
+    EXPECT_EQ(timeline.at(third).clock, (ClockPair{media::from_ms(90'000), 104'000})) << "dates do not go back";
+}
+
 TEST(SegmentTimelineTest, TheTargetDurationIsChosenWithTheFirstSegmentAndStays) {
     SegmentTimeline timeline({6'000, 1'500});
     EXPECT_FALSE(timeline.longest());

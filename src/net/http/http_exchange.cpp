@@ -155,7 +155,7 @@ base::Result<void> HttpResponse::end() {
 
 base::Result<void> HttpResponse::defer(std::unique_ptr<Deferred> deferred, int64_t limit_ms) {
     CHECK(!started_);
-    auto share = TRY(server_.deferred.take(request_.peer_ip, 0));
+    auto share = TRY(reserve_wait());
     deferral_ = std::make_unique<Deferral>(Deferral{std::move(deferred), std::move(share), limit_ms});
     started_ = true;
     return {};

@@ -97,6 +97,8 @@ class HttpResponse {
     // been sent; fields that were set, and as_script(), do not apply to it. The handler must return at once after it.
     // kLimit: too many wait; the request is destroyed, and the error is the handler's.
     base::Result<void> defer(std::unique_ptr<Deferred> deferred, int64_t limit_ms);
+    // For a handler that waits in its coroutine: its part of what may wait. kLimit.
+    base::Result<AddressQuota::Share> reserve_wait() { return server_.deferred.take(request_.peer_ip, 0); }
     struct Deferral {
         std::unique_ptr<Deferred> deferred{};
         AddressQuota::Share share{};

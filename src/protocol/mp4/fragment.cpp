@@ -270,4 +270,10 @@ FragmentBytes FragmentBuilder::cut(const CutOptions& options) {
     return {pieces_, head_.size() + bytes_ + (options.seal ? sizeof kSeal : 0)};
 }
 
+FragmentBuilder::Extent FragmentBuilder::extent() const {
+    CHECK(buffers_.size() == 1 && spent_);
+    const Sample &first = buffers_[0].samples.front(), &last = buffers_[0].samples.back();
+    return {first.ticks, first.ticks + first.cts, last.ticks + last.duration};
+}
+
 }  // namespace mp4

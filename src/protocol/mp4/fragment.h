@@ -90,6 +90,12 @@ class FragmentBuilder {
     uint32_t sequence() const { return sequence_; }  // of the next fragment, from 1
 
     FragmentBytes cut(const CutOptions& options = {});
+    // What was cut last, of a builder with one track, in ticks of it: when its first sample is decoded and presented,
+    // and when its last sample ends. Until the next add().
+    struct Extent {
+        int64_t begin = 0, presented = 0, end = 0;
+    };
+    Extent extent() const;
 
   private:
     struct Sample {

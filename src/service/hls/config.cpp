@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "config/row_builder.h"
+#include "service/hls/dash/config.h"
 
 namespace service::hls {
 namespace {
@@ -123,6 +125,7 @@ void add_rows(std::vector<config::Row>& rows) {
     add_viewers(rows);
     add_variants(rows);
     add_keys(rows);
+    add_dash_rows(rows);
 }
 
 // HLS files are below hls_path, and each stream and each segment has its own name.
@@ -141,6 +144,8 @@ void check_files(config::Checks& checks, const config::Vhost& vhost, const Vhost
             checks.error(vhost, path,
                          fmt::format("{} '{}' must have [seq] or [timestamp], or segments share a file", path, file));
     };
+    check("vhost/dash/dash_mpd_file", vhost.get<DashConfig>().mpd_file, false);
+    checks.check_variables(vhost, "vhost/dash/dash_path", vhost.get<DashConfig>().path, {});
     check("vhost/hls/hls_m3u8_file", hls.m3u8_file, false);
     check("vhost/hls/hls_ts_file", hls.ts_file, true);
     check("vhost/hls/hls_fmp4_file", hls.fmp4_file, true);
@@ -165,12 +170,15 @@ void check_signed_urls(config::Checks& checks, const config::Vhost& vhost, const
     if (!hls.ctx || !hls.ts_ctx)
         checks.error(vhost, kPath, "signed_urls for play needs hls_ctx on and hls_ts_ctx on in hls");
     if (hls.storage == "memory") return;
+    const auto& dash = vhost.get<DashConfig>();
     auto served = [&](const std::string& dir, std::string_view what) {
-        if (lies_below(hls.path, dir))
-            checks.error(vhost, kPath,
-                         fmt::format("without a signature {} serves the files of hls_path {}: let hls_path be "
-                                     "elsewhere, or hls_storage be memory",
-                                     what, hls.path));
+        for (const auto& [name, path, is_on] :
+             {std::tuple{"hls_path", hls.path, hls.enabled}, {"dash_path", dash.path, dash.enabled}})
+            if (is_on && lies_below(path, dir))
+                checks.error(vhost, kPath,
+                             fmt::format("without a signature {} serves the files of {} {}: let {} be elsewhere, or "
+                                         "hls_storage be memory",
+                                         what, name, path, name));
     };
     const config::Snapshot& snapshot = checks.snapshot();
     if (snapshot.http_server.enabled) served(snapshot.http_server.dir, "http_server's dir");
@@ -216,11 +224,14 @@ void check_variants(config::Checks& checks, const config::Vhost& vhost, VhostCon
 
 void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     auto& hls = vhost.get<VhostConfig>();
-    if (!hls.enabled) return;
+    const auto& dash = vhost.get<DashConfig>();
+    if (!hls.enabled && !dash.enabled) return;
     check_variants(checks, vhost, hls);
     check_low_latency(checks, vhost, hls);
     check_files(checks, vhost, hls);
-    if (hls.window < hls.fragment)
+    if (hls.enabled && hls.keys && dash.enabled)
+        checks.warning(vhost, "vhost/hls/hls_keys", "hls_keys has no effect on DASH: its segments are not encrypted");
+    if (hls.enabled && hls.window < hls.fragment)
         checks.warning(vhost, "vhost/hls/hls_window",
                        fmt::format("hls_window {} is below hls_fragment {}: it has no effect, the playlist has three "
                                    "segments",

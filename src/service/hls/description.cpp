@@ -4,6 +4,7 @@
 
 #include "config/path_match.h"
 #include "service/hls/config.h"
+#include "service/hls/dash/config.h"
 #include "service/hls/playlists/segment_paths.h"
 #include "service/hls/service.h"
 
@@ -14,7 +15,12 @@ std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
     std::vector<OutputFile> files;
     for (const config::Vhost& vhost : snapshot.vhosts) {
         const auto& hls = vhost.get<VhostConfig>();
-        if (!vhost.enabled || !hls.enabled || hls.storage == "memory") continue;
+        const auto& dash = vhost.get<DashConfig>();
+        if (!vhost.enabled || hls.storage == "memory") continue;
+        if (dash.enabled)
+            files.push_back({fmt::format("vhost {} dash_path", vhost.name), dash.path + "/", true,
+                             snapshot.location_of(vhost.name, "vhost/dash/dash_path")});
+        if (!hls.enabled) continue;
         files.push_back({fmt::format("vhost {} hls_path", vhost.name), hls.path + "/", true,
                          snapshot.location_of(vhost.name, "vhost/hls/hls_path")});
         if (hls.keys && !hls.key_file_path.empty())
@@ -32,8 +38,15 @@ net::FileClaims claims_of(const config::Vhost& vhost) {
     const auto& hls = vhost.get<VhostConfig>();
     if (hls.storage == "memory") return {};
     net::FileClaims claims;
-    claims.live_root = hls.path;
+    const auto& dash = vhost.get<DashConfig>();
+    claims.live_root = hls.enabled || !dash.enabled ? hls.path : dash.path;
     claims.original = without_suffix;
+    if (dash.enabled) {
+        claims.patterns.push_back({dash.path, dash.mpd_file});
+        for (const char* track : {"video", "audio", "audio[track]"})
+            for (const char* file : {"-[seq].m4s", "-init.mp4"})
+                claims.patterns.push_back({dash.path, dash_directory(dash) + track + file});
+    }
     if (!hls.enabled) return claims;
     for (const std::string& pattern : {hls.m3u8_file, hls.ts_file, hls.fmp4_file, hls.init_file})
         claims.patterns.push_back({hls.path, pattern});
@@ -45,6 +58,21 @@ net::FileClaims claims_of(const config::Vhost& vhost) {
 std::optional<double> fragment_of(const config::Vhost& vhost) {
     const auto& hls = vhost.get<VhostConfig>();
     return hls.enabled ? std::optional(hls.fragment) : std::nullopt;
+}
+
+std::optional<double> dash_fragment_of(const config::Vhost& vhost) {
+    const auto& dash = vhost.get<DashConfig>();
+    if (!dash.enabled) return std::nullopt;
+    const std::optional<double> of_hls = fragment_of(vhost);
+    return of_hls ? of_hls : dash.fragment;
+}
+
+bool is_dash_segment(const config::Vhost& vhost, std::string_view path) {
+    const auto& dash = vhost.get<DashConfig>();
+    const auto is_of = [&](const char* track) {
+        return config::match_path(dash_directory(dash) + track + "-[seq].m4s", path.substr(1), vhost.name).has_value();
+    };
+    return dash.enabled && (is_of("video") || is_of("audio") || is_of("audio[track]"));
 }
 
 bool is_segment(const config::Vhost& vhost, std::string_view path) {
@@ -62,6 +90,7 @@ void write_metrics(const net::AddressQuota& viewers, prometheus::Text& text) {
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.files.add_claims(claims_of);
     parts.offers.segments.push_back({"hls", fragment_of, is_segment});
+    parts.offers.segments.push_back({"dash", dash_fragment_of, is_dash_segment});
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events, parts.router,
                                              parts.gate, parts.files, parts.offers);
     parts.offers.metrics.push_back(
@@ -74,7 +103,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 
 const Description& describe() {
     static const Description kDescription{
-        .name = "hls", .section = section(), .features = {"hls"}, .outputs = outputs, .make = make};
+        .name = "hls", .section = section(), .features = {"hls", "dash"}, .outputs = outputs, .make = make};
     return kDescription;
 }
 

@@ -41,6 +41,10 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
     });
     if (options_.first_sequence > 0) timeline_->break_here();
     timeline_->skip_to(options_.first_sequence);
+    if (options_.dash.enabled) {
+        DashHost& host = *this;
+        dash_ = std::make_unique<Dash>(host, options_, index_, timeline_, writer_);
+    }
 }
 
 Output::~Output() {
@@ -51,6 +55,11 @@ std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
     return std::make_unique<Rendition>(host, options_.hls, paths_.of_rendition(id), files_options(options_), index_,
                                        timeline_, writer_);
+}
+
+void Output::for_each_rendition(const std::function<void(Rendition&)>& visit) const {
+    renditions_.for_each(visit);
+    if (dash_) dash_->for_each(visit);
 }
 
 void Output::begin(LeftStream left) {
@@ -65,9 +74,9 @@ void Output::begin(LeftStream left) {
         base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", paths_.playlist(),
                          timeline_->sequence(timeline_->end()), left.timeline.segments.size());
     }
-    timeline_->skip_to(options_.first_sequence);
+    timeline_->skip_to(std::max(options_.first_sequence, left.next_sequence));
     if (left.master) master_file_.found();
-    renditions_.add(kMainRendition);
+    if (options_.hls.enabled) renditions_.add(kMainRendition);
     for (LeftRendition& one : left.renditions) {
         renditions_.add(one.id);
         renditions_.find(one.id)->take_over(std::move(one));
@@ -90,7 +99,7 @@ base::Result<ClipPaths> Output::clip(const http::TimeRange& range) const {
 
 std::vector<std::shared_ptr<SegmentFiles>> Output::files() const {
     std::vector<std::shared_ptr<SegmentFiles>> all;
-    renditions_.for_each([&](Rendition& rendition) {
+    for_each_rendition([&](Rendition& rendition) {
         if (rendition.files()) all.push_back(rendition.files());
     });
     return all;
@@ -121,7 +130,8 @@ void Output::begin_publishing() {
     timeline_->begin(anew);
     if (anew) segmenter_.forget_part_target();
     segmenter_.set_longest(timeline_->longest());
-    renditions_.for_each([](Rendition& rendition) { rendition.begin_publishing(); });
+    for_each_rendition([](Rendition& rendition) { rendition.begin_publishing(); });
+    if (dash_) dash_->begin_publishing();
     segmenter_.begin();
 }
 
@@ -152,7 +162,7 @@ void Output::on_frame(const media::Frame& frame) {
     if (!has_begun_) {
         if (waiting_bytes_ < options_.memory_limit / 4) return;
         drop_waiting();
-        return failed(paths_.playlist(), "the disk has not told yet what an earlier run has left", false);
+        return failed("hls", paths_.playlist(), "the disk has not told yet what an earlier run has left", false);
     }
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
     const int64_t waited_ms = waiting_.back().arrival.monotonic_ms - waiting_.front().arrival.monotonic_ms;
@@ -214,7 +224,7 @@ void Output::end_waiting() {
 
 size_t Output::memory() const {
     size_t bytes = waiting_bytes_ + waiting_.capacity() * sizeof(Waiting) + segmenter_.held_bytes() + writer_.memory();
-    renditions_.for_each([&](Rendition& rendition) { bytes += rendition.memory(); });
+    for_each_rendition([&](Rendition& rendition) { bytes += rendition.memory(); });
     return bytes;
 }
 
@@ -227,7 +237,7 @@ void Output::release_memory() {
 
 uint64_t Output::bytes_in_memory() const {
     uint64_t bytes = 0;
-    renditions_.for_each([&](Rendition& rendition) { bytes += rendition.list().bytes_in_memory(); });
+    for_each_rendition([&](Rendition& rendition) { bytes += rendition.list().bytes_in_memory(); });
     return bytes;
 }
 
@@ -235,12 +245,12 @@ uint64_t Output::bytes_in_memory() const {
 void Output::keep_below(uint64_t bytes) {
     while (bytes_in_memory() > bytes) {
         std::optional<SegmentTimeline::Id> oldest;
-        renditions_.for_each([&](const Rendition& rendition) {
+        for_each_rendition([&](const Rendition& rendition) {
             const auto own = rendition.oldest_in_memory();
             if (own && (!oldest || *own < *oldest)) oldest = own;
         });
         if (!oldest) return;
-        renditions_.for_each([&](Rendition& rendition) { rendition.drop_from_memory(*oldest); });
+        for_each_rendition([&](Rendition& rendition) { rendition.drop_from_memory(*oldest); });
     }
 }
 
@@ -285,14 +295,24 @@ void Output::open_segment(const Opening& opening) {
     if (variant_) join_group(opening.first.dts);
     writer_.open(opening.tracks, opening.first, opening.tracks_changed || opening.discontinuity);
     if (!gap_timer_.is_set()) await_gap();
+    if (options_.hls.enabled && !open_hls(opening)) return;
+    if (dash_) dash_->open(opening.tracks, opening.first);
+}
+
+// False: the segment was given up.
+bool Output::open_hls(const Opening& opening) {
     const auto opened = renditions_.open(opening.tracks);
-    if (opened) {
+    has_hls_ = opened.has_value();
+    const bool is_refused = !opened && opened.error().code() == base::Code::kRefused;
+    // DASH may have what TS does not carry.
+    if (opened || (is_refused && dash_)) {
         main_has_audio_ = writer_.has(media::Kind::kAudio, 0);
         if (opening.tracks_changed) report_missing(opening.tracks);
-        return;
+        return true;
     }
     lose_segment();
-    failed(paths().playlist(), opened.error().text(), opened.error().code() == base::Code::kRefused);
+    failed("hls", paths().playlist(), opened.error().text(), is_refused);
+    return false;
 }
 
 // No rendition has anything of it.
@@ -300,21 +320,33 @@ void Output::open_gap(media::Time start) {
     video_frames_ = 0;
     timeline_->open({.start = start, .wall_ms = base::wall_ms(), .gap = true});
     renditions_.open_gap();
+    if (dash_) dash_->open_gap();
 }
 
 // A second video track is not part of HLS: it would be another variant, which has keyframes of its own.
 void Output::write_frame(const media::Frame& frame) {
     const auto added = writer_.add(frame);
+    if (dash_) add_to_dash(frame, added);
     if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
-    if (added) return;
+    if (added || !has_hls_) return;
     if (frame.track != 0) return renditions_.leave_out(audio_rendition(frame.track), added.error());
     lose_segment();
-    failed(paths().playlist(), added.error().text(), false);
+    failed("hls", paths().playlist(), added.error().text(), false);
+}
+
+void Output::add_to_dash(const media::Frame& frame, const base::Result<void>& added) {
+    const auto also = writer_.add_to_tracks(frame);
+    if (!also)
+        dash_->leave_out(frame, also.error());
+    else if (!added && options_.hls.use_fmp4)
+        dash_->leave_out(frame, added.error());
 }
 
 // The main rendition cannot have the segment.
 void Output::lose_segment() {
     renditions_.lose();
+    has_hls_ = false;
+    if (dash_) dash_->lose();
     writer_.lose();
     segmenter_.lost();
     const Segment* open = timeline_->open_segment();
@@ -328,6 +360,7 @@ void Output::lose_segment() {
 void Output::end_part(const PartEnd& end) {
     writer_.end_part(end.next_video_dts);
     renditions_.end_part();
+    if (dash_) dash_->end_part();
     if (timeline_->open_segment()) timeline_->end_part(end.part);
     show_parts();
     report_to_others();
@@ -373,7 +406,8 @@ void Output::close_segment(const Closing& closing) {
     if (!timeline_->open_segment()) return;  // a failure ended it
     const SegmentTimeline::Id id = timeline_->close(closing.duration, runtime::now_ms());
     segmenter_.set_longest(timeline_->longest());
-    renditions_.close(id);
+    if (has_hls_) renditions_.close(id);
+    if (dash_) dash_->close(id, frame_rate_);
     keep_below(options_.memory_limit / 2);
 }
 
@@ -446,14 +480,17 @@ void Output::segment_done(Rendition& rendition, SegmentTimeline::Id id, const st
     events_.notify(event);
 }
 
-void Output::segment_failed(const std::string& path, const base::Error& error) { failed(path, error.text(), false); }
+void Output::segment_failed(const std::string& path, const base::Error& error) {
+    failed("hls", path, error.text(), false);
+}
 
 // for_good: retrying is useless, whatever hls_on_error says.
-void Output::failed(const std::string& path, const std::string& reason, bool for_good) {
+void Output::failed(std::string_view output, const std::string& path, const std::string& reason, bool for_good) {
     ++failures_;
     const std::string& policy = options_.hls.on_error;
-    runtime::warn_some(failure_log_, "HLS of {} failed: {}", options_.key.text(), reason);
-    events_.notify(live::OutputFailed{options_.key, "hls", path, reason});
+    runtime::warn_some(failure_log_, "{} of {} failed: {}", output == "hls" ? "HLS" : "DASH", options_.key.text(),
+                       reason);
+    events_.notify(live::OutputFailed{options_.key, std::string(output), path, reason});
     if (off_ || !stream_) return;
     if (policy == "disconnect") return disconnect_(options_.key, reason);
     if (!for_good && policy == "continue") return;
@@ -478,7 +515,7 @@ void Output::await_gap() {
 bool Output::lasts(int64_t now_ms) const {
     if (stream_) return true;
     const auto shown = view();
-    if (!shown) return false;
+    if (!shown) return dash_ && now_ms < unpublished_ms_ + dash_->window_ms();
     int64_t length_us = shown->playlist().target_duration_s * 1'000'000;
     for (const auto& segment : shown->playlist().segments) length_us += segment.duration_us;
     return now_ms < unpublished_ms_ + length_us / 1'000;
@@ -489,30 +526,34 @@ void Output::tick(int64_t now_ms) {
     if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(now_ms);
     timeline_->expire(now_ms);
-    renditions_.for_each([](Rendition& rendition) { rendition.forget(); });
+    for_each_rendition([](Rendition& rendition) { rendition.forget(); });
     if (publishing()) renditions_.end_left_out();
     write_master();
+    if (dash_) dash_->tick(now_ms);
     if (stream_ || unpublished_ms_ == 0 || now_ms - unpublished_ms_ < options_.rejoin_timeout_ms) return;
     segmenter_.end_gaps();
-    renditions_.for_each([](Rendition& rendition) { rendition.end_list(); });
+    for_each_rendition([](Rendition& rendition) { rendition.end_list(); });
+    if (dash_) dash_->end();
 }
 
 bool Output::must_be_disposed(int64_t now_ms) const {
-    return has_begun_ && !stream_ && unpublished_ms_ > 0 && options_.hls.dispose > 0 &&
-           now_ms - unpublished_ms_ >= options_.hls.dispose * INT64_C(1'000);
+    const int64_t dispose_s = options_.dispose_s();
+    return has_begun_ && !stream_ && unpublished_ms_ > 0 && dispose_s > 0 &&
+           now_ms - unpublished_ms_ >= dispose_s * 1'000;
 }
 
 void Output::dispose() {
     if (!has_begun_) return;
     segmenter_.end_gaps();
     timeline_->expire(0, true);
-    renditions_.for_each([](Rendition& rendition) { rendition.dispose(); });
+    for_each_rendition([](Rendition& rendition) { rendition.dispose(); });
     write_master();  // there is none any more
+    if (dash_) dash_->dispose();
 }
 
 bool Output::idle() const {
     bool idle = true;
-    renditions_.for_each([&](Rendition& rendition) { idle &= rendition.idle(); });
+    for_each_rendition([&](Rendition& rendition) { idle &= rendition.idle(); });
     return idle;
 }
 

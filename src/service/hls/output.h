@@ -20,6 +20,7 @@
 #include "runtime/loop/sync.h"
 #include "runtime/loop/timers.h"
 #include "service/hls/config.h"
+#include "service/hls/dash/dash.h"
 #include "service/hls/output_options.h"
 #include "service/hls/playlists/master.h"
 #include "service/hls/playlists/master_file.h"
@@ -38,7 +39,7 @@ using convert::VariantClock;
 
 class VariantGroup;
 
-class Output final : public live::FrameSink, private SegmentSink, private RenditionHost {
+class Output final : public live::FrameSink, private SegmentSink, private RenditionHost, private DashHost {
   public:
     // Requests the end of the publishing session (hls_on_error disconnect); not from within the call.
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
@@ -66,6 +67,13 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     const VhostConfig& hls() const { return options_.hls; }
     // Of the main rendition.
     const SegmentPaths& paths() const { return paths_; }
+    // Null: the stream has none.
+    Dash* dash() const { return dash_.get(); }
+    // A playlist that is there, or the manifest.
+    bool serves(std::string_view path) const {
+        return dash_ && path == dash_->manifest_path() ? dash_->has_manifest() : view() != nullptr;
+    }
+    int64_t target_s() const { return timeline_->target_s(); }
     // The playlist of the main rendition. Null: there is no segment yet.
     std::shared_ptr<const View> view() const { return renditions_.main() ? renditions_.main()->view() : nullptr; }
     // The one with that playlist. Null: there is none. To be found again after a yield.
@@ -78,7 +86,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     bool independent() const { return timeline_->independent(); }
     // kRefused: of its segments there are none; kNotFound: there is none of that time.
     base::Result<ClipPaths> clip(const http::TimeRange& range) const;
-    bool on_disk() const { return options_.hls.storage != "memory"; }
+    bool on_disk() const { return options_.on_disk(); }
     // Of all renditions.
     std::vector<std::shared_ptr<SegmentFiles>> files() const;
     uint64_t next_sequence() const { return timeline_->sequence(timeline_->end()); }
@@ -148,17 +156,25 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // The playlists that a multivariant one names for it.
     std::vector<const Rendition*> listed() const;
 
+    void dash_changed() override { changed_.pulse(); }
+    void dash_failed(const std::string& path, const base::Error& error) override {
+        failed("dash", path, error.text(), false);
+    }
+
     std::unique_ptr<Rendition> make_rendition(RenditionId id);
+    void for_each_rendition(const std::function<void(Rendition&)>& visit) const;
     uint64_t bytes_in_memory() const;  // of segments
     void keep_below(uint64_t bytes);
     void record_size(const Opening& opening);
+    bool open_hls(const Opening& opening);
+    void add_to_dash(const media::Frame& frame, const base::Result<void>& added);
     void report_missing(const media::TrackSet& tracks);
     void report_left_out(const media::Track& track, const base::Error& why);
     void lose_segment();
     void pass_gaps();
     void await_gap();
     void write_master();
-    void failed(const std::string& path, const std::string& reason, bool for_good);
+    void failed(std::string_view output, const std::string& path, const std::string& reason, bool for_good);
     void begin_publishing();
     void feed_waiting();
     void show_parts();
@@ -197,8 +213,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     const std::shared_ptr<SegmentTimeline> timeline_;
     SegmentWriter writer_;
     Renditions renditions_;
+    bool has_hls_ = false;        // the open segment
     bool main_has_audio_ = true;  // that the format carries; before the first segment as in the last run
     MasterFile master_file_;
+    std::unique_ptr<Dash> dash_;
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as DefaultAudio gives them
     int width_ = 0;                                                          // pixels, 0: not known
     int height_ = 0;

@@ -17,6 +17,27 @@ std::string without_slash(std::string path) {
 
 }  // namespace
 
+OutputOptions output_options(const live::StreamKey& key, const config::Vhost& vhost) {
+    OutputOptions out{key,
+                      vhost.get<VhostConfig>(),
+                      0,
+                      vhost.play.rejoin_timeout,
+                      static_cast<size_t>(vhost.stream_memory) << 20,
+                      vhost.get<DashConfig>()};
+    if (out.hls.enabled) return out;
+    out.hls.use_fmp4 = true;
+    out.hls.keys = false;
+    out.hls.fragment = out.dash.fragment;
+    out.hls.dvr_window = 0;
+    out.hls.window = std::min(out.dash.timeshift, out.dash.window_size * out.dash.fragment);
+    return out;
+}
+
+int OutputOptions::dispose_s() const {
+    if (!hls.enabled || !dash.enabled) return hls.enabled ? hls.dispose : dash.dispose;
+    return hls.dispose == 0 || dash.dispose == 0 ? 0 : std::max(hls.dispose, dash.dispose);
+}
+
 std::string root_of(const VhostConfig& hls) { return without_slash(hls.path); }
 
 CutOptions cut_options(const OutputOptions& options) {
@@ -46,12 +67,16 @@ SegmentTimelineOptions timeline_options(const OutputOptions& options) {
     out.fixed = hls.has_parts();
     // An earlier run had fewer parts than milliseconds.
     out.first_part = static_cast<uint64_t>(base::wall_ms());
+    if (!options.dash.enabled) return out;
+    out.kept_segments = static_cast<size_t>(options.dash.window_size) + SegmentTimeline::kMinSegments;
+    // The file of the manifest names them until it is written again.
+    if (options.on_disk()) out.kept_ms = ms(options.dash.update_period);
     return out;
 }
 
 SegmentWriterOptions writer_options(const OutputOptions& options) {
     const VhostConfig& hls = options.hls;
-    return {hls.use_fmp4, hls.storage != "disk" || hls.has_parts(), hls.keys};
+    return {hls.use_fmp4, hls.storage != "disk" || hls.has_parts(), options.dash.enabled};
 }
 
 SegmentFilesOptions files_options(const OutputOptions& options) {

@@ -9,6 +9,7 @@
 #include "convert/segments/segmenter.h"
 #include "live/hub/stream.h"
 #include "service/hls/config.h"
+#include "service/hls/dash/config.h"
 #include "service/hls/segments/segment_files.h"
 #include "service/hls/segments/segment_writer.h"
 
@@ -23,7 +24,15 @@ struct OutputOptions {
     uint64_t first_sequence = 0;
     int64_t rejoin_timeout_ms = 30'000;
     size_t memory_limit = 256 << 20;  // of the stream; segments in memory may use half of it
+    DashConfig dash{};
+    // How long all of it stays when its publisher has left, s; 0: for ever.
+    int dispose_s() const;
+    // Has files.
+    bool on_disk() const { return hls.storage != "memory"; }
 };
+
+// Of a vhost that has HLS, DASH, or both. Where HLS is off, `hls` says what DASH takes of it.
+OutputOptions output_options(const live::StreamKey& key, const config::Vhost& vhost);
 
 CutOptions cut_options(const OutputOptions& options);
 // Whether parts of an earlier run, with that part target, are about as long as configured: a playlist goes on with it.

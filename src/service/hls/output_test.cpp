@@ -38,6 +38,7 @@ class OutputTest : public testing::Test {
     }
     std::unique_ptr<Output> make(size_t memory_limit = 64 << 20) {
         OutputOptions options{.key = {"v", "live", "s"}, .hls = {}, .memory_limit = memory_limit};
+        options.hls.enabled = true;
         options.hls.storage = "memory";
         options.hls.fragment = options.hls.aof_ratio = 1;
         auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), index_,

@@ -21,7 +21,7 @@ bool gains_from_delta_updates(const VhostConfig& hls) {
 
 Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths,
                      const SegmentFilesOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline,
-                     SegmentWriter& writer)
+                     SegmentWriter& writer, bool has_view)
     : host_(host),
       index_(index),
       options_(options),
@@ -32,6 +32,7 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
                             ? std::optional(media::from_ms(static_cast<int64_t>(hls.window * 1'000)))
                             : std::nullopt),
       has_parts_(hls.has_parts()),
+      has_view_(has_view),
       fragments_per_key_(hls.fragments_per_key),
       can_skip_(gains_from_delta_updates(hls)),
       list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))),
@@ -69,7 +70,7 @@ base::Result<void> Rendition::open(Lanes lanes) {
     if (files_) files_->open();
     if (cipher_) TRY(cipher_->begin(fragments_per_key_));
     SegmentWriter::Reader& reader = *this;
-    writer_.add_reader(reader, lanes);
+    writer_.add_reader(reader, lanes, cipher_ == nullptr);
     if (writer_.has_new_init() || !init_) init_ = writer_.init(lanes);
     const Entry& entry = list_->open(init_);
     // The parts need it before the segment is complete.
@@ -152,6 +153,17 @@ void Rendition::end_part() {
     if (part.size > 0) index_.put(options_.vhost, paths().part(list_->timeline().next_part()), std::move(part));
 }
 
+Resource Rendition::grow() {
+    Resource grown = resource();
+    end_ranges();
+    if (!in_memory_) return grown;
+    if (auto shown = writer_.show(ranges_, grown))
+        return grown;
+    else
+        lose_memory(shown.error());
+    return resource();
+}
+
 void Rendition::close(Id id) {
     // A file without a frame is no segment that players accept.
     const bool has_frame = bytes_ > 0;
@@ -223,6 +235,7 @@ void Rendition::show_shared(const Entry& entry) {
 }
 
 void Rendition::show() {
+    if (!has_view_) return;
     if (!list_->is_listed(SegmentList::Where::kAnywhere)) return show_nothing();
     m3u8::MediaPlaylist playlist = list_->playlist(SegmentList::Where::kAnywhere);
     playlist.can_block = playlist.part_target_us > 0;

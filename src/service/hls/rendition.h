@@ -41,9 +41,9 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
   public:
     using Id = SegmentTimeline::Id;
 
-    // Host, index and writer must outlive it.
+    // Host, index and writer must outlive it. has_view: HTTP has a playlist of it, and of its parts.
     Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths, const SegmentFilesOptions& options,
-              Index& index, std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer);
+              Index& index, std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer, bool has_view = true);
     ~Rendition();
     Rendition(const Rendition&) = delete;
 
@@ -70,6 +70,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void end_part();
     // The timeline has it: the playlist names it.
     void show_part();
+    // Instead of that: what the open segment has so far. Of no bytes: nothing, or it is lost.
+    Resource grow();
     // Likewise, but it has no lanes: the stream pauses.
     void open_gap();
     // Ends the segment, whose last part the writer has ended. The timeline has it as `id`.
@@ -129,6 +131,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     // Likewise, unless it is that near to the end. Nothing: as long as it is kept.
     const std::optional<media::Time> in_memory_length_;
     const bool has_parts_;
+    const bool has_view_;
     const int fragments_per_key_;
     const bool can_skip_;
     std::shared_ptr<SegmentList> list_;

@@ -230,7 +230,7 @@ TEST_F(RenditionTest, BytesAreKeptOnce) {
     RenditionHost& host = *this;
     Rendition all(host, hls_, all_names, options, index_, timeline_, *writer_);
     open();
-    ASSERT_TRUE(all.open(convert::kAllLanes));
+    ASSERT_TRUE(all.open(convert::kTsLanes));
     for (const uint8_t track : {0, 1}) ASSERT_TRUE(writer_->add(aac(track)));
     writer_->end_part({});
     const auto id = timeline_->close(std::chrono::seconds(1), 0);

@@ -23,7 +23,7 @@ constexpr int64_t kStopMs = 10'000;
 
 // Two streams must not write the same playlist; in memory each vhost is separate.
 std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const SegmentPaths& names) {
-    if (hls.storage == "memory") return fmt::format("{}:{}", key.vhost, names.playlist());
+    if (hls.storage == "memory" || !hls.enabled) return fmt::format("{}:{}", key.vhost, names.playlist());
     return fmt::format("{}/{}", hls.path, names.playlist());
 }
 
@@ -124,13 +124,15 @@ bool Service::idle() const {
 
 // ---- Streams
 
-bool Service::refuse(const live::StreamKey& key, const std::string& reason) {
-    runtime::warn_some(refusal_log_, "HLS of {} refused: {}", key.text(), reason);
-    events_.notify(live::OutputFailed{key, "hls", {}, reason});
+bool Service::refuse(const live::StreamKey& key, const std::string& reason, std::string_view output) {
+    runtime::warn_some(refusal_log_, "{} of {} refused: {}", output == "hls" ? "HLS" : "DASH", key.text(), reason);
+    events_.notify(live::OutputFailed{key, std::string(output), {}, reason});
     return false;
 }
 
-bool Service::wants(const live::Stream&, const config::Vhost& vhost) const { return vhost.get<VhostConfig>().enabled; }
+bool Service::wants(const live::Stream&, const config::Vhost& vhost) const {
+    return vhost.get<VhostConfig>().enabled || vhost.get<DashConfig>().enabled;
+}
 
 bool Service::follow(live::Stream& stream, const config::Vhost& vhost) {
     auto names = SegmentPaths::make(vhost.get<VhostConfig>(), stream.key(), snapshot_->global.utc_time);
@@ -155,6 +157,12 @@ void Service::reload(const config::SnapshotPtr& next) {
 
 bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names) {
     std::string location = location_of(stream.key(), vhost.get<VhostConfig>(), names);
+    OutputOptions options = output_options(stream.key(), vhost);
+    if (auto checked = check_dash(options); !checked) {
+        refuse(stream.key(), checked.error().text(), "dash");
+        options.dash.enabled = false;
+        if (!options.hls.enabled) return false;
+    }
     auto found = outputs_.find(location);
     uint64_t first_sequence = 0;
     if (found != outputs_.end()) {
@@ -162,7 +170,7 @@ bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentP
         if (other.key() != stream.key())
             return refuse(stream.key(),
                           fmt::format("its playlist would be that of {}: {}", other.key().text(), location));
-        if (other.hls() == vhost.get<VhostConfig>()) {
+        if (other.hls() == options.hls && other.options().dash == options.dash) {
             follow(found->second, stream, vhost);
             return true;
         }
@@ -175,10 +183,8 @@ bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentP
         first_sequence = std::max(first_sequence, old->second);
         remembered_.erase(old);
     }
-    auto output = make_output(stream.key(), vhost, std::move(names), first_sequence);
-    outputs_[location] = output;
-    urls_[url_of(output->key().vhost, output->paths().playlist())] = output;
-    follow(output, stream, vhost);
+    options.first_sequence = first_sequence;
+    follow(add_output(location, std::move(options), std::move(names)), stream, vhost);
     return true;
 }
 
@@ -193,15 +199,38 @@ void Service::follow(const std::shared_ptr<Output>& output, live::Stream& stream
     output->follow(stream, std::move(group));
 }
 
-std::shared_ptr<Output> Service::make_output(const live::StreamKey& key, const config::Vhost& vhost, SegmentPaths names,
-                                             uint64_t first_sequence) {
-    OutputOptions options{key, vhost.get<VhostConfig>(), first_sequence, vhost.play.rejoin_timeout,
-                          static_cast<size_t>(vhost.stream_memory) << 20};
+// That its files are those of no other stream.
+base::Result<void> Service::check_dash(const OutputOptions& options) const {
+    if (!options.dash.enabled) return {};
+    const std::string path = TRY(Dash::manifest_path_of(options));
+    for (const auto& [location, output] : outputs_) {
+        const bool is_other = output->key() != options.key && output->dash() && output->on_disk() && options.on_disk();
+        if (is_other && output->dash()->manifest_path() == path && output->dash()->config().path == options.dash.path)
+            return base::fail(base::Code::kRefused,
+                              fmt::format("its manifest would be that of {}: {}", output->key().text(), path));
+    }
+    return {};
+}
+
+std::shared_ptr<Output> Service::add_output(const std::string& location, OutputOptions options, SegmentPaths names) {
     auto output = std::make_shared<Output>(
         std::move(options), std::move(names), index_, events_, failure_log_,
         [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
     begin(output);
+    outputs_[location] = output;
+    for (const std::string& path : urls_of(*output)) urls_[url_of(output->key().vhost, path)] = output;
     return output;
+}
+
+// Those by which requests find it.
+std::vector<std::string> Service::urls_of(const Output& output) {
+    std::vector<std::string> paths;
+    if (output.hls().enabled) paths.push_back(output.paths().playlist());
+    if (const Dash* dash = output.dash()) {
+        paths.push_back(dash->manifest_path());
+        paths.push_back(dash->directory());
+    }
+    return paths;
 }
 
 // Once it is known what an earlier run has left.
@@ -209,10 +238,13 @@ void Service::begin(const std::shared_ptr<Output>& output) {
     if (!output->on_disk()) return output->begin();
     std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
     recoveries_.push_back(runtime::spawn(
-        "hls-recover",
-        [weak = std::weak_ptr(output), files = files_options(output->options()), paths = output->paths()] {
-            auto left = read_left(files, paths);
-            if (const auto found = weak.lock(); found && left) found->begin(*std::move(left));
+        "hls-recover", [weak = std::weak_ptr(output), options = output->options(), paths = output->paths()] {
+            auto left = options.hls.enabled ? read_left(files_options(options), paths) : LeftStream();
+            const auto next = options.dash.enabled ? Dash::remove_left(options) : std::optional<uint64_t>(0);
+            const auto found = weak.lock();
+            if (!found || !left || !next) return;
+            left->next_sequence = *next;
+            found->begin(*std::move(left));
         }));
 }
 
@@ -220,7 +252,7 @@ void Service::dispose(const std::string& location) {
     auto found = outputs_.find(location);
     std::shared_ptr<Output> output = std::move(found->second);
     outputs_.erase(found);
-    urls_.erase(url_of(output->key().vhost, output->paths().playlist()));
+    for (const std::string& path : urls_of(*output)) urls_.erase(url_of(output->key().vhost, path));
     groups_.leave(output->key());
     base::log::trace("HLS of {} is disposed of", output->key().text());
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
@@ -283,16 +315,15 @@ void Service::take_over_left() {
         const live::StreamKey key = left_.extract(left_.begin()).value();
         const config::Vhost* vhost = snapshot_->find_vhost(key.vhost);
         if (!vhost) continue;
-        const auto& hls = vhost->get<VhostConfig>();
-        if (!hls.enabled || hls.storage == "memory" || hls.dispose == 0) continue;
+        OutputOptions options = output_options(key, *vhost);
+        const VhostConfig& hls = options.hls;
+        options.dash.enabled &= check_dash(options).has_value();
+        if (!(hls.enabled || options.dash.enabled) || !options.on_disk() || options.dispose_s() == 0) continue;
         auto names = SegmentPaths::make(hls, key, snapshot_->global.utc_time);
         if (!names) continue;
         const std::string location = location_of(key, hls, *names);
         if (outputs_.contains(location)) continue;  // it is published again
-        auto output = make_output(key, *vhost, *std::move(names), 0);
-        output->nobody_publishes();
-        outputs_[location] = output;
-        urls_[url_of(output->key().vhost, output->paths().playlist())] = output;
+        add_output(location, std::move(options), *std::move(names))->nobody_publishes();
         while (recoveries_.size() > kMaxRecoveries) {
             if (!runtime::sleep_ms(10)) return;
             std::erase_if(recoveries_, [](const runtime::Task& task) { return task.done(); });
@@ -304,7 +335,7 @@ void Service::keep_stream_list() {
     std::vector<live::StreamKey> streams(left_.begin(), left_.end());
     for (auto& [location, output] : outputs_) {
         if (streams.size() >= kMaxListedStreams) break;
-        if (output->on_disk() && output->hls().dispose > 0) streams.push_back(output->key());
+        if (output->on_disk() && output->options().dispose_s() > 0) streams.push_back(output->key());
     }
     if (const auto kept = stream_list_.keep(write_stream_list(streams)); !kept)
         base::log::error("hls_roll: {}; HLS files left by this run are not disposed of by the next",

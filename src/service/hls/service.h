@@ -66,10 +66,11 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     void release_memory() override;
     bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
     void follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost);
-    std::shared_ptr<Output> make_output(const live::StreamKey& key, const config::Vhost& vhost, SegmentPaths names,
-                                        uint64_t first_sequence);
+    base::Result<void> check_dash(const OutputOptions& options) const;
+    std::shared_ptr<Output> add_output(const std::string& location, OutputOptions options, SegmentPaths names);
+    static std::vector<std::string> urls_of(const Output& output);
     // Always false: it is not followed.
-    bool refuse(const live::StreamKey& key, const std::string& reason);
+    bool refuse(const live::StreamKey& key, const std::string& reason, std::string_view output = "hls");
     void begin(const std::shared_ptr<Output>& output);
     void dispose(const std::string& location);
     void run_housekeeping();
@@ -108,6 +109,19 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     // It is there within the time. Yields.
     base::Result<bool> await_playlist(const live::StreamKey& key, const config::Vhost& vhost, const std::string& path,
                                       const net::HttpRequest& request, net::HttpResponse& response);
+    // DASH (service_dash.cpp). A path in the directory of the segments that is no resource.
+    base::Result<void> serve_beside_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                             const std::string& path, bool is_private, const net::HttpRequest& request,
+                                             net::HttpResponse& response);
+    base::Result<void> first_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                      const net::HttpRequest& request, net::HttpResponse& response,
+                                      std::string_view admitted_context);
+    // context: the viewer's id; empty: viewers have none.
+    base::Result<void> manifest(const std::shared_ptr<Output>& output, std::string_view context, bool is_private,
+                                const net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<std::string> let_in_new(const live::StreamKey& key, int64_t idle_ms, const config::Vhost& vhost,
+                                         const net::HttpRequest& request, net::HttpResponse& response,
+                                         std::string_view admitted_context, bool stays);
     // context: of a viewer that was admitted while it waited; empty: that of the request.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
                                 net::HttpResponse& response, std::string_view context = {});

@@ -28,10 +28,11 @@ std::string_view without_slashes(std::string_view path) {
     return path;
 }
 
-// The path below hls_path: files are at the root of the server, and where http_static mounts hls_path.
+// The path below hls_path or dash_path: files are at the root of the server, and where http_static mounts that.
 std::string path_below(const config::Vhost& vhost, std::string_view path) {
     const config::VhostHttpStatic& files = vhost.http_static;
-    if (files.enabled && without_slashes(files.dir) == without_slashes(vhost.get<VhostConfig>().path)) {
+    const auto is_mounted = [&](std::string_view dir) { return without_slashes(files.dir) == without_slashes(dir); };
+    if (files.enabled && (is_mounted(vhost.get<VhostConfig>().path) || is_mounted(vhost.get<DashConfig>().path))) {
         std::string_view mount = files.mount;
         mount.remove_prefix(std::min(mount.find('/'), mount.size()));
         mount = without_slashes(mount);
@@ -75,7 +76,7 @@ std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string
 // No other stream's playlist has such a name (names.h). The path of a group may be that of a stream, which keeps it for
 // viewers who have a context; where there is none, for all.
 Service::Playlist Service::find_playlist(const config::Vhost& vhost, const std::string& path, bool has_context) const {
-    auto output = find_output(vhost.name, path);
+    auto output = path.ends_with('/') ? nullptr : find_output(vhost.name, path);
     const bool is_streams = output && (has_context || !output->hls().ctx);
     if (auto group = is_streams ? nullptr : groups_.at(vhost.name, path))
         if (!group->listed(runtime::now_ms()).empty()) return {{}, std::move(group), true, path};
@@ -120,13 +121,14 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
 }
 
 base::Result<void> Service::explain_missing(net::HttpRequest& request, net::HttpResponse& response) {
-    if (!request.message.path.ends_with(".m3u8")) return {};
+    const bool is_dash = request.message.path.ends_with(".mpd");
+    if (!is_dash && !request.message.path.ends_with(".m3u8")) return {};
     const std::string_view name = net::vhost_name(request.message);
     const config::Vhost* vhost = snapshot_->vhost(name);
     response.header("Cache-Control", "no-store");
     if (!vhost) return response.send_error(404, fmt::format("there is no vhost {}", base::for_log(name)));
-    if (!vhost->get<VhostConfig>().enabled)
-        return response.send_error(404, fmt::format("vhost {} has no HLS", vhost->name));
+    if (is_dash ? !vhost->get<DashConfig>().enabled : !vhost->get<VhostConfig>().enabled)
+        return response.send_error(404, fmt::format("vhost {} has no {}", vhost->name, is_dash ? "DASH" : "HLS"));
     return response.send_error(404, "the stream is not published");
 }
 
@@ -156,11 +158,16 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
         }
         return {};
     }
+    if (!asked) {
+        const auto dash = find_output(vhost.name, path.substr(0, path.rfind('/') + 1));
+        if (dash && !allowed) return refuse_viewer(allowed.error(), response);
+        if (dash) return serve_beside_manifest(dash, vhost, path, guards_play(gate_, vhost), request, response);
+    }
     // One that is not hinted yet, or is gone.
     const auto& hls = vhost.get<VhostConfig>();
     if (hls.enabled && hls.has_parts() && is_part(path))
         return send_answer(*error_answer(404, "there is no such part"), response);
-    if (asked && (asked.group || asked.output->view() || is_replaced(*asked.output)))
+    if (asked && (asked.group || asked.output->serves(path) || is_replaced(*asked.output)))
         return playlist(asked, vhost, request, response);
     if (!asked && allowed) TRY(redirect(vhost, path, request, response));
     if (response.started()) return {};
@@ -190,12 +197,11 @@ base::Result<void> Service::await_part(Index::Announced& part, bool is_private, 
 base::Result<void> Service::redirect(const config::Vhost& vhost, const std::string& path,
                                      const net::HttpRequest& request, net::HttpResponse& response) {
     Locator* locator = offers_.locator;
-    const auto& hls = vhost.get<VhostConfig>();
-    if (!locator || !hls.enabled || !locator->redirects(vhost, true) || without_suffix(path) != path) return {};
-    const auto named = stream_of_playlist(hls, vhost.name, path);
+    if (!locator || !locator->redirects(vhost, true) || without_suffix(path) != path) return {};
+    const auto named = stream_of(vhost, path);
     if (!named) return {};
     std::string server;
-    for (const live::StreamKey& stream : streams_of(hls, *named))
+    for (const live::StreamKey& stream : streams_of(vhost.get<VhostConfig>(), *named))
         if (server = locator->redirect(stream, true); !server.empty()) break;
     if (server.empty()) return {};
     response.header("Cache-Control", "no-store");
@@ -207,8 +213,8 @@ base::Result<void> Service::redirect(const config::Vhost& vhost, const std::stri
 base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std::string& path,
                                           const net::HttpRequest& request, net::HttpResponse& response) {
     const auto& hls = vhost.get<VhostConfig>();
-    if (!hls.enabled || draining_ || request.is_head() || without_suffix(path) != path) return {};
-    const auto named = stream_of_playlist(hls, vhost.name, path);
+    if (draining_ || request.is_head() || without_suffix(path) != path) return {};
+    const auto named = stream_of(vhost, path);
     if (!named || !offers_.is_fetched(*named)) return {};
     std::string context(hls.ctx ? request.message.parameter("hls_ctx") : std::string_view());
     const bool has_context = !context.empty();
@@ -252,7 +258,7 @@ base::Result<bool> Service::await_playlist(const live::StreamKey& key, const con
             return false;
         }
         const auto output = find_output(vhost.name, path);
-        if (!output || output->view()) return output != nullptr;
+        if (!output || output->serves(path)) return output != nullptr;
         const runtime::EndWatch watch(response.client());
         if (auto waited = output->await_segment(limit); !waited && waited.error().code() != base::Code::kTimeout)
             return std::unexpected(std::move(waited.error()));
@@ -280,8 +286,7 @@ void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::
 }
 
 int64_t Service::idle_ms(const Output& output) {
-    const auto view = output.view();
-    return std::max(kMinIdleMs, (view ? view->playlist().target_duration_s : 0) * 1'000 * kIdleTargets);
+    return std::max(kMinIdleMs, output.target_s() * 1'000 * kIdleTargets);
 }
 
 int64_t Service::idle_ms(const Playlist& playlist) {
@@ -338,27 +343,31 @@ base::Result<std::string> Service::let_in(const ViewerName& name, const live::St
     return id;
 }
 
+// A viewer without an id, which was not admitted while it waited for the stream. Returns the id that it gets; empty: it
+// is refused.
+base::Result<std::string> Service::let_in_new(const live::StreamKey& key, int64_t idle_ms, const config::Vhost& vhost,
+                                              const net::HttpRequest& request, net::HttpResponse& response,
+                                              std::string_view admitted_context, bool stays) {
+    if (!admitted_context.empty()) return std::string(admitted_context);
+    const ViewerName name = viewer_name(&key, viewers_.issue(key.text()));
+    base::Result<void> admitted;
+    // A client that only checks whether the stream exists (HEAD) is not a viewer.
+    if (request.is_head())
+        admitted = gate_.check(net::http_visitor(request, name.context, key, net::SessionType::kHlsPlay), vhost);
+    else if (auto let = let_in(name, key, idle_ms, vhost, request, stays, response.client()); !let)
+        admitted = std::unexpected(std::move(let.error()));
+    if (admitted) return name.context;
+    if (admitted.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admitted.error()));
+    TRY(refuse_viewer(admitted.error(), response));
+    return std::string();
+}
+
 // The first response to a viewer: the multivariant playlist with its id.
 base::Result<void> Service::master(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
                                    net::HttpResponse& response, std::string_view admitted_context) {
-    const live::StreamKey& key = asked.key();
-    const bool is_admitted = !admitted_context.empty();
-    const ViewerName name = viewer_name(&key, is_admitted ? admitted_context : viewers_.issue(key.text()));
-    const std::string& context = name.context;
-    base::Result<void> admitted;
-    // A client that only checks whether the stream exists (HEAD) is not a viewer.
-    if (is_admitted) {
-        // While it waited for the stream.
-    } else if (request.is_head()) {
-        admitted = gate_.check(net::http_visitor(request, context, key, net::SessionType::kHlsPlay), vhost);
-    } else if (auto let = let_in(name, key, idle_ms(asked), vhost, request, false, response.client()); !let) {
-        admitted = std::unexpected(std::move(let.error()));
-    }
-    if (!admitted) {
-        if (admitted.error().code() == base::Code::kCancelled) return admitted;
-        return refuse_viewer(admitted.error(), response);
-    }
-    return send_master(asked, request, response, context);
+    const std::string context =
+        TRY(let_in_new(asked.key(), idle_ms(asked), vhost, request, response, admitted_context, false));
+    return context.empty() ? base::Result<void>() : send_master(asked, request, response, context);
 }
 
 base::Result<void> Service::send_master(const Playlist& asked, const net::HttpRequest& request,
@@ -394,6 +403,8 @@ base::Result<void> Service::check_without_context(const Playlist& asked, const c
 
 base::Result<void> Service::serve_without_context(const Playlist& asked, bool is_private,
                                                   const net::HttpRequest& request, net::HttpResponse& response) {
+    if (asked.output && asked.output->dash() && asked.path == asked.output->dash()->manifest_path())
+        return manifest(asked.output, {}, is_private, request, response);
     if (asked.master) return send_master(asked, request, response, {});
     Rendition* rendition = asked.output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
@@ -413,26 +424,29 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
         return response.send_error(404,
                                    fmt::format("{} is not published, but other variants are", output->key().text()));
     }
-    if (output && !output->view()) {
+    const bool is_manifest = output && output->dash() && asked.path == output->dash()->manifest_path();
+    if (output && !output->serves(asked.path)) {
         if (!output->publishing()) return {};
         response.header("Cache-Control", "no-store").header("Retry-After", "1");
-        return response.send_error(
-            404, fmt::format("{} is published, its first HLS segment is not complete yet", output->key().text()));
+        return response.send_error(404, fmt::format("{} is published, its first {} segment is not complete yet",
+                                                    output->key().text(), is_manifest ? "DASH" : "HLS"));
     }
     if (!(output ? output->hls() : vhost.get<VhostConfig>()).ctx) {
         if (auto checked = check_without_context(asked, vhost, request, response.client()); !checked) {
             if (checked.error().code() == base::Code::kCancelled) return checked;
             return refuse_viewer(checked.error(), response);
         }
-        return serve_without_context(asked, guards_play(gate_, vhost), request, response);
+        const bool is_private = guards_play(gate_, vhost);
+        return serve_without_context(asked, is_private, request, response);
     }
     const std::string_view sent = request.message.parameter("hls_ctx");
     const bool is_master = sent.empty() || asked.master;
-    live::StreamKey key = is_master ? asked.key() : viewed(output->key(), sent);
+    live::StreamKey key = is_master || is_manifest ? asked.key() : viewed(output->key(), sent);
     if (draining_ && !viewers_.known(viewer_name(&key, sent))) {
         response.header("Cache-Control", "no-store").header("Retry-After", "5");
         return response.send_error(503, "the server ends");
     }
+    if (is_manifest && sent.empty()) return first_manifest(output, vhost, request, response, context);
     if (is_master) return master(asked, vhost, request, response, context);
     if (!Viewers::is_context(sent)) return response.send_error(400, "hls_ctx is none of ours");
     auto id = let_in(viewer_name(&key, sent), key, idle_ms(*output), vhost, request, true, response.client());
@@ -445,6 +459,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
         if (id.error().code() == base::Code::kCancelled) return std::unexpected(std::move(id.error()));
         return refuse_viewer(id.error(), response);
     }
+    if (is_manifest) return manifest(output, *id, true, request, response);
     Rendition* rendition = output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");

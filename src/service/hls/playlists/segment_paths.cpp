@@ -10,6 +10,7 @@
 #include "config/path_variables.h"
 #include "protocol/http/url.h"
 #include "service/hls/config.h"
+#include "service/hls/dash/config.h"
 
 namespace service::hls {
 
@@ -198,6 +199,15 @@ std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const 
     const auto names = SegmentPaths::make(hls, key, false);
     if (!names || names->playlist() != path) return {};
     return key;
+}
+
+std::optional<live::StreamKey> stream_of(const config::Vhost& vhost, std::string_view path) {
+    VhostConfig hls = vhost.get<VhostConfig>();
+    if (hls.enabled)
+        if (auto named = stream_of_playlist(hls, vhost.name, path)) return named;
+    const auto& dash = vhost.get<DashConfig>();
+    hls.m3u8_file = dash.mpd_file;
+    return dash.enabled ? stream_of_playlist(hls, vhost.name, path) : std::nullopt;
 }
 
 std::string relative_uri(std::string_view from, std::string_view path) {

@@ -97,6 +97,9 @@ std::string without_suffix(std::string_view path);
 std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const std::string& vhost,
                                                   std::string_view path);
 
+// Or whose playlist of HLS or manifest of DASH it is, of those that the vhost has.
+std::optional<live::StreamKey> stream_of(const config::Vhost& vhost, std::string_view path);
+
 // A path relative to the directory of `from`, percent-encoded. Both are relative to the same root.
 std::string relative_uri(std::string_view from, std::string_view path);
 

@@ -54,9 +54,8 @@ bool run_on_worker(const std::function<void()>& job) {
 // On a worker.
 class Reading {
   public:
-    Reading(SegmentFilesOptions options, const SegmentPaths& main) : options_(std::move(options)) {
-        for (RenditionId id = kMainRendition; id < kRenditions; ++id) paths_.push_back(main.of_rendition(id));
-    }
+    Reading(SegmentFilesOptions options, std::vector<SegmentPaths> paths)
+        : options_(std::move(options)), paths_(std::move(paths)) {}
     void read();
 
     LeftStream left;
@@ -78,13 +77,13 @@ class Reading {
     void remove_left_behind(const LeftTimeline& timeline, const SegmentPaths& paths) const;
 
     const SegmentFilesOptions options_;
-    std::vector<SegmentPaths> paths_;  // by RenditionId
+    const std::vector<SegmentPaths> paths_;  // by RenditionId
 };
 
 void Reading::read() {
     remove_growing();
     left.master = is_file(path_of(paths_[kMainRendition].master()));
-    for (RenditionId id = kMainRendition; id < kRenditions; ++id) {
+    for (RenditionId id = kMainRendition; id < paths_.size(); ++id) {
         std::optional<Listed> listed = read_playlist(id);
         if (!listed) continue;
         if (id == kMainRendition) {
@@ -137,6 +136,8 @@ std::optional<Reading::Listed> Reading::read_playlist(RenditionId id) {
     if (missing > 0) warnings.push_back(fmt::format("{} names {} segments that are missing", path, missing));
     if (!options_.recover) {
         remove_all(listed, paths);
+        left.next_sequence = std::max(left.next_sequence,
+                                      listed.timeline.media_sequence + listed.timeline.segments.size() + kMaxNotListed);
         return Listed();
     }
     drop_lost(listed);
@@ -223,13 +224,28 @@ void Reading::remove_left_behind(const LeftTimeline& timeline, const SegmentPath
     for (uint64_t n = 0; n < kMaxNotListed; ++n) unlink_segment(next + n);
 }
 
-}  // namespace
-
-std::optional<LeftStream> read_left(const SegmentFilesOptions& options, const SegmentPaths& paths) {
-    const auto reading = std::make_shared<Reading>(options, paths);
+std::optional<LeftStream> read_on_worker(const SegmentFilesOptions& options, std::vector<SegmentPaths> paths) {
+    const auto reading = std::make_shared<Reading>(options, std::move(paths));
     if (!run_on_worker([reading] { reading->read(); })) return std::nullopt;
     for (const std::string& warning : reading->warnings) base::log::warn("HLS: {}", warning);
     return std::move(reading->left);
+}
+
+}  // namespace
+
+std::optional<LeftStream> read_left(const SegmentFilesOptions& options, const SegmentPaths& paths) {
+    std::vector<SegmentPaths> all;
+    for (RenditionId id = kMainRendition; id < kRenditions; ++id) all.push_back(paths.of_rendition(id));
+    auto left = read_on_worker(options, std::move(all));
+    if (left) left->next_sequence = 0;  // those of a playlist that is not continued begin again
+    return left;
+}
+
+std::optional<uint64_t> remove_left(const SegmentFilesOptions& options, std::vector<SegmentPaths> paths) {
+    SegmentFilesOptions removing = options;
+    removing.recover = false;
+    const auto left = read_on_worker(removing, std::move(paths));
+    return left ? std::optional(left->next_sequence) : std::nullopt;
 }
 
 void SegmentFiles::verify() {

@@ -25,10 +25,13 @@ struct LeftStream {
     LeftTimeline timeline{};  // of the main rendition
     bool master = false;      // there is a multivariant playlist
     std::vector<LeftRendition> renditions{};
+    uint64_t next_sequence = 0;  // the least of this run
 };
 
 // Yields. Removes what cannot be continued: segments that were not complete, and all of it unless options.recover.
 // paths: of the main rendition. Nothing: the coroutine was cancelled.
 std::optional<LeftStream> read_left(const SegmentFilesOptions& options, const SegmentPaths& paths);
+// Yields. Removes all of it. paths: of playlists in one directory. Returns the number behind the last segment.
+std::optional<uint64_t> remove_left(const SegmentFilesOptions& options, std::vector<SegmentPaths> paths);
 
 }  // namespace service::hls

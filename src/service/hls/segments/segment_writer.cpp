@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "media/codec.h"
@@ -18,10 +19,11 @@ void append_range(std::vector<PageRange>& ranges, const PageRange& range) {
 SegmentWriter::SegmentWriter(const SegmentWriterOptions& options) : options_(options) {
     convert::LaneSink& sink = *this;
     muxer_ = options.use_fmp4 ? convert::make_mp4_muxer(sink) : convert::make_ts_muxer(sink);
+    if (options.has_single_tracks && !options.use_fmp4) tracks_ = convert::make_mp4_muxer(sink);
 }
 
 std::shared_ptr<const std::string> SegmentWriter::init(Lanes lanes) const {
-    std::string init = muxer_->init(lanes);
+    std::string init = (lanes & convert::kMp4Lanes ? tracks() : *muxer_).init(lanes);
     return init.empty() ? nullptr : std::make_shared<const std::string>(std::move(init));
 }
 
@@ -32,6 +34,12 @@ void SegmentWriter::open(const media::TrackSet& tracks, const media::Frame& firs
     keeps_ = options_.keeps;
     new_init_ = std::exchange(fresh_, false) || changed;
     muxer_->open(tracks, first, new_init_);
+    if (tracks_) tracks_->open(tracks, first, new_init_);
+}
+
+void SegmentWriter::end_part(std::optional<media::Time> next_video_dts) {
+    muxer_->end_part(next_video_dts);
+    if (tracks_) tracks_->end_part(next_video_dts);
 }
 
 void SegmentWriter::remove_reader(const Reader& reader) {
@@ -57,8 +65,8 @@ base::Result<void> SegmentWriter::check(const media::TrackSet& tracks) const {
 
 // What readers do may end the segment, or one of them.
 void SegmentWriter::put(Lanes lanes, Pieces pieces) {
-    const PageRange range = keep_shared(pieces);
-    if (lanes == convert::kAllLanes) {
+    const PageRange range = keep_shared(lanes, pieces);
+    if (lanes == convert::kMp4Lanes) {
         front_ = pieces.front();
         front_range_ = range;
         return;
@@ -67,15 +75,16 @@ void SegmentWriter::put(Lanes lanes, Pieces pieces) {
     for (size_t i = 0; i < readers_.size(); ++i) {
         if (!(readers_[i].lanes & lanes)) continue;
         Reader& reader = *readers_[i].reader;
-        if (!std::exchange(readers_[i].begun, true) && !front_.empty())
+        if (!std::exchange(readers_[i].begun, true) && !front_.empty() && (lanes & convert::kMp4Lanes))
             reader.put({&front_, 1}, front_range_, is_first);
         if (i < readers_.size() && (readers_[i].lanes & lanes)) reader.put(pieces, range, is_first);
         is_first = false;
     }
 }
 
-PageRange SegmentWriter::keep_shared(Pieces pieces) {
-    if (options_.encrypts) return {};
+PageRange SegmentWriter::keep_shared(Lanes lanes, Pieces pieces) {
+    const auto shares = [&](const Entry& entry) { return entry.keeps && (entry.lanes & lanes); };
+    if (std::ranges::none_of(readers_, shares)) return {};
     auto kept = keep(pieces);
     if (kept) return *kept;
     for (size_t i = 0; i < readers_.size(); ++i)

@@ -20,8 +20,8 @@ using convert::Pieces;
 
 struct SegmentWriterOptions {
     bool use_fmp4 = false;
-    bool keeps = true;      // in memory
-    bool encrypts = false;  // each rendition keeps its own
+    bool keeps = true;               // in memory
+    bool has_single_tracks = false;  // in MP4 too, of which tracks() tells
 };
 
 class SegmentWriter final : private convert::LaneSink {
@@ -43,6 +43,8 @@ class SegmentWriter final : private convert::LaneSink {
 
     Lanes lane_of(media::Kind kind, uint8_t track) const { return muxer_->lane_of(kind, track); }
     bool has(media::Kind kind, uint8_t track) const { return muxer_->has(kind, track); }
+    // Whose lanes have one track each.
+    const convert::SegmentMuxer& tracks() const { return tracks_ ? *tracks_ : *muxer_; }
     // The open segment has other initialisation segments than the one before.
     bool has_new_init() const { return new_init_; }
     // The initialisation segment of a rendition with these lanes; null: the format has none.
@@ -52,12 +54,16 @@ class SegmentWriter final : private convert::LaneSink {
     base::Result<void> check(const media::TrackSet& tracks) const;
     // Begins a segment, without readers. changed: its tracks are other ones, or there is a discontinuity before it.
     void open(const media::TrackSet& tracks, const media::Frame& first, bool changed);
-    // Until the next segment, or remove(). In the order of the calls they get the bytes.
-    void add_reader(Reader& reader, Lanes lanes) { readers_.push_back({&reader, lanes}); }
+    // Until the next segment, or remove(). In the order of the calls they get the bytes. keeps: not by itself.
+    void add_reader(Reader& reader, Lanes lanes, bool keeps) { readers_.push_back({&reader, lanes, keeps}); }
     void remove_reader(const Reader& reader);
     // An error concerns the lane of the frame.
     base::Result<void> add(const media::Frame& frame) { return muxer_->add(frame); }
-    void end_part(std::optional<media::Time> next_video_dts) { muxer_->end_part(next_video_dts); }
+    // The same for tracks(), if add() does not do it.
+    base::Result<void> add_to_tracks(const media::Frame& frame) {
+        return tracks_ ? tracks_->add(frame) : base::Result<void>();
+    }
+    void end_part(std::optional<media::Time> next_video_dts);
     // The segment is given up: the next one begins anew.
     void lose();
 
@@ -66,22 +72,24 @@ class SegmentWriter final : private convert::LaneSink {
     // The resource has these ranges, in their order.
     base::Result<void> show(std::vector<PageRange> ranges, Resource& resource);
     // Of frames in the muxer, and of the open segment.
-    size_t memory() const { return muxer_->memory() + bytes_.memory(); }
+    size_t memory() const { return muxer_->memory() + (tracks_ ? tracks_->memory() : 0) + bytes_.memory(); }
 
   private:
     struct Entry {
         Reader* reader;
         Lanes lanes;
+        bool keeps;
         bool begun = false;
     };
-    PageRange keep_shared(Pieces pieces);
+    PageRange keep_shared(Lanes lanes, Pieces pieces);
     void put(Lanes lanes, Pieces pieces) override;
 
     const SegmentWriterOptions options_;
     std::unique_ptr<convert::SegmentMuxer> muxer_;
+    std::unique_ptr<convert::SegmentMuxer> tracks_;  // null: that of the renditions has tracks apart
     std::vector<Entry> readers_;
     SegmentBytes bytes_;
-    std::span<const uint8_t> front_;  // of each rendition's segment
+    std::span<const uint8_t> front_;  // of each rendition's segment in MP4
     PageRange front_range_;
     bool keeps_ = false;  // in this segment
     bool fresh_ = true;   // the muxer has not begun, or has lost its position

@@ -1,0 +1,89 @@
+// DASH over HTTP.
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "protocol/http/gzip.h"
+#include "protocol/http/url.h"
+#include "service/hls/service.h"
+#include "service/hls/serving/serve.h"
+
+namespace service::hls {
+
+namespace {
+
+constexpr std::string_view kManifestType = "application/dash+xml";
+
+}  // namespace
+
+// The clock, or a segment that is not complete, or not begun.
+base::Result<void> Service::serve_beside_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                                  const std::string& path, bool is_private,
+                                                  const net::HttpRequest& request, net::HttpResponse& response) {
+    const Dash& dash = *output->dash();
+    if (path == dash.directory() + "time") {
+        response.header("Cache-Control", "no-store");
+        return response.send(200, "text/plain", mpd::xs_date(base::wall_ms()));
+    }
+    const auto growing = dash.find_growing(path);
+    if (!growing) return {};
+    const auto stream = std::shared_ptr<const live::StreamKey>(output, &output->key());
+    const std::string_view context = request.message.parameter("hls_ctx");
+    const ViewerName viewer{context.empty() ? std::string() : stream->text(), std::string(context)};
+    if (auto may = check_known(viewer, vhost); !may) return refuse_viewer(may.error(), response);
+    auto share = response.reserve_wait();
+    if (!share) return refuse_viewer(share.error(), response);
+    const int64_t limit_ms = dash.wait_ms();
+    const bool has_bytes = TRY(await_bytes(growing, limit_ms, response));
+    if (!has_bytes) return send_answer(*error_answer(404, "there is no such segment"), response);
+    count(viewer, stream, request, response);
+    if (!growing->is_complete) return serve_growing(growing, path, limit_ms, is_private, request, response);
+    const ResourcePtr whole = index_.find(vhost.name, path);
+    return whole ? serve_resource(whole, path, is_private, request, response) : base::Result<void>();
+}
+
+// It gives the viewer its id: in the URLs of segments, and in that from which it fetches the next ones. Where segments
+// are only for those who are known, it is one at once.
+base::Result<void> Service::first_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
+                                           const net::HttpRequest& request, net::HttpResponse& response,
+                                           std::string_view admitted_context) {
+    const bool stays = gate_.guards_parts(vhost);
+    const std::string context =
+        TRY(let_in_new(output->key(), idle_ms(*output), vhost, request, response, admitted_context, stays));
+    return context.empty() ? base::Result<void>() : manifest(output, context, true, request, response);
+}
+
+base::Result<void> Service::manifest(const std::shared_ptr<Output>& output, std::string_view context, bool is_private,
+                                     const net::HttpRequest& request, net::HttpResponse& response) {
+    const Dash& dash = *output->dash();
+    if (!dash.has_manifest()) return response.send_error(404, "the stream has ended");
+    if (!request.is_head()) expect_players(*output);
+    const auto stream = std::shared_ptr<const live::StreamKey>(output, &output->key());
+    const std::string id(context);
+    count(id.empty() ? ViewerName() : ViewerName{stream->text(), id}, stream, request, response);
+    std::string text, cache = "no-store";
+    if (id.empty()) {
+        text = dash.manifest();
+        cache = fmt::format("{}, max-age={}", is_private ? "private" : "public", dash.max_age_s());
+    } else {
+        // Other parameters of the player's request (a token) are passed on.
+        const auto is_context = [](std::string_view name) { return name == "hls_ctx"; };
+        const std::string query = "?hls_ctx=" + id,
+                          others = http::without_parameters(request.message.raw_query, is_context);
+        const std::string& path = dash.manifest_path();
+        text = dash.manifest(relative_uri(path, path) + query + (others.empty() ? "" : "&" + others),
+                             output->hls().ts_ctx ? query : std::string());
+    }
+    response.header("Cache-Control", cache).header("Vary", "Accept-Encoding");
+    if (wants_gzip(request)) {
+        if (std::string small = http::gzip(text); !small.empty()) {
+            response.header("Content-Encoding", "gzip");
+            return response.send(200, kManifestType, small);
+        }
+    }
+    return response.send(200, kManifestType, text);
+}
+
+}  // namespace service::hls
