@@ -22,7 +22,7 @@ FILES = {
     "players/whep.html": "text/html; charset=utf-8",
 }
 POLICY = {
-    "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:", "font-src": "'self'",
+    "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data: blob:", "font-src": "'self'",
     "media-src": "'self' blob: http: https:", "connect-src": "'self' http: https: ws: wss:", "worker-src": "'self' blob:",
     "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'self'",
 }  # fmt: skip

@@ -178,7 +178,8 @@ def paths(server, **headers):
 
 def readable(server, **headers):
     """Everything that a reader gets: by its path."""
-    texts = {path: http.get(server.api_port, path, **headers).body.decode() for path in paths(server, **headers)}
+    # Pictures, too: what is searched is ASCII.
+    texts = {path: http.get(server.api_port, path, **headers).body.decode(errors="replace") for path in paths(server, **headers)}
     texts["metrics"] = http.get(server.https_port, "/metrics", **headers).body.decode()
     for path in ("/", "/console/", "/api/v1/versions"):
         texts[f"site {path}"] = http.get(server.http_port, path).body.decode(errors="replace")

@@ -64,7 +64,7 @@ class Checker final : public convert::SegmentSink, private convert::LaneSink {
         if (fail_next) return lose();
         muxer_->open(opening.tracks, opening.first, fresh_ || opening.tracks_changed || opening.discontinuity);
         fresh_ = false;
-        list_.open(std::make_shared<const std::string>(muxer_->init(convert::kAllLanes)));
+        list_.open(std::make_shared<const std::string>(muxer_->init(convert::kMp4Lanes)));
     }
     void open_gap(media::Time start) override {
         CHECK(!open_ && start >= part_end_);
