@@ -13,7 +13,9 @@ TEST(Timestamp, IsReadAndWritten) {
     EXPECT_EQ(parse_timestamp("2026-02-01T00:59:59.123+01:00"), 1'769'903'999'123);
     EXPECT_EQ(parse_timestamp("2026-02-01T00:59:59.123 01:00"), 1'769'903'999'123);
     EXPECT_EQ(parse_timestamp("2026-01-31T18:29:59.123-05:30"), 1'769'903'999'123);
+    EXPECT_EQ(format_timestamp(0), "1970-01-01T00:00:00.000Z");
     EXPECT_EQ(format_timestamp(1'769'903'999'123), "2026-01-31T23:59:59.123Z");
+    EXPECT_EQ(format_timestamp(1'795'871'109'042), "2026-11-28T13:05:09.042Z");
 }
 
 TEST(Timestamp, NothingElseIsOne) {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "base/text.h"
+#include "protocol/http/timestamp.h"
 
 namespace mpd {
 
@@ -47,7 +47,8 @@ class Writer {
         add("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\"\n"
             "    profiles=\"urn:mpeg:dash:profile:isoff-live:2011{}\"\n    type=\"dynamic\" "
             "availabilityStartTime=\"1970-01-01T00:00:00Z\" publishTime=\"{}\"\n   ",
-            manifest_.low_latency ? ",urn:mpeg:dash:profile:cmaf:2019" : "", xs_date(manifest_.publish_ms));
+            manifest_.low_latency ? ",urn:mpeg:dash:profile:cmaf:2019" : "",
+            http::format_timestamp(manifest_.publish_ms));
         if (manifest_.update_ms > 0)
             duration("minimumUpdatePeriod", manifest_.update_ms);
         else
@@ -122,7 +123,7 @@ class Writer {
     // The times of the stream and of the clock at the Period's start.
     void reference_time(const Period& period, const Track& track) {
         add("      <ProducerReferenceTime id=\"0\" type=\"encoder\" wallClockTime=\"{}\" presentationTime=\"{}\"/>\n",
-            xs_date(period.start_us / 1'000), track.offset);
+            http::format_timestamp(period.start_us / 1'000), track.offset);
     }
 
     static size_t number_of(const Period& period, const Track& track) {
@@ -145,15 +146,5 @@ class Writer {
 }  // namespace
 
 std::string write(const Manifest& manifest) { return Writer(manifest).write(); }
-
-std::string xs_date(int64_t ms) {
-    const std::chrono::sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(ms)};
-    const auto day = std::chrono::floor<std::chrono::days>(time);
-    const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss clock(time - day);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                       clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
-}
 
 }  // namespace mpd

@@ -65,14 +65,11 @@ struct Manifest {
     int64_t buffer_ms = 0;  // @minBufferTime
     std::optional<LowLatency> low_latency{};
     std::string location{};  // where it is fetched from now on; empty: where it came from
-    std::string time_url{};  // of xs_date()
+    std::string time_url{};  // whose answer is http::format_timestamp()
     std::vector<Period> periods{};
 };
 
 std::string write(const Manifest& manifest);
-
-// "2026-11-28T13:05:09.042Z", as urn:mpeg:dash:utc:http-xsdate:2014 has it. For years 1970 to 9999.
-std::string xs_date(int64_t ms);
 
 // A text as the content of an element or of an attribute in double quotes.
 std::string escape(std::string_view text);

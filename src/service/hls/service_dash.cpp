@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "protocol/http/gzip.h"
+#include "protocol/http/timestamp.h"
 #include "protocol/http/url.h"
 #include "service/hls/service.h"
 #include "service/hls/serving/serve.h"
@@ -25,7 +26,7 @@ base::Result<void> Service::serve_beside_manifest(const std::shared_ptr<Output>&
     const Dash& dash = *output->dash();
     if (path == dash.directory() + "time") {
         response.header("Cache-Control", "no-store");
-        return response.send(200, "text/plain", mpd::xs_date(base::wall_ms()));
+        return response.send(200, "text/plain", http::format_timestamp(base::wall_ms()));
     }
     const auto growing = dash.find_growing(path);
     if (!growing) return {};

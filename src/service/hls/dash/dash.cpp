@@ -215,8 +215,7 @@ void Dash::end_growing(Track& track) {
     if (!growing) return;
     const ResourcePtr whole = index_.find(options_.key.vhost, track.growing_path);
     if (!whole || !whole->root.empty()) return growing->lose();
-    growing->is_complete = true;
-    growing->grow(*whole);
+    growing->complete(*whole);
 }
 
 std::shared_ptr<Growing> Dash::find_growing(std::string_view path) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "net/http/http_exchange.h"
 #include "runtime/loop/sync.h"
@@ -24,9 +25,9 @@ struct Growing {
         resource = std::move(more);
         changed.pulse();
     }
-    void complete() {
+    void complete(Resource whole) {
         is_complete = true;
-        changed.pulse();
+        grow(std::move(whole));
     }
     void lose() {
         is_lost = !is_complete;
