@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lib import api, dash, http, media, mp4, publishing, rtmp
+from lib import api, dash, edges, http, media, mp4, publishing, rtmp
 from lib.timing import scaled, wait_until
 
 FOLDER = ("html", "live", "one")
@@ -181,6 +181,22 @@ def test_viewers_have_contexts(servers):
         viewers = [one for one in api.clients(server) if one["type"] == "hls-play"]
         assert [viewer["id"] for viewer in viewers] == [context], viewers
         assert http.get_status(server.http_port, "/live/one.mpd?hls_ctx=a/b") == 400
+
+
+@pytest.mark.parametrize("ctx", ["off", "on"])
+def test_an_edge_fetches_what_a_manifest_is_asked_of(servers, ctx):
+    """The first request waits for the first segment, and gets the manifest."""
+    origin = edges.origin(servers)
+    edge = servers(vhosts=dash.vhost(ctx=ctx, more=edges.cluster(edges.at(origin)), **KEPT))
+    with publish(origin):
+        api.wait_stream(origin, "one")
+        manifest = dash.get(edge)
+        assert manifest and manifest.numbers() and bool(manifest.location) == (ctx == "on"), manifest and manifest.text
+        path = f"/live/{manifest.location or 'one.mpd'}"
+        later = dash.wait(edge, lambda one: len(one.numbers()) >= 4, what="it goes on", path=path)
+        dash.fetch(edge, later.track().segments[-1].uri)
+    missing = http.get(edge.http_port, "/live/two.mpd")
+    assert missing.status == 404 and missing.headers["cache-control"] == "no-store", missing.describe()
 
 
 def test_rules_hold_for_each_request(servers):

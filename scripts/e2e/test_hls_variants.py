@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from lib import api, browser, hls, hooks, http, media, publishing, rtmp, signed_urls
+from lib import api, browser, edges, hls, hooks, http, media, publishing, rtmp, signed_urls
 from lib.server import ROOT, run_once
 from lib.timing import SLOW, scaled, wait_until
 
@@ -231,6 +231,8 @@ def test_a_viewer_of_the_group_is_one_viewer(servers):
             (alone,) = asked.wait("on_play", param="?u=2")
             assert alone["stream"] == "x_180p", alone
             assert len(asked.bodies("on_play", param="?u=1")) == 1, asked.bodies("on_play")
+            assert {name: one.get("hls_variant_of") for name, one in api.streams(server).items()} == {
+                "x": None, **dict.fromkeys(NAMES, "live/x")}, "the group is a stream that is only played"  # fmt: skip
             viewers = [one for one in api.clients(server) if one["id"] == played["client_id"]]
             assert [one["name"] for one in viewers] == ["x"] and viewers[0]["send_bytes"] > 1000, viewers
             assert http.get(server.http_port, PATH, method="HEAD").status == 200
@@ -276,6 +278,29 @@ def test_which_signature_opens_what(servers):
         assert get(f"{path}?hls_ctx=oldone&{rest.partition('&')[2]}").status == 200
         assert get(f"/live/x_180p.m3u8?hls_ctx=older&{own}").status == 200
         assert get(f"/live/x_540p.m3u8?hls_ctx=older&{own}").status == 403
+
+
+def test_an_edge_fetches_the_variants(servers):
+    """The first request for the group's playlist has all of its streams fetched."""
+    origin = edges.origin(servers)
+    block = f"hls {{ enabled on; hls_fragment 1; hls_storage memory; hls_variants {GROUP}; }}"
+    edge = edges.edge(servers, origin, vhost=block)
+    with published(origin, NAMES[:2]):
+        api.wait_stream(origin, NAMES[1])
+        answer = http.get(edge.http_port, PATH)
+        assert answer.status == 200, answer.describe()
+        multivariant = hls.Multivariant(answer.body.decode())
+        assert names_of(multivariant) == NAMES[:2], multivariant.text
+        for uri in multivariant.variants:
+            assert hls.get(edge, uri).segments
+        playlists = {name: hls.wait(edge, uri, lambda found: len(found.segments) >= 3) for name, uri in zip(NAMES, multivariant.variants)}
+        assert_equal_numbers(playlists, apart=1)
+        # All are fetched as long as one of them is played.
+        first = next(iter(multivariant.variants))
+        for _ in range(13):
+            hls.wait(edge, first, lambda found, last=hls.get(edge, first).segments[-1].sequence: found.segments[-1].sequence > last)
+        assert hls.get(edge, list(multivariant.variants)[1]).segments[-1].sequence >= hls.get(edge, first).segments[-1].sequence - 1
+    assert http.get_status(edge.http_port, "/live/y.m3u8") == 404
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ struct SegmentOffer {
     std::function<std::optional<double>(const config::Vhost&)> fragment;
     // Whether a URL's path may be that of a segment of the vhost, which may have expired.
     std::function<bool(const config::Vhost&, std::string_view path)> is_segment;
+    // The group of streams, "live/x", of whose playlist the stream is a variant; empty: none.
+    std::function<std::string(const live::StreamKey&)> variant_of{};
 };
 
 // What a service does about a stream that is not published.

@@ -38,10 +38,13 @@ struct Visitor {
     // Of a client that says that it is another server: the servers that its request has passed, "a,b", by names that
     // none but their own origins know.
     std::string forward_path{};
+    // Streams that it plays, one of them at a time, where the named one is a group of them. Empty: the named one.
+    std::vector<base::StreamKey> streams{};
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;
 
     base::StreamKey key() const { return {vhost, app, stream}; }
+    std::vector<base::StreamKey> played() const { return streams.empty() ? std::vector{key()} : streams; }
 };
 
 // An access check of the gate. Must not be destroyed while it is in a gate.

@@ -170,7 +170,8 @@ void PullManager::resume(const live::StreamKey& key) {
 // A pull goes on for a client that watches; it is begun by those who were admitted by all guards.
 Result<void> PullManager::check(const net::Visitor& visitor, const config::Vhost& vhost) {
     if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
-    if (auto found = pulls_.find(visitor.key()); found != pulls_.end()) found->second->want(visitor);
+    for (const live::StreamKey& key : visitor.played())
+        if (auto found = pulls_.find(key); found != pulls_.end()) found->second->want(visitor);
     return {};
 }
 
@@ -180,7 +181,11 @@ Result<void> PullManager::admit(const net::Visitor& visitor, const config::Vhost
         ++loops_;
         return fail(CloseReason::kRefused, "this server has asked for the stream itself: that would be a loop");
     }
-    const live::StreamKey key = visitor.key();
+    for (const live::StreamKey& key : visitor.played()) TRY(fetch(key, visitor, vhost));
+    return {};
+}
+
+Result<void> PullManager::fetch(const live::StreamKey& key, const net::Visitor& visitor, const config::Vhost& vhost) {
     if (auto found = pulls_.find(key); found != pulls_.end()) {
         found->second->want(visitor);
         return {};

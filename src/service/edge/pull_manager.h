@@ -68,6 +68,7 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
     void stream_unpublished(live::Stream& stream) override;
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
+    base::Result<void> fetch(const live::StreamKey& key, const net::Visitor& visitor, const config::Vhost& vhost);
     Pull* begin(const live::StreamKey& key, const std::string& ip = {});
     bool evict_one(const base::IpAddress& address);
     void end_for(Pull& pull, std::string_view why);

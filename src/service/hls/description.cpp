@@ -89,10 +89,12 @@ void write_metrics(const net::AddressQuota& viewers, prometheus::Text& text) {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.files.add_claims(claims_of);
-    parts.offers.segments.push_back({"hls", fragment_of, is_segment});
-    parts.offers.segments.push_back({"dash", dash_fragment_of, is_dash_segment});
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.events, parts.router,
                                              parts.gate, parts.files, parts.offers);
+    parts.offers.segments.push_back({"hls", fragment_of, is_segment, [service = service.get()](const auto& stream) {
+                                         return service->variant_of(stream);
+                                     }});
+    parts.offers.segments.push_back({"dash", dash_fragment_of, is_dash_segment, {}});
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(service->viewers().quota(), text); });
     parts.api_rows.add(service->clip_row(parts.identity));

@@ -54,6 +54,11 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
 
     size_t outputs() const { return outputs_.size(); }
     const Viewers& viewers() const { return viewers_; }
+    // The group, "live/x", that the stream is a variant of; empty: it is none.
+    std::string variant_of(const live::StreamKey& stream) const {
+        const auto group = groups_.of(stream);
+        return group ? group->key->app + "/" + group->key->name : std::string();
+    }
 
   private:
     // Streams that were disposed of, with their next sequence number.
@@ -106,8 +111,16 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     // answer: there is none.
     base::Result<void> await_fetched(const config::Vhost& vhost, const std::string& path,
                                      const net::HttpRequest& request, net::HttpResponse& response);
-    // It is there within the time. Yields.
-    base::Result<bool> await_playlist(const live::StreamKey& key, const config::Vhost& vhost, const std::string& path,
+    // A playlist or manifest of a stream that may be fetched.
+    struct Fetched {
+        live::StreamKey stream{};
+        std::string path{};
+    };
+    base::Result<std::vector<Fetched>> fetched_for(const config::Vhost& vhost, const live::StreamKey& named,
+                                                   const std::string& path) const;
+    base::Result<bool> await_any(const std::vector<Fetched>& all, const config::Vhost& vhost,
+                                 const net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<bool> await_playlist(const Fetched& fetched, const config::Vhost& vhost, runtime::Deadline limit,
                                       const net::HttpRequest& request, net::HttpResponse& response);
     // DASH (service_dash.cpp). A path in the directory of the segments that is no resource.
     base::Result<void> serve_beside_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,

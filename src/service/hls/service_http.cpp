@@ -208,6 +208,20 @@ base::Result<void> Service::redirect(const config::Vhost& vhost, const std::stri
     return response.redirect(302, http_redirect(server, request.message, vhost.name));
 }
 
+// What has to be there for the path, which is of the stream or of the group that is called so.
+base::Result<std::vector<Service::Fetched>> Service::fetched_for(const config::Vhost& vhost,
+                                                                 const live::StreamKey& named,
+                                                                 const std::string& path) const {
+    const auto& hls = vhost.get<VhostConfig>();
+    const auto members = hls.variant_groups.members(named);
+    const bool is_playlist = hls.enabled && stream_of_playlist(hls, vhost.name, path);
+    if (members.empty() || !is_playlist) return std::vector{Fetched{named, path}};
+    std::vector<Fetched> all;
+    for (const live::StreamKey& member : members)
+        all.push_back({member, TRY(SegmentPaths::make(hls, member, snapshot_->global.utc_time)).playlist()});
+    return all;
+}
+
 // The first request for a stream has it fetched, when its client is admitted; the player gets the playlist when the
 // first segment is complete.
 base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std::string& path,
@@ -215,7 +229,9 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     const auto& hls = vhost.get<VhostConfig>();
     if (draining_ || request.is_head() || without_suffix(path) != path) return {};
     const auto named = stream_of(vhost, path);
-    if (!named || !offers_.is_fetched(*named)) return {};
+    if (!named) return {};
+    const std::vector<Fetched> fetched = TRY(fetched_for(vhost, *named, path));
+    if (std::ranges::none_of(fetched, [&](const Fetched& one) { return offers_.is_fetched(one.stream); })) return {};
     std::string context(hls.ctx ? request.message.parameter("hls_ctx") : std::string_view());
     const bool has_context = !context.empty();
     if (has_context && !Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
@@ -226,7 +242,7 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
         if (admission.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admission.error()));
         return refuse_viewer(admission.error(), response);
     }
-    if (!TRY(await_playlist(*named, vhost, path, request, response))) return {};
+    if (!TRY(await_any(fetched, vhost, request, response))) return {};
     const Playlist come = find_playlist(vhost, path, has_context);
     if (!come) return {};
     if (!hls.ctx) return serve_without_context(come, guards_play(gate_, vhost), request, response);
@@ -235,30 +251,44 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     return playlist(come, vhost, request, response, context);
 }
 
-// Until the first segment is complete, for the time of two behind the publication. False: there is no playlist, and the
+// Of several the first one that comes is enough, with those that are published by then. False: none has come, and the
 // player may have been answered.
-base::Result<bool> Service::await_playlist(const live::StreamKey& key, const config::Vhost& vhost,
-                                           const std::string& path, const net::HttpRequest& request,
-                                           net::HttpResponse& response) {
-    const auto stream = registry_.find_or_create(key, live::live_options(vhost));
+base::Result<bool> Service::await_any(const std::vector<Fetched>& all, const config::Vhost& vhost,
+                                      const net::HttpRequest& request, net::HttpResponse& response) {
+    const double fragment = output_options(all.front().stream, vhost).hls.fragment;
+    const auto limit = runtime::Deadline::in_ms(kFetchedWithinMs + static_cast<int64_t>(2'000 * fragment));
+    bool has_any = false;
+    std::string why;
+    for (const Fetched& one : all) {
+        const auto known = registry_.find(one.stream);
+        if (has_any && !(known && known->published())) continue;
+        auto has_come = await_playlist(one, vhost, limit, request, response);
+        if (has_come)
+            has_any |= *has_come;
+        else if (has_come.error().code() == base::Code::kCancelled)
+            return has_come;
+        else
+            why = has_come.error().text();
+    }
+    if (has_any || why.empty()) return has_any;
+    response.header("Cache-Control", "no-store");
+    TRY(response.send_error(404, why));
+    return false;
+}
+
+// Until the first segment is complete, within the limit. False: there is no playlist. An error: there is no stream.
+base::Result<bool> Service::await_playlist(const Fetched& fetched, const config::Vhost& vhost, runtime::Deadline limit,
+                                           const net::HttpRequest& request, net::HttpResponse& response) {
+    const auto stream = registry_.find_or_create(fetched.stream, live::live_options(vhost));
     const live::PlayerLease waits(stream);
-    const auto limit =
-        runtime::Deadline::in_ms(kFetchedWithinMs + static_cast<int64_t>(2'000 * vhost.get<VhostConfig>().fragment));
     while (!draining_ && !limit.passed()) {
-        auto published = await_stream(*stream, {.sessions = sessions_,
-                                                .offers = offers_,
-                                                .ip = request.peer_ip,
-                                                .client = response.client(),
-                                                .may_wait = [this] { return !draining_; }});
-        if (!published && published.error().code() == base::Code::kCancelled)
-            return std::unexpected(std::move(published.error()));
-        if (!published) {
-            response.header("Cache-Control", "no-store");
-            TRY(response.send_error(404, published.error().text()));
-            return false;
-        }
-        const auto output = find_output(vhost.name, path);
-        if (!output || output->serves(path)) return output != nullptr;
+        TRY(await_stream(*stream, {.sessions = sessions_,
+                                   .offers = offers_,
+                                   .ip = request.peer_ip,
+                                   .client = response.client(),
+                                   .may_wait = [this] { return !draining_; }}));
+        const auto output = find_output(vhost.name, fetched.path);
+        if (!output || output->serves(fetched.path)) return output != nullptr;
         const runtime::EndWatch watch(response.client());
         if (auto waited = output->await_segment(limit); !waited && waited.error().code() != base::Code::kTimeout)
             return std::unexpected(std::move(waited.error()));
@@ -306,6 +336,7 @@ base::Result<Service::Admission> Service::admit(const ViewerName& name, const li
         net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
     if (viewers_.banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
     if (viewers_.known(name)) return admission;
+    admission.visitor.streams = vhost.get<VhostConfig>().variant_groups.members(key);
     // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
     auto reserved = viewers_.reserve(visitor);
     if (!reserved) sessions_.log_refusal("HLS viewer", visitor.ip, reserved.error());
@@ -397,6 +428,7 @@ base::Result<void> Service::check_without_context(const Playlist& asked, const c
     const bool may_fetch = std::ranges::any_of(
         outputs, [&](const auto& output) { return !output->publishing() && offers_.is_fetched(output->key()); });
     if (!may_fetch || request.is_head()) return gate_.check(visitor, vhost);
+    if (asked.group) visitor.streams = vhost.get<VhostConfig>().variant_groups.members(asked.key());
     (void)TRY(gate_.admit(std::move(visitor), vhost, client));
     return {};
 }

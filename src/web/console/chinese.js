@@ -66,6 +66,7 @@ export const consoleChinese = {
     Health: "健康状况",
     healthy: "健康",
     "Highlight functions": "突出显示函数",
+    "HLS variant of": "HLS 多码率组",
     In: "流入",
     "It cannot be played here: {why}": "无法在此播放：{why}",
     "It counts as a player.": "预览计为一个播放者。",

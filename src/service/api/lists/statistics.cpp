@@ -134,6 +134,9 @@ Json stream_json(const StreamView& stream, const Offers& offers, bool hides_secr
     add_array(out, "tracks", stream.tracks, track_json);
     if (stream.dropped_tracks > 0) out["dropped_tracks"] = stream.dropped_tracks;
     add_array(out, "standbys", stream.standbys, standby_json);
+    for (const SegmentOffer& segments : offers.segments)
+        if (const std::string group = segments.variant_of ? segments.variant_of(stream.key) : ""; !group.empty())
+            out[std::string(segments.name) + "_variant_of"] = group;
     out["memory"] = memory_json(stream);
     return out;
 }

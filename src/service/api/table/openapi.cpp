@@ -28,7 +28,7 @@ constexpr Schema kSchemas[] = {
      "video{codec:str profile:str level:str width:int height:int}|null "
      "audio{codec:str sample_rate:int channel:int profile:str}|null "
      "tracks?[kind:str track:int codec:str language:str label:str] dropped_tracks?:int "
-     "standbys?[cid:str ip:str priority:int state:str waiting_ms:int keyframe_age_ms?:int] "
+     "standbys?[cid:str ip:str priority:int state:str waiting_ms:int keyframe_age_ms?:int] hls_variant_of?:str "
      "memory{total:int limit:int gop:int mix_queue:int logs:int viewers:int rtp:int outputs:int releases:int}"},
     {"Client",
      "id:str vhost:str stream:str ip:str pageUrl:str swfUrl:str tcUrl:str url:str name:str type:str publish:bool "

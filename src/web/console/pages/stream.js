@@ -50,6 +50,7 @@ function Facts({ stream, health }) {
         ["frames", t("Frames"), count(stream.frames)],
         ["tracks", t("Tracks"), stream.tracks?.length ?? (stream.video ? 1 : 0) + (stream.audio ? 1 : 0)],
         ["dropped", t("Dropped tracks"), stream.dropped_tracks ?? 0],
+        ...(stream.hls_variant_of ? [["variant", t("HLS variant of"), stream.hls_variant_of]] : []),
         ["clients", t("Clients"), count(stream.clients)],
         ["received", t("Received"), bytes(stream.recv_bytes)],
         ["sent", t("Sent"), bytes(stream.send_bytes)],
