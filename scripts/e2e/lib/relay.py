@@ -1,11 +1,12 @@
-"""A bad network: a UDP relay that loses, repeats, reorders and delays, the same in every run of a seed. A process of its
-own, so that what a test decodes does not delay its packets.
+"""A bad network: a UDP relay that loses, repeats, reorders, delays and is too slow, the same in every run of a seed. A
+process of its own, so that what a test decodes does not delay its packets.
 
     python relay.py PORT --loss 10 --duplicate 2 --reorder 5 --jitter 200 --seed 1     relays from 127.0.0.1 to that port
+    python relay.py PORT --delay 50 --kbps 900 --after 8 --until 13
 
 prints the port that it listens at, and when it is terminated, as JSON, what it did. Each client has a socket of its own
 towards the server. What is delayed by jitter keeps its order, as in a queue that grows and shrinks; a reordered packet
-alone is late by REORDER_MS."""
+alone is late by REORDER_MS. A slow link has a queue of QUEUE_MS, and loses what does not fit."""
 
 import argparse
 import heapq
@@ -21,6 +22,7 @@ import time
 from typing import NamedTuple
 
 REORDER_MS = 30
+QUEUE_MS = 300
 CLIENTS = 64
 
 
@@ -31,7 +33,10 @@ class Harm(NamedTuple):
     duplicate: float = 0
     reorder: float = 0
     jitter: float = 0
+    delay: float = 0  # of each packet, at all times
+    kbps: float = 0  # of the link to the client; 0: without a limit
     after: float = 0  # s from the first packet on in which nothing happens
+    until: float = 0  # s from the first packet on after which nothing happens; 0: never
 
 
 class Direction:
@@ -40,20 +45,30 @@ class Direction:
     def __init__(self, harm, seed):
         self.harm, self.dice = harm, random.Random(seed)
         self.first = self.last = None
-        self.counts = {"packets": 0, "lost": 0, "duplicated": 0, "reordered": 0}
+        self.busy = 0  # the slow link has sent all before that time
+        self.counts = {"packets": 0, "bytes": 0, "lost": 0, "duplicated": 0, "reordered": 0, "overflowed": 0}
 
-    def due(self, now):
+    def due(self, now, size=0):
         """When it is to be sent on: none, one or two times."""
         # The same number of throws for each packet, whatever happens to it.
-        lost, doubled, late, delay = (self.dice.random() for _ in range(4))
+        lost, doubled, late, jitter = (self.dice.random() for _ in range(4))
         self.first = self.first if self.first is not None else now
         self.counts["packets"] += 1
-        if now - self.first < self.harm.after:
-            return [now]
+        self.counts["bytes"] += size
+        since, delay = now - self.first, self.harm.delay / 1000
+        if since < self.harm.after or (self.harm.until and since >= self.harm.until):
+            self.last = max(now + delay, self.last or 0)
+            return [self.last]
         if lost * 100 < self.harm.loss:
             self.counts["lost"] += 1
             return []
-        at = max(now + delay * self.harm.jitter / 1000, self.last or 0)
+        sent = now
+        if self.harm.kbps:
+            if self.busy - now > QUEUE_MS / 1000:
+                self.counts["overflowed"] += 1
+                return []
+            sent = self.busy = max(now, self.busy) + size * 8 / 1000 / self.harm.kbps
+        at = max(sent + delay + jitter * self.harm.jitter / 1000, self.last or 0)
         self.last = at
         times = [at]
         if late * 100 < self.harm.reorder:
@@ -89,8 +104,9 @@ class Relay:
         if address not in self.clients:
             if len(self.clients) == CLIENTS:
                 return None
-            seeds = (f"{self.seed}.{len(self.clients)}.{way}" for way in ("there", "back"))
-            self.clients[address] = (self._socket(), *(Direction(self.harm, seed) for seed in seeds))
+            there, back = (f"{self.seed}.{len(self.clients)}.{way}" for way in ("there", "back"))
+            ways = Direction(self.harm._replace(kbps=0), there), Direction(self.harm, back)
+            self.clients[address] = (self._socket(), *ways)
         return self.clients[address]
 
     def take(self, source):
@@ -105,11 +121,11 @@ class Relay:
             if source is self.socket:
                 client = self.client(address)
                 if client:
-                    self.plan(client[1].due(now), client[0], self.target, data)
+                    self.plan(client[1].due(now, len(data)), client[0], self.target, data)
             else:
                 for peer, (sending, _, back) in self.clients.items():
                     if sending is source:
-                        self.plan(back.due(now), self.socket, peer, data)
+                        self.plan(back.due(now, len(data)), self.socket, peer, data)
 
     def plan(self, times, sending, address, data):
         for at in times:
