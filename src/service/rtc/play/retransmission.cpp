@@ -37,7 +37,9 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     const auto size = static_cast<int32_t>(packet->payload.size()) + 20;
     earn_credit();
     RetransmissionLog::Packet* again = retransmission_log_->find(track.kind(), sequence, now);
-    if (!again || !again->is_due(now, round_trips_.mean_ms()) ||
+    const bool was_sent_late = packet->late && track.to_viewer_sequence(*ring_sequence) != 0;
+    if (again && again->tries == 0 && was_sent_late) again->sent(static_cast<uint32_t>(packet->arrival_us / 1000));
+    if (!again || !again->is_due(now, round_trips_.shortest_ms()) ||
         (again->tries > 0 && credit_ < size + again->tries * kCreditPerTry)) {
         ++counters_.nacks_repeated;
         ++all.nacks_repeated;

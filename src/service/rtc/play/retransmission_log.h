@@ -1,6 +1,7 @@
 #pragma once
 // RetransmissionLog: which packets were retransmitted to one viewer, how often and when last. It limits how often each
-// packet is retransmitted, and prevents a retransmission while the previous one may still be in flight. Pure.
+// packet is retransmitted, and prevents a retransmission while the previous one may still be in flight. A packet that
+// the publisher delivered late counts as retransmitted then: a NACK from before is answered by it. Pure.
 //
 // Why it matters: a duplicate retransmission does harm. aiortc takes a packet 100 behind its read position for a
 // restarted stream and shows nothing for 512 packets. And pion keeps requesting, every 100 ms, packets that it already
@@ -15,7 +16,7 @@
 
 namespace service::rtc {
 
-// Round-trip times measured from a viewer's receiver reports: the mean of the last few, 0 before the first.
+// Round-trip times measured from a viewer's receiver reports, of the last few: 0 before the first.
 class RoundTrips {
   public:
     void add(int64_t us) {
@@ -25,6 +26,10 @@ class RoundTrips {
     uint32_t mean_ms() const {
         const auto known = std::min<uint32_t>(count_, last_ms_.size());
         return known == 0 ? 0 : std::accumulate(last_ms_.begin(), last_ms_.end(), 0u) / known;
+    }
+    uint32_t shortest_ms() const {
+        const auto known = std::min<size_t>(count_, last_ms_.size());
+        return known == 0 ? 0 : *std::min_element(last_ms_.begin(), last_ms_.begin() + static_cast<ptrdiff_t>(known));
     }
 
   private:
@@ -40,10 +45,13 @@ class RetransmissionLog {
         uint16_t sequence = 0;
         uint8_t tries = 0;
 
-        // Whether it may be sent now. The n-th retransmission waits at least (n - 1) * kAgainMs after the one before.
-        bool is_due(uint32_t now_ms, uint32_t round_trip_ms) const {
+        // Whether it may be sent now. The n-th retransmission waits at least (n - 1) * kAgainMs after the one before,
+        // and until a NACK can have come that knows of it. Clients ask at intervals of about the round trip: an eighth
+        // less than the shortest one, so that jitter does not delay the answer by another interval.
+        bool is_due(uint32_t now_ms, uint32_t shortest_round_trip_ms) const {
+            const uint32_t known_after = shortest_round_trip_ms - shortest_round_trip_ms / 8;
             return tries == 0 ||
-                   (tries < kMaxTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, round_trip_ms));
+                   (tries < kMaxTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, known_after));
         }
         void sent(uint32_t now_ms) {
             ++tries;
