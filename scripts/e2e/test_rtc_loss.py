@@ -3,12 +3,13 @@
 import asyncio
 import json
 import statistics
+import subprocess
 import time
 
 import pytest
 from aiortc.rtp import RtcpRtpfbPacket
 
-from lib import http, mediamtx, pion, rtc, rtc_aiortc, rtc_plain
+from lib import flv, http, mediamtx, pion, rtc, rtc_aiortc, rtc_plain
 from lib.relay import Direction, Harm, Running
 from lib.rtc_media import PeerRelay, rtcp_packets
 from lib.timing import SLOW, VALGRIND, scaled
@@ -143,6 +144,27 @@ def assert_told(kind, players):
         assert told["rtt_ms"] > 50 and told["jitter_ms"] > 5, f"{kind}: the relay's jitter is seen: {told}"
     if BAD[kind].loss:
         assert told["nacks"] > 2 and told["sent_again"] > 2, f"{kind}: losses are asked for and sent again: {told}"
+
+
+@pytest.mark.skipif(not pion.is_there(), reason="scripts/test installs Go")
+def test_frames_wait_for_what_is_sent_again_from_afar(rtc_server):
+    """At a round trip of 300 ms a packet that was lost, and its first retransmission too, comes after 0.7 s. Viewers by
+    HTTP-FLV get all frames all the same."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("this is about our HTTP-FLV")
+    seconds, rate = 10, 25
+    with Running(rtc_server.rtc_port, Harm(loss=8, delay=150), seed=5) as relay:
+        words = pion.words(codec="h264", whip=rtc.whip_url(rtc_server), seconds=seconds, whip_port=relay.port)
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as publisher:
+            rtc.wait_sessions(rtc_server, "rtc-publish", 1, 20)
+            with http.Live(rtc_server.http_port, "/live/one.flv") as viewer:
+                tags = http.collect(viewer, lambda tags: tags and tags[-1].timestamp - tags[0].timestamp > 6000)
+            publisher.communicate(timeout=scaled(30))
+        did = relay.finish()
+    times = sorted({tag.timestamp for tag in tags if tag.type == flv.VIDEO and flv.is_frame(tag)})
+    wanted = (times[-1] - times[0]) / 1000 * rate + 1 if times else 0
+    got = 100 * len(times) / wanted if wanted else 0
+    assert wanted > 3 * rate and got >= 97, f"97 % of {wanted:.0f} frames should come, {got:.0f} % did; {did}"
 
 
 @pytest.mark.quiet  # aiortc decodes in Python: beside browsers it has too little time for half of the frames

@@ -162,10 +162,16 @@ void RtpToFrames::request_keyframe() {
     lane_.request_keyframe(keyframe_asked_ms_);
 }
 
+std::optional<int64_t> RtpToFrames::requested_since_us(size_t track) const {
+    const auto since_ms = options_.missing_since_ms ? options_.missing_since_ms(track) : std::nullopt;
+    return since_ms ? std::optional(*since_ms * 1000) : std::nullopt;
+}
+
 void RtpToFrames::drain(size_t track, int64_t now_us) {
     Input& input = inputs_[track];
     report_clock(track);
-    while (auto next = input.buffer.pop(now_us)) {
+    const auto requested = requested_since_us(track);
+    while (auto next = input.buffer.pop(now_us, requested)) {
         if (next->after_hole && input.kind == Kind::kVideo) request_keyframe();
         const rtp::JitterPacket& packet = next->packet;
         const rtp::Header header{packet.marker, tracks_[track].payload_type, static_cast<uint16_t>(packet.sequence),

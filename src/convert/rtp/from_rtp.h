@@ -5,6 +5,7 @@
 // has the sender reports from the lane; Opus and G.711 are converted to AAC. Of each kind the first track is converted.
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,6 +21,9 @@ namespace convert {
 struct RtpToFramesOptions {
     int aac_bitrate = 48'000;     // bit/s
     int64_t keyframe_ms = 6'000;  // interval of keyframe requests; 0: only when one is needed
+    // When the oldest packet of that track of the lane was missed that the publisher is still asked for, in ms of the
+    // loop's clock: frames wait as long. Nothing: there is none.
+    std::function<std::optional<int64_t>(size_t track)> missing_since_ms{};
 };
 
 struct RtpToFramesCounters {
@@ -73,6 +77,7 @@ class RtpToFrames final : private live::RtpSink, private live::DemandWatcher {
     void restart_inputs();
     void stop();
     void drain(size_t track, int64_t now_us);
+    std::optional<int64_t> requested_since_us(size_t track) const;
     void report_clock(size_t track);
     void take_video(media::Frame frame);
     void take_audio(const media::Frame& frame);

@@ -20,11 +20,13 @@ void JitterBuffer::push(JitterPacket packet) {
     packets_.insert(at, std::move(packet));
 }
 
-std::optional<JitterBuffer::Next> JitterBuffer::pop(int64_t now_us) {
+std::optional<JitterBuffer::Next> JitterBuffer::pop(int64_t now_us, std::optional<int64_t> requested_since_us) {
     if (waiting() == 0) return std::nullopt;
     JitterPacket& first = packets_[head_];
     bool hole = first.sequence != *next_;
-    if (hole && now_us - first.arrival_us < limits_.wait_us && waiting() <= limits_.packets) return std::nullopt;
+    const bool is_awaited =
+        now_us - first.arrival_us < limits_.wait_us || (requested_since_us && *requested_since_us <= first.arrival_us);
+    if (hole && is_awaited && waiting() <= limits_.packets) return std::nullopt;
     if (hole) counters_.given_up += first.sequence - *next_;
     next_ = first.sequence + 1;
     Next result{std::exchange(first, {}), hole};

@@ -1,7 +1,7 @@
 #pragma once
 // JitterBuffer: puts the packets of one SSRC into sequence order. It waits for missing packets until the packet after
-// the gap has waited for wait_us, or too many packets wait; then the missing ones are given up and the next packet is
-// marked with after_hole. The caller passes the times.
+// the gap has waited for wait_us and they are not requested any more, or too many packets wait; then the missing ones
+// are given up and the next packet is marked with after_hole. The caller passes the times.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 namespace rtp {
 
 struct JitterLimits {
-    size_t packets = 512;       // that wait behind a gap
+    size_t packets = 1024;      // that wait behind a gap
     int64_t wait_us = 400'000;  // for missing packets to arrive: several round trips
 };
 
@@ -39,8 +39,9 @@ class JitterBuffer {
 
     // After each push the caller pops until pop() returns nothing: that bounds the buffer.
     void push(JitterPacket packet);
-    // The next packet in order; nothing: it has not arrived yet.
-    std::optional<Next> pop(int64_t now_us);
+    // The next packet in order; nothing: it has not arrived yet. requested_since_us: when the oldest packet was missed
+    // that is still requested again; nothing: there is none.
+    std::optional<Next> pop(int64_t now_us, std::optional<int64_t> requested_since_us = {});
     // Starts a new sequence with the next packet.
     void reset();
 

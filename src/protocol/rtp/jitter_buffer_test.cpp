@@ -43,6 +43,21 @@ TEST(JitterBuffer, OrdersAndDropsWhatComesTwice) {
     EXPECT_EQ(b.buffer.counters().given_up, 0u);
 }
 
+TEST(JitterBuffer, AHoleWaitsWhileItIsRequested) {
+    Buffer b;
+    b.push(1);
+    b.now_us = 100;
+    b.buffer.push({.sequence = 3, .arrival_us = 100});
+    b.now_us = 1'500;
+    b.buffer.push({.sequence = 5, .arrival_us = 1'500});
+    EXPECT_FALSE(b.buffer.pop(1'500, 100)) << "2 is requested";
+    auto next = b.buffer.pop(1'500, 1'500);
+    ASSERT_TRUE(next) << "2 is given up, 4 is requested";
+    EXPECT_TRUE(next->after_hole);
+    EXPECT_FALSE(b.buffer.pop(3'000, 1'500));
+    EXPECT_TRUE(b.buffer.pop(3'000));
+}
+
 TEST(JitterBuffer, GivesAHoleUpAfterATime) {
     Buffer b;
     b.push(1);

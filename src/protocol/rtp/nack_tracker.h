@@ -49,6 +49,10 @@ class NackTracker {
     bool awaits(uint16_t sequence) const;
 
     size_t missing() const { return missing_.size(); }
+    // When the oldest of them was missed; nothing: none is missing.
+    std::optional<int64_t> missing_since_ms() const {
+        return missing_.empty() ? std::nullopt : std::optional(missing_.front().since_ms);
+    }
     // due() and take_damage() would return nothing before the next packet.
     bool idle() const { return missing_.empty() && !damage_; }
     const Counters& counters() const { return counters_; }

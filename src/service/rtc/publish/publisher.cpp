@@ -73,6 +73,7 @@ void Publisher::enter_lane() {
         convert::RtpToFramesOptions options;
         options.aac_bitrate = rtc_.aac_bitrate;
         options.keyframe_ms = static_cast<int64_t>(rtc_.pli_for_rtmp * 1000);
+        options.missing_since_ms = [this](size_t track) { return tracks_[track].nacks().missing_since_ms(); };
         bridge_ = std::make_unique<convert::RtpToFrames>(publication_, options);
     }
 }
