@@ -2,7 +2,7 @@
 
 import pytest
 
-from lib import browser, dvr, flashes, hls, mediamtx, rtc
+from lib import browser, dvr, flashes, hls, load, mediamtx, rtc
 from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
@@ -81,6 +81,22 @@ def test_camera_and_microphone(rtc_server, pages):
     assert seen["player"]["state"] == "connected" and seen["width"] > 0, rtc.shortened(seen)
     sent = publisher.last()["publisher"]["video"]
     assert sent["codec"] == seen["player"]["video"]["codec"], f"{sent['codec']} was sent, {rtc.shortened(seen)} came"
+
+
+def test_who_joins_shares_the_keyframes(ours, pages):
+    """One joins each second. A keyframe on request serves those of the next three seconds, too."""
+    page = pages(source="camera", publish=rtc.whip_url(ours))
+
+    def asked(one):
+        return ((one["publisher"] or {}).get("video") or {}).get("pliCount", 0)
+
+    seen = page.wait(lambda one: ((one["publisher"] or {}).get("video") or {}).get("framesSent", 0) > 60, 30, "60 frames sent")
+    joined = load.bench(ours, "whep", rtc.whep_url(ours), "-n", 10, "--ramp", 1, "--seconds", 1)
+    assert joined["without_frame"] == 0, f"each should get video: {joined}"
+    late = joined["first_frame_ms"]["max"]
+    assert late <= scaled(450), f"the first packet should come within 450 ms of each connection, one's came after {late}"
+    count = asked(page.last()) - asked(seen)
+    assert count <= 4, f"for 10 players in 10 s 4 keyframes should be requested at most, it was {count}: {rtc.shortened(page.last())}"
 
 
 @pytest.mark.parametrize("codec", ["H264", "VP8", "VP9", "AV1"])

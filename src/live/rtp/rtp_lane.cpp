@@ -264,6 +264,13 @@ void RtpLane::request_keyframe(int64_t now_ms) {
     tick(now_ms);
 }
 
+bool RtpLane::request_start(int64_t now_ms) {
+    const bool is_recent = now_ms < keyframe_asked_ms_ + kStartEveryMs && ring_.newest_keyframe();
+    if (!keyframe_source_ || (!keyframe_wanted_ && is_recent)) return false;
+    request_keyframe(now_ms);
+    return true;
+}
+
 void RtpLane::tick(int64_t now_ms) {
     if (!keyframe_wanted_ || !keyframe_source_ || now_ms < keyframe_asked_ms_ + kKeyframeEveryMs) return;
     keyframe_asked_ms_ = now_ms;

@@ -79,6 +79,7 @@ class RtpLane final : private SendGroup {
     static constexpr int64_t kMaxAudioWaitMs = 40;     // audio waits at most this long for video, where its
     static constexpr int kMinPtimeToWaitMs = 40;       // packets are this long: of shorter ones more would come
     static constexpr int64_t kKeyframeEveryMs = 1000;  // minimum interval of requests to a publisher
+    static constexpr int64_t kStartEveryMs = 3000;     // the same for players that begin
     // A timestamp that is this far ahead of its expected value, or behind the last one, is a jump to another numbering:
     // the lane's timestamps continue without it. So they never deviate from the wall clock by more than publishers'
     // clocks do.
@@ -132,6 +133,9 @@ class RtpLane final : private SendGroup {
     void wake();
     // Merged: the publisher gets one request per kKeyframeEveryMs.
     void request_keyframe(int64_t now_ms);
+    // For a player that begins: one request per kStartEveryMs, unless the ring has no keyframe. False: none comes for
+    // it.
+    bool request_start(int64_t now_ms);
     // The relation of a track's timestamps to the wall clock in microseconds; not known at first.
     const RtpClock& clock(size_t track) const { return states_[track].clock; }
     // Unwraps a timestamp of a track's packet: the value nearest to the newest packet's with these low 32 bits.

@@ -30,9 +30,9 @@ void Player::on_connected(int64_t now_ms) {
     next_report_ms_ = now_ms;
     joined_ = true;
     match_tracks();
+    start_by_us_ = now_ms * 1000 + kStartUs;
     // A bridge may begin within this call and set the lane's tracks.
     lane_.join(*this, live::RtpLane::Wants::kPlay);
-    if (video_ >= 0) lane_.request_keyframe(now_ms);
 }
 
 void Player::on_closed() {
@@ -67,7 +67,7 @@ void Player::match_tracks() {
 void Player::on_tracks() {
     match_tracks();
     reports_ = 0;  // audio and video may be synchronized differently now
-    if (video_ >= 0) lane_.request_keyframe(runtime::now_ms());
+    start_by_us_ = runtime::now_us() + kStartUs;
 }
 
 void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }
@@ -84,8 +84,7 @@ bool Player::on_packets(int64_t now_us) {
         apply(cursor_.skip_stale(ring, now_us), now_us / 1000);
         return room == MediaSession::Room::kSoon;
     }
-    if (!cursor_.is_steady(ring))
-        apply(cursor_.update(ring, lane_.published_by_rtp() ? kMaxBacklogOnRequest : kMaxBacklogBytes), now_us / 1000);
+    if (!cursor_.is_steady(ring)) begin_or_skip(now_us);
     const uint64_t end = ring.end();
     for (int left = kPacketsPerPass; cursor_.position() < end && left > 0; cursor_.advance())
         left -= forward(ring.at(cursor_.position()));
@@ -94,6 +93,16 @@ bool Player::on_packets(int64_t now_us) {
     if (cursor_.position() < end) return true;
     cursor_.catch_up();
     return false;
+}
+
+void Player::begin_or_skip(int64_t now_us) {
+    const live::RtpRing& ring = lane_.ring();
+    const bool may_wait = now_us < start_by_us_ && lane_.published_by_rtp();
+    const auto change = cursor_.update(ring, may_wait ? kMaxBacklogOnRequest : kMaxBacklogBytes);
+    apply(change, now_us / 1000);
+    if (!change.wants_start || lane_.request_start(now_us / 1000)) return;
+    start_by_us_ = 0;
+    apply(cursor_.update(ring, kMaxBacklogBytes), now_us / 1000);
 }
 
 bool Player::forward(const live::RtpPacket& packet) {

@@ -61,9 +61,11 @@ class Player final : private live::RtpSink, public Media {
     // viewer's buffers.
     static constexpr int kPacketsPerPass = 48;
     // A GOP larger than this is not sent to a new viewer, which waits for the next keyframe instead. The limit is lower
-    // if the publisher can be requested to send a keyframe, because that keyframe arrives sooner than a large backlog.
+    // for so long if the publisher was requested to send a keyframe, because that keyframe arrives sooner than a large
+    // backlog; some publishers ignore the request.
     static constexpr size_t kMaxBacklogBytes = 2 * 1024 * 1024;
     static constexpr size_t kMaxBacklogOnRequest = 256 * 1024;
+    static constexpr int64_t kStartUs = 200'000;
     // The retransmission budget in bytes: half of the bytes sent, accumulated up to kMaxCredit.
     static constexpr int32_t kMaxCredit = 512 * 1024, kFirstCredit = 256 * 1024;
     // Additional credit that must be left for each earlier retransmission of the same packet: first retransmissions
@@ -89,6 +91,7 @@ class Player final : private live::RtpSink, public Media {
     }
     int lane_track_of(const SendTrack& track) const;  // -1: the lane has no such track
     void match_tracks();
+    void begin_or_skip(int64_t now_us);
     void apply(const RtpCursor::Change& change, int64_t now_ms);
     // True: a packet was sent.
     bool forward(const live::RtpPacket& packet);
@@ -116,6 +119,7 @@ class Player final : private live::RtpSink, public Media {
     uint32_t clock_version_ = 0;
     uint32_t reports_ = 0;
     int64_t next_report_ms_ = 0;
+    int64_t start_by_us_ = 0;  // until then a keyframe on request is better than a large backlog
     RoundTrips round_trips_;
     std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
 };

@@ -218,6 +218,36 @@ TEST_F(PlayerTest, AnswersOfThePublisherAreWaitedForRatherThanMuchSent) {
     EXPECT_EQ(rtp->got(), "v1002:idr ");
 }
 
+TEST_F(PlayerTest, APublisherThatSendsNoKeyframeIsNotWaitedForLong) {
+    put(0, 100, "idr", true);
+    for (uint32_t i = 0; i < 400; ++i) put(0, 200 + i, std::string(1000, 'x'));
+    Source source;
+    lane.set_keyframe_source(&source);
+    auto viewer = view();
+    settle();
+    EXPECT_EQ(viewer->got(), "");
+    const auto everything = [&] {
+        put(0, 1000, "p");
+        return viewer->session.sent.size() > 401;
+    };
+    EXPECT_TRUE(wait_for(everything));
+    EXPECT_EQ(source.asked, 1);
+}
+
+TEST_F(PlayerTest, OneKeyframeServesAllWhoJoin) {
+    Source source;
+    lane.set_keyframe_source(&source);
+    put(0, 100, "p");
+    auto first = view();
+    settle();
+    EXPECT_EQ(source.asked, 1) << "there is none to begin at";
+    put(0, 200, "idr", true);
+    for (uint32_t i = 0; i < 300; ++i) put(0, 300 + i, std::string(1000, 'x'));
+    auto second = view();
+    EXPECT_TRUE(wait_for([&] { return second->session.sent.size() == 301; })) << "at once, though it is much";
+    EXPECT_EQ(source.asked, 1);
+}
+
 TEST_F(PlayerTest, APublishersEndSendsNothingOnceMore) {
     put(0, 100, "idr", true);
     put(0, 200, "p");

@@ -1,6 +1,19 @@
 #include "service/rtc/play/rtp_cursor.h"
 
+#include <utility>
+
 namespace service::rtc {
+
+namespace {
+
+// Bytes; more than `most`: so many at least.
+size_t backlog_from(const live::RtpRing& ring, uint64_t keyframe, size_t most) {
+    size_t bytes = 0;
+    for (uint64_t i = keyframe; i < ring.end() && bytes <= most; ++i) bytes += ring.at(i).payload.size();
+    return bytes;
+}
+
+}  // namespace
 
 void RtpCursor::restart(const live::RtpRing& ring, bool has_video) {
     *this = {};
@@ -9,7 +22,7 @@ void RtpCursor::restart(const live::RtpRing& ring, bool has_video) {
 }
 
 RtpCursor::Change RtpCursor::wait_for_keyframe(const live::RtpRing& ring) {
-    waits_for_keyframe_ = true;
+    waits_for_keyframe_ = wanted_start_ = true;
     keyframe_from_ = ring.end();
     return {.video = Change::Video::kStops};
 }
@@ -35,20 +48,17 @@ RtpCursor::Change RtpCursor::update(const live::RtpRing& ring, size_t max_backlo
     }
     if (!waits_for_keyframe_ && !catching_up_) return {};
     const auto keyframe = ring.newest_keyframe();
-    if (!keyframe) return {};
     if (!waits_for_keyframe_) {
+        if (!keyframe) return {};
         // The frames before a keyframe that is far ahead would only be decoded and discarded.
         if (*keyframe < position_ + kMaxBehind) return {};
         Change change = begin_at(ring, *keyframe);
         change.has_jumped = true;
         return change;
     }
-    if (*keyframe < keyframe_from_) return {};
-    size_t backlog = 0;
-    for (uint64_t i = *keyframe; i < ring.end() && backlog <= max_backlog; ++i) backlog += ring.at(i).payload.size();
-    if (backlog <= max_backlog) return begin_at(ring, *keyframe);
-    keyframe_from_ = *keyframe + 1;
-    return {.wants_keyframe = true};
+    if (keyframe && *keyframe >= keyframe_from_ && backlog_from(ring, *keyframe, max_backlog) <= max_backlog)
+        return begin_at(ring, *keyframe);
+    return {.wants_start = !std::exchange(wanted_start_, true)};
 }
 
 RtpCursor::Change RtpCursor::begin_at(const live::RtpRing& ring, uint64_t keyframe) {

@@ -25,6 +25,7 @@ class RtpCursor {
         uint64_t first_sequence = 0;  // of the video, where it begins
         bool has_jumped = false;      // packets are skipped
         bool wants_keyframe = false;
+        bool wants_start = false;  // it has none to begin at, or would get too much
         friend bool operator==(const Change&, const Change&) = default;
     };
 
@@ -47,8 +48,8 @@ class RtpCursor {
     bool is_steady(const live::RtpRing& ring) const {
         return position_ >= ring.begin() && !waits_for_keyframe_ && !catching_up_;
     }
-    // Before packets are sent. A GOP of more bytes than max_backlog is not sent to a player that begins, which waits
-    // for the next keyframe instead.
+    // Before packets are sent. A player that begins is not sent a GOP of more bytes than max_backlog: it wants a start,
+    // once, and waits for a keyframe or a larger max_backlog.
     Change update(const live::RtpRing& ring, size_t max_backlog);
     // Everything was sent.
     void catch_up() { catching_up_ = false; }
@@ -61,6 +62,7 @@ class RtpCursor {
     uint64_t keyframe_from_ = 0;                // a keyframe before this position is not used to begin
     bool has_video_ = false;
     bool waits_for_keyframe_ = false;
+    bool wanted_start_ = false;
     bool catching_up_ = false;  // from the position of a keyframe on
 };
 

@@ -90,11 +90,14 @@ TEST(RtpCursor, AGopThatIsTooLargeIsNotSentToANewPlayer) {
     writer.put("kPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPP");
     RtpCursor cursor;
     cursor.restart(writer.ring, true);
-    EXPECT_EQ(cursor.update(writer.ring, kBacklogBytes), RtpCursor::Change{.wants_keyframe = true});
+    EXPECT_EQ(cursor.update(writer.ring, kBacklogBytes), RtpCursor::Change{.wants_start = true});
     EXPECT_EQ(cursor.update(writer.ring, kBacklogBytes), RtpCursor::Change{}) << "it asks once";
     EXPECT_TRUE(cursor.waits_for_keyframe());
+    RtpCursor patient = cursor;
     writer.put("K");
-    EXPECT_EQ(cursor.update(writer.ring, kBacklogBytes).video, Video::kBegins);
+    EXPECT_EQ(patient.update(writer.ring, kBacklogBytes).video, Video::kBegins);
+    EXPECT_EQ(patient.position(), writer.ring.end() - 1);
+    EXPECT_EQ(cursor.update(writer.ring, 100 * kBacklogBytes).video, Video::kBegins) << "it may be sent more now";
 }
 
 TEST(RtpCursor, BeginsWithTheLowestNumberOfAKeyframeWhosePacketsWereReordered) {
