@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "live/hub/read_interval.h"
+
 namespace live {
 
 LiveOptions live_options(const config::Vhost& vhost) {
@@ -32,7 +34,8 @@ LiveOptions live_options(const config::Vhost& vhost) {
 StandbyOptions standby_options(const config::Vhost& vhost) {
     const config::VhostPublish& publish = vhost.publish;
     // Publishers are read as seldom as that: what has not been read is not missing.
-    const int read_ms = std::max(vhost.play.mw_latency, publish.mr ? publish.mr_latency : 0);
+    const int64_t longest_ms = vhost.min_latency ? ReadInterval::kLongMs : vhost.play.mw_latency;
+    const int read_ms = std::max(static_cast<int>(longest_ms), publish.mr ? publish.mr_latency : 0);
     return {.mode = publish.standby,
             .timeout_ms = std::max(publish.standby_timeout, 2 * read_ms),
             .max = static_cast<size_t>(publish.standby_max)};

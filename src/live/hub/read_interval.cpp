@@ -28,18 +28,21 @@ bool ReadInterval::starts() const {
     return first_media_us_ == 0 || last_media_us_ - first_media_us_ < kStartUs;
 }
 
-int64_t ReadInterval::ms(const Stream& stream, int64_t merge_ms) const {
+int64_t ReadInterval::wanted_ms(const Stream& stream, const Options& options) {
+    // What is made of the frames at once, WebRTC's packets, waits so long.
+    constexpr int64_t kShortMs = 40;
+    if (options.min_latency) return stream.is_followed() ? 0 : kLongMs;
+    if (stream.rtp_wanted()) return std::min(options.merge_ms / 8, kShortMs);
+    // Each round over the viewers begins with a read.
+    if (stream.has_logs() && !stream.has_sinks()) return options.merge_ms;
+    return std::min(options.merge_ms / 2, kLongMs);
+}
+
+int64_t ReadInterval::ms(const Stream& stream, const Options& options) const {
     // A read brings this much at most: half of what a sender may have in flight before its window has grown.
     constexpr int64_t kBytesPerRead = 32 * 1024, kSoonestMs = 5;
-    // What is made of the frames at once, WebRTC's packets, waits the shorter time; recorders and segmenters tolerate
-    // the longer one.
-    constexpr int64_t kShortMs = 40, kLongMs = 150;
-    int64_t interval_ms = std::min(merge_ms / 2, kLongMs);
-    if (stream.rtp_wanted()) {
-        interval_ms = std::min(merge_ms / 8, kShortMs);
-    } else if (stream.has_logs() && !stream.has_sinks()) {
-        interval_ms = merge_ms;  // each round over the viewers begins with a read
-    }
+    if (starts()) return 0;
+    const int64_t interval_ms = wanted_ms(stream, options);
     if (bytes_per_s_ == 0 || interval_ms <= kSoonestMs) return interval_ms;
     return std::clamp(kBytesPerRead * 1000 / bytes_per_s_, kSoonestMs, interval_ms);
 }

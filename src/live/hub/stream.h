@@ -69,8 +69,8 @@ class PublicationOwner {
     virtual const InputFaults* input_faults() const { return nullptr; }
     // Bytes of allocations for input whose end has not come, as net::InputHolder has them.
     virtual size_t unfinished_input() const { return 0; }
-    // Viewers are about to be sent to, and what waits in the publisher's socket is to be sent with it. True: its
-    // coroutine was woken to read.
+    // Viewers are about to be sent to, and what waits in the publisher's socket is to be sent with it; or the first
+    // player has come. True: its coroutine was woken to read.
     virtual bool read_now() { return false; }
     // Another publisher has the name now (kPublisherReplaced), or the stream exceeds its memory limit (kFlood). The
     // publication is void; the owner must end soon.
@@ -224,7 +224,10 @@ class Stream : public base::RefCounted<Stream> {
     // When demand() became 0 or publishing began, by the loop's clock; 0 while there is demand.
     int64_t idle_since_ms() const;
     // Players of files that cannot be told apart, and together count as one: they are expected to be there until then.
-    void expect_file_players(int64_t until_ms) { file_players_until_ms_ = std::max(file_players_until_ms_, until_ms); }
+    void expect_file_players(int64_t until_ms) {
+        if (!has_unnamed_players()) read_publisher();
+        file_players_until_ms_ = std::max(file_players_until_ms_, until_ms);
+    }
     // Viewers of its logs and players of its RTP lane: those that its end ends.
     size_t viewer_count() const;
 
@@ -281,6 +284,8 @@ class Stream : public base::RefCounted<Stream> {
     // Whether there are consumers of frames (viewers of a log, sinks, leases), and whether there are players of RTP.
     bool frames_wanted() const { return !sinks_.empty() || !logs_.empty() || frame_leases_ > 0; }
     bool rtp_wanted() const;
+    // Whether somebody gets its frames as they come, or what is made of them. Sinks alone tolerate delay.
+    bool is_followed() const { return !logs_.empty() || frame_leases_ > 0 || rtp_wanted() || demand() > 0; }
     // The watcher must live until unwatch_demand(); it is called for changes only.
     void watch_demand(DemandWatcher& watcher);
     void unwatch_demand(DemandWatcher& watcher);
@@ -300,7 +305,9 @@ class Stream : public base::RefCounted<Stream> {
     friend class FramesLease;
     void notify_demand();
     void add_player() {
-        if (players_++ == 0) idle_since_ms_ = 0;
+        if (players_++ > 0) return;
+        idle_since_ms_ = 0;
+        read_publisher();
     }
     void remove_player() {
         if (--players_ == 0) idle_since_ms_ = runtime::now_ms();

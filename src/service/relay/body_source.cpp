@@ -71,8 +71,7 @@ Result<void> BodySource::read_once(int64_t& ticked_ms) {
 // The interval is that of a publisher by RTMP.
 int64_t BodySource::read_interval_ms() const {
     const config::Vhost& vhost = fetch_->vhost();
-    if (vhost.min_latency || read_interval_.starts()) return 0;
-    return read_interval_.ms(fetch_->stream(), vhost.play.mw_latency);
+    return read_interval_.ms(fetch_->stream(), {vhost.play.mw_latency, vhost.min_latency});
 }
 
 Result<void> BodySource::on_body(uint8_t type, const base::Slice& body, uint32_t timestamp) {

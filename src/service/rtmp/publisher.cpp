@@ -42,13 +42,14 @@ void Publisher::after_read(int64_t now_us, size_t bytes) {
     reported_jumps_ = jumps;
 }
 
-bool Publisher::read_now() { return !vhost_->publish.mr && connection_.read_now(); }
+bool Publisher::merges_reads() const { return vhost_->publish.mr && !vhost_->min_latency; }
+
+bool Publisher::read_now() { return !merges_reads() && connection_.read_now(); }
 
 int64_t Publisher::read_interval_ms() const {
-    if (vhost_->min_latency || read_interval_.starts()) return 0;
-    if (vhost_->publish.mr) return vhost_->publish.mr_latency;
+    if (merges_reads()) return read_interval_.starts() ? 0 : vhost_->publish.mr_latency;
     const live::Stream* stream = publication_.stream();
-    return stream ? read_interval_.ms(*stream, vhost_->play.mw_latency) : 0;
+    return stream ? read_interval_.ms(*stream, {vhost_->play.mw_latency, vhost_->min_latency}) : 0;
 }
 
 live::PublisherFacts Publisher::facts() const { return connection_.publisher_facts(); }

@@ -59,6 +59,7 @@ class Publisher final : public live::PublicationOwner {
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
   private:
+    bool merges_reads() const;
     void reset_jumps() { reported_jumps_ = publication_.stream()->counters().timeline_jumps; }
 
     Connection& connection_;
