@@ -166,6 +166,7 @@ class Multivariant:
                     RESOLUTION=r"[1-9]\d*x[1-9]\d*",
                     FRAME_RATE=r"\d+\.\d{3}",
                     AUDIO=r'"audio\d*"',
+                    CLOSED_CAPTIONS="NONE",
                 )
                 assert "BANDWIDTH" in waiting, f"BANDWIDTH is required: {value}"
             else:

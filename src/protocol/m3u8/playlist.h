@@ -77,6 +77,8 @@ struct Variant {
     std::string codecs{};   // of all tracks, by RFC 6381, "avc1.64001f,mp4a.40.2"; empty: not all are known
     double frame_rate = 0;  // the highest, per second; 0: unknown, or no video
     std::vector<AudioRendition> audio{};  // a group of its own, which only it names; empty: there is none
+    // Closed captions within its video. kNone of one, and kSeen of none, is CLOSED-CAPTIONS=NONE of all (4.3.4.2).
+    enum class Captions : uint8_t { kUnknown, kNone, kSeen } captions = Captions::kUnknown;
 };
 
 struct MultivariantPlaylist {

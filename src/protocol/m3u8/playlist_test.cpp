@@ -106,6 +106,23 @@ TEST(Playlist, AMultivariantPlaylistNamesVariants) {
     EXPECT_EQ(write(MultivariantPlaylist()), "#EXTM3U\n");
 }
 
+TEST(Playlist, AllVariantsSayThatThereAreNoCaptions) {
+    using enum Variant::Captions;
+    const auto says_none = [](Variant::Captions one, Variant::Captions other) {
+        Variant first{"a.m3u8", 9, 0, 0, 0}, second{"b.m3u8", 8, 0, 0, 0};
+        first.captions = one;
+        second.captions = other;
+        const std::string text = write({false, {first, second}});
+        const bool is_first = text.contains("BANDWIDTH=9,CLOSED-CAPTIONS=NONE\n");
+        EXPECT_EQ(is_first, text.contains("BANDWIDTH=8,CLOSED-CAPTIONS=NONE\n")) << text;
+        return is_first;
+    };
+    EXPECT_TRUE(says_none(kNone, kNone));
+    EXPECT_TRUE(says_none(kNone, kUnknown));
+    EXPECT_FALSE(says_none(kSeen, kNone));
+    EXPECT_FALSE(says_none(kUnknown, kUnknown));
+}
+
 TEST(Playlist, AVariantNamesTheGroupOfItsAudio) {
     const std::vector<AudioRendition> audio = {
         {.uri = "", .name = "English", .language = "en", .channels = 2, .is_default = true},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -267,7 +268,14 @@ void append_audio(std::string& out, std::string_view group, const AudioRendition
     out += '\n';
 }
 
-void append_variant(std::string& out, std::string_view group, const Variant& variant) {
+bool has_no_captions(const std::vector<Variant>& variants) {
+    const auto is = [&](Variant::Captions captions) {
+        return std::ranges::count(variants, captions, &Variant::captions) > 0;
+    };
+    return is(Variant::Captions::kNone) && !is(Variant::Captions::kSeen);
+}
+
+void append_variant(std::string& out, std::string_view group, const Variant& variant, bool no_captions) {
     base::append_format(out, "#EXT-X-STREAM-INF:BANDWIDTH={}", variant.bandwidth);
     if (variant.average_bandwidth > 0) base::append_format(out, ",AVERAGE-BANDWIDTH={}", variant.average_bandwidth);
     if (!variant.codecs.empty()) base::append_format(out, ",CODECS=\"{}\"", quotable(variant.codecs));
@@ -275,6 +283,7 @@ void append_variant(std::string& out, std::string_view group, const Variant& var
         base::append_format(out, ",RESOLUTION={}x{}", variant.width, variant.height);
     if (variant.frame_rate > 0) base::append_format(out, ",FRAME-RATE={:.3f}", variant.frame_rate);
     if (!variant.audio.empty()) base::append_format(out, ",AUDIO=\"{}\"", group);
+    if (no_captions) out += ",CLOSED-CAPTIONS=NONE";
     base::append_format(out, "\n{}\n", variant.uri);
 }
 
@@ -287,7 +296,8 @@ std::string write(const MultivariantPlaylist& playlist) {
     const auto group_of = [&](size_t i) { return variants.size() == 1 ? "audio" : fmt::format("audio{}", i + 1); };
     for (size_t i = 0; i < variants.size(); ++i)
         for (const AudioRendition& rendition : variants[i].audio) append_audio(out, group_of(i), rendition);
-    for (size_t i = 0; i < variants.size(); ++i) append_variant(out, group_of(i), variants[i]);
+    const bool no_captions = has_no_captions(variants);
+    for (size_t i = 0; i < variants.size(); ++i) append_variant(out, group_of(i), variants[i], no_captions);
     return out;
 }
 

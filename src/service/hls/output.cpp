@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "media/captions.h"
 #include "media/codec_parameter.h"
 #include "media/track.h"
 #include "runtime/loop/clock.h"
@@ -263,6 +264,7 @@ void Output::record_size(const Opening& opening) {
     // VP9's sequence header does not contain the size.
     if (info && info->width == 0 && opening.first.keyframe) info = media::video_info(opening.first);
     frame_rate_ = 0;
+    has_captions_ = false;
     width_ = info ? info->width : 0;
     height_ = info ? info->height : 0;
 }
@@ -327,7 +329,10 @@ void Output::open_gap(media::Time start) {
 void Output::write_frame(const media::Frame& frame) {
     const auto added = writer_.add(frame);
     if (dash_) add_to_dash(frame, added);
-    if (frame.track == 0 && frame.kind == media::Kind::kVideo) ++video_frames_;
+    if (frame.track == 0 && frame.kind == media::Kind::kVideo) {
+        ++video_frames_;
+        if (frame.keyframe && !has_captions_) has_captions_ = media::has_captions(frame);
+    }
     if (added || !has_hls_) return;
     if (frame.track != 0) return renditions_.leave_out(audio_rendition(frame.track), added.error());
     lose_segment();
@@ -446,7 +451,19 @@ m3u8::Variant Output::variant() const {
     }
     out.codecs = media::codecs_parameter(carried);
     out.bandwidth = announced_bandwidth(out.bandwidth, view->playlist().segments.size());
+    out.captions = captions(*view);
     return out;
+}
+
+// shaka-player 5.2 looks for captions in three segments of what does not say that there are none. Where fewer are
+// complete the open one is among them, and it fails, because that has no URI. Captions may begin later: who comes when
+// there are enough looks for itself.
+m3u8::Variant::Captions Output::captions(const View& view) const {
+    constexpr auto kEnough = 3;
+    using enum m3u8::Variant::Captions;
+    if (has_captions_) return kSeen;
+    const auto complete = std::ranges::count(view.playlist().segments, false, &m3u8::Segment::gap);
+    return view.has_parts() && complete < kEnough ? kNone : kUnknown;
 }
 
 // It is written again when the tracks change or the rate rises, not with each segment.

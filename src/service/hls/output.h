@@ -174,6 +174,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void pass_gaps();
     void await_gap();
     void write_master();
+    m3u8::Variant::Captions captions(const View& view) const;
     void failed(std::string_view output, const std::string& path, const std::string& reason, bool for_good);
     void begin_publishing();
     void feed_waiting();
@@ -220,7 +221,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     base::Ref<media::TrackSet> tracks_ = base::make_ref<media::TrackSet>();  // as DefaultAudio gives them
     int width_ = 0;                                                          // pixels, 0: not known
     int height_ = 0;
-    int video_frames_ = 0;   // of the first track, in the open segment
+    int video_frames_ = 0;       // of the first track, in the open segment
+    bool has_captions_ = false;  // a keyframe of it has had some, since its configuration changed
     double frame_rate_ = 0;  // the highest of a segment since the video's configuration changed, per second; 0: unknown
     uint64_t failures_ = 0;
 };
