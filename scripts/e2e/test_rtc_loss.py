@@ -167,6 +167,30 @@ def test_frames_wait_for_what_is_sent_again_from_afar(rtc_server):
     assert wanted > 3 * rate and got >= 97, f"97 % of {wanted:.0f} frames should come, {got:.0f} % did; {did}"
 
 
+@pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
+@pytest.mark.parametrize("loss", [0, 3])
+def test_a_viewer_who_loses_from_afar_holds_frames_back(rtc_server, pages, tool, loss):
+    """Playout delay: two round trips while packets are lost, so that they come in time; none where nothing is lost."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("MediaMTX has no playout delay")
+    tool(rtc.bars_and_beeps(rtc_server))
+    with Running(rtc_server.rtc_port, Harm(loss=loss, delay=150), seed=1) as relay:
+        page = pages(play=rtc.whep_url(rtc_server), relay=relay.port)
+
+        def since(one, before):
+            frames = one["player"]["video"]["jitterBufferEmittedCount"] - before["player"]["video"]["jitterBufferEmittedCount"]
+            target = one["player"]["video"]["jitterBufferTargetDelay"] - before["player"]["video"]["jitterBufferTargetDelay"]
+            return 1000 * target / max(1, frames)
+
+        first = page.wait(lambda one: rtc.decodes(one, 200), 30, "200 frames")
+        last = page.wait(lambda one: rtc.decodes(one, 260), 30, "260 frames")
+    held = since(last, first)
+    if loss:
+        assert held >= 400, f"frames should be held back for 500 ms, they are for {held:.0f} ms: {rtc.shortened(last)}"
+    else:
+        assert held <= scaled(200), f"without loss frames should not be held back, they are for {held:.0f} ms"
+
+
 @pytest.mark.quiet  # aiortc decodes in Python: beside browsers it has too little time for half of the frames
 @pytest.mark.parametrize("kind", BAD)
 def test_a_player_goes_on(rtc_server, kind):

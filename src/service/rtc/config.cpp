@@ -85,6 +85,10 @@ void add_session(std::vector<config::Row>& rows) {
     rows.push_back(row(kVhost, "nack_prefer_rtx", &V::nack_prefer_rtx, none(), kLive,
                        "Lost packets are retransmitted as RTX (RFC 4588) where the client offers it; off: as they "
                        "were."));
+    rows.push_back(
+        row(kVhost, "playout_delay", &V::playout_delay, count(0, 10'000), kLive,
+            "How long, in ms, players that lose packets are asked to hold video frames back at most, so that "
+            "lost packets can be sent again in time; 0: never. What does not lose packets has no delay."));
     rows.push_back(row(kVhost, "nack_no_copy", &V::nack_no_copy, none(), kLive,
                        "No effect: packets for retransmission are always shared, never copied."));
     rows.push_back(row(kVhost, "twcc", &V::twcc, none(), kLive,

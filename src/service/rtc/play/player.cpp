@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/prefetch.h"
 #include "runtime/loop/clock.h"
+#include "service/rtc/config.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
@@ -15,7 +16,8 @@ Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vect
       lane_(stream->rtp_lane()),
       codec_log_(parts.codec_log),
       snapshot_(std::move(parts.snapshot)),
-      stream_(std::move(stream)) {
+      stream_(std::move(stream)),
+      playout_delay_(parts.vhost.get<VhostConfig>().playout_delay) {
     CHECK(formats.size() <= kMaxTracks);
     tracks_.reserve(formats.size());
     for (const SendFormat& format : formats) tracks_.emplace_back(format, first_sequence++);

@@ -16,6 +16,7 @@
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
 #include "service/rtc/media.h"
+#include "service/rtc/play/playout_delay.h"
 #include "service/rtc/play/retransmission_log.h"
 #include "service/rtc/play/rtp_cursor.h"
 #include "service/rtc/play/send_track.h"
@@ -97,6 +98,7 @@ class Player final : private live::RtpSink, public Media {
     bool forward(const live::RtpPacket& packet);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
+    void on_video_report(uint8_t fraction_lost, int64_t now_ms);
     void send_reports();
     void send_due_reports();
     void send_bye();
@@ -121,6 +123,7 @@ class Player final : private live::RtpSink, public Media {
     int64_t next_report_ms_ = 0;
     int64_t start_by_us_ = 0;  // until then a keyframe on request is better than a large backlog
     RoundTrips round_trips_;
+    PlayoutDelay playout_delay_;
     std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
 };
 

@@ -31,6 +31,8 @@ class Player::Feedback final : public rtcp::Visitor {
         }
         player_.counters_.fraction_lost = worst_;
         player_.counters_.jitter_ms = jitter_ms_;
+        if (player_.video_ >= 0 && block.ssrc == player_.tracks_[static_cast<size_t>(player_.video_)].ssrc())
+            player_.on_video_report(block.fraction_lost, now_ms_);
     }
     void on_nack(uint32_t, uint32_t media, rtcp::LostSequences sequences) override {
         SendTrack* track = track_of(media);
@@ -71,6 +73,13 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     Feedback feedback(*this, now_us / 1000);
     const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+}
+
+void Player::on_video_report(uint8_t fraction_lost, int64_t now_ms) {
+    SendTrack& track = tracks_[static_cast<size_t>(video_)];
+    if (!track.takes_playout_delay()) return;
+    const PlayoutDelay::Report report{fraction_lost, round_trips_.mean_ms(), counters_.jitter_ms};
+    if (playout_delay_.on_report(report, now_ms)) track.set_playout_delay(playout_delay_.ms());
 }
 
 net::RtcQuality Player::quality() const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "protocol/rtp/extensions.h"
+
 namespace service::rtc {
 
 SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
@@ -18,18 +20,28 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
     // A packet that is retransmitted unchanged has the header of its first transmission.
     const bool may_change = has_rtx() || !nack_;
     // The one-byte form, whose ids end at 14.
-    if (may_change && format.mid_id >= 1 && format.mid_id <= 14 && !format.mid.empty() && format.mid.size() <= kMaxMid)
-        write_mid(format.mid_id, format.mid);
+    const auto is_usable = [&](uint8_t id) { return may_change && id >= 1 && id <= 14; };
+    if (is_usable(format.mid_id) && !format.mid.empty() && format.mid.size() <= kMaxMid)
+        write_extension(format.mid_id, {reinterpret_cast<const uint8_t*>(format.mid.data()), format.mid.size()});
+    if (is_usable(format.playout_delay_id)) playout_delay_id_ = format.playout_delay_id;
 }
 
-void SendTrack::write_mid(uint8_t id, std::string_view mid) {
+void SendTrack::write_extension(uint8_t id, std::span<const uint8_t> data) {
     header_[0] = 0x90;
     base::put_u16(&header_[12], rtp::kOneByteProfile);
-    header_[16] = static_cast<uint8_t>(id << 4 | (mid.size() - 1));
-    std::ranges::copy(mid, header_.begin() + 17);
-    const size_t words = (1 + mid.size() + 3) / 4;
+    header_[16] = static_cast<uint8_t>(id << 4 | (data.size() - 1));
+    std::ranges::fill(std::ranges::copy(data, header_.begin() + 17).out, header_.end(), uint8_t{0});
+    const size_t words = (1 + data.size() + 3) / 4;
     base::put_u16(&header_[14], static_cast<uint32_t>(words));
     header_size_ = static_cast<uint8_t>(16 + 4 * words);
+}
+
+void SendTrack::set_playout_delay(uint16_t ms) {
+    CHECK(takes_playout_delay());
+    uint8_t value[rtp::kPlayoutDelayBytes];
+    rtp::write_playout_delay(ms, rtp::kLongestPlayoutDelayMs, value);
+    write_extension(playout_delay_id_, value);
+    plain_from_ = packets_ + kExtendedPackets;
 }
 
 void SendTrack::begin_at(uint64_t ring_sequence) {
@@ -51,7 +63,7 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
 
 inline std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& packet, uint8_t payload_type,
                                                         uint32_t ssrc, uint16_t sequence) {
-    if (packets_ == kMidPackets) {
+    if (packets_ == plain_from_) {
         header_[0] = 0x80;
         header_size_ = rtp::kFixedHeaderSize;
     }

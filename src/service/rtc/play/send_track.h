@@ -28,7 +28,8 @@ struct SendFormat {
     uint32_t rtx_ssrc = 0;
     uint8_t payload_type = 0;
     uint8_t rtx_payload_type = kNoPayloadType;
-    uint8_t mid_id = 0;  // header extension id; 0: not negotiated
+    uint8_t mid_id = 0;            // header extension id; 0: not negotiated
+    uint8_t playout_delay_id = 0;  // likewise
     bool nack = false;
     std::string mid{};
 
@@ -77,6 +78,11 @@ class SendTrack {
     };
     Retransmission retransmission(const live::RtpPacket& packet, uint64_t viewer_sequence);
 
+    // Whether the viewer can be asked to hold frames back: once the first packets have told the mid.
+    bool takes_playout_delay() const { return playout_delay_id_ != 0 && packets_ >= kExtendedPackets; }
+    // It is asked to do so for that long at least.
+    void set_playout_delay(uint16_t ms);
+
     // For sender reports; retransmissions are not counted.
     uint32_t packets() const { return packets_; }
     uint32_t octets() const { return octets_; }
@@ -90,18 +96,19 @@ class SendTrack {
         bool has(uint64_t viewer_sequence) const { return first_viewer != 0 && viewer_sequence >= first_viewer; }
         uint64_t to_ring(uint64_t viewer_sequence) const { return first_ring + (viewer_sequence - first_viewer); }
     };
-    // Number of packets that carry the mid: by then a receiver that demultiplexes by mid has learned the SSRC (RFC
-    // 9143, 15.2 allows to stop).
-    static constexpr uint32_t kMidPackets = 32;
+    // Number of packets that carry the mid, or a changed playout delay: by then a receiver that demultiplexes by mid
+    // has learned the SSRC (RFC 9143, 15.2 allows to stop), and one of them has arrived. So none carries both.
+    static constexpr uint32_t kExtendedPackets = 32;
 
     static constexpr size_t kMaxMid = 15;  // a longer mid is not sent
 
-    void write_mid(uint8_t id, std::string_view mid);
+    void write_extension(uint8_t id, std::span<const uint8_t> data);
     std::span<const uint8_t> start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc,
                                           uint16_t sequence);
 
     std::array<uint8_t, rtp::kFixedHeaderSize + 4 + 1 + kMaxMid> header_{};
     uint8_t header_size_ = rtp::kFixedHeaderSize;
+    uint8_t playout_delay_id_ = 0;
     media::Kind kind_;
     media::Codec codec_;
     uint8_t payload_type_, rtx_payload_type_;
@@ -109,7 +116,8 @@ class SendTrack {
     bool begun_ = false;
     uint32_t ssrc_;
     uint32_t packets_ = 0, octets_ = 0;
-    uint64_t highest_;  // the highest viewer sequence number sent
+    uint32_t plain_from_ = kExtendedPackets;  // packets_, from which on the header has no extension
+    uint64_t highest_;                        // the highest viewer sequence number sent
     Segment now_;
     Segment before_;
     uint64_t rtx_sequence_;  // of the next RTX packet

@@ -103,6 +103,33 @@ TEST(SendTrack, AMidThatDoesNotFitTheOneByteFormIsNotSent) {
     }
 }
 
+TEST(SendTrack, TellsAPlayoutDelayAfterTheMid) {
+    SendFormat format = with_rtx();
+    format.mid_id = 4;
+    format.mid = "a-mid-of-15-let";
+    format.playout_delay_id = 5;
+    SendTrack track(format, 1000);
+    track.begin_at(1);
+    Sent sent{track};
+    for (uint64_t i = 1; i <= 100; ++i) {
+        if (i == 41) {
+            track.set_playout_delay(250);
+        } else if (i == 50) {
+            track.set_playout_delay(0);
+        }
+        auto view = sent.send(packet(i));
+        const auto value = view.extension(5);
+        ASSERT_EQ(value.has_value(), i >= 41 && i < 50 + 32) << i;
+        if (value) {
+            const std::vector<uint8_t> wanted =
+                i < 50 ? std::vector<uint8_t>{1, 0x9f, 0xff} : std::vector<uint8_t>{0, 0x0f, 0xff};
+            EXPECT_EQ(std::vector(value->begin(), value->end()), wanted) << i;
+        }
+        EXPECT_EQ(track.takes_playout_delay(), i >= 32);
+        EXPECT_TRUE(view.payload().empty());
+    }
+}
+
 TEST(SendTrack, WhatIsSentAgainWithoutRtxIsTheSameToTheBit) {
     SendFormat format = kPlain;
     format.mid_id = 4;

@@ -112,6 +112,7 @@ SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint3
             .payload_type = media.payload_type,
             .rtx_payload_type = video ? media.rtx_payload_type.value_or(kNoPayloadType) : kNoPayloadType,
             .mid_id = media.extension_id(sdp::Extension::kMid),
+            .playout_delay_id = media.extension_id(sdp::Extension::kPlayoutDelay),
             .nack = media.feedback.nack,
             .mid = media.mid};
 }
@@ -127,6 +128,7 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     // All viewers get the same video, so nothing is adapted to a viewer's network. Feedback for each packet
     // (transport-wide) would be useless work; REMB reports the viewer's bandwidth once a second.
     options.extensions = {sdp::Extension::kMid};
+    if (rtc.playout_delay > 0) options.extensions.push_back(sdp::Extension::kPlayoutDelay);
     options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
     options.rtx = rtc.nack && rtc.nack_prefer_rtx;
     if (const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
