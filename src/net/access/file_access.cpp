@@ -10,11 +10,6 @@ void FileAccess::set_snapshot(const config::SnapshotPtr& snapshot) {
     owners_ = std::make_shared<const FileOwners>(*snapshot, claims_);
 }
 
-base::Result<void> FileAccess::refuse(const base::Error& error, HttpResponse& response) const {
-    response.header("Cache-Control", "no-store");
-    return response.send_error(403, error.text());
-}
-
 // Hooks are not called: fetching a file of a stream that has ended is not a play.
 base::Result<void> FileAccess::check(const config::Vhost& vhost, const FileOwner& owner,
                                      const HttpRequest& request) const {
@@ -35,7 +30,7 @@ void FileAccess::remove(LiveFiles& files) { std::erase(live_, &files); }
 base::Result<void> FileAccess::admit(const FileOwnership& ownership, std::string_view real_path,
                                      const HttpRequest& request, HttpResponse& response) const {
     const config::SnapshotPtr snapshot = snapshot_;
-    auto refused = [&](const char* why) { return refuse(base::Error(base::Code::kRefused, why), response); };
+    auto refused = [&](const char* why) { return send_refusal(base::Error(base::Code::kRefused, why), response); };
     if (ownership.orphaned) return refused("the file is of a vhost that there is no more");
     for (const FileOwner& owner : ownership.owners) {
         const config::Vhost* vhost = snapshot->find_vhost(owner.vhost);
@@ -48,12 +43,12 @@ base::Result<void> FileAccess::admit(const FileOwnership& ownership, std::string
     }
     for (const FileOwner& owner : ownership.owners)
         if (auto allowed = check(*snapshot->find_vhost(owner.vhost), owner, request); !allowed)
-            return refuse(allowed.error(), response);
+            return send_refusal(std::move(allowed.error()), response);
     const bool is_media = is_media_file(real_path) || is_media_file(request.message.path);
     if (!ownership.owners.empty() || !is_media) return {};
     if (const config::Vhost* named = snapshot->vhost(request.message.host))
         if (auto allowed = check_play(*named, request.peer_ip, page_of(request.message.headers)); !allowed)
-            return refuse(allowed.error(), response);
+            return send_refusal(std::move(allowed.error()), response);
     return {};
 }
 

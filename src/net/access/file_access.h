@@ -48,7 +48,6 @@ class FileAccess {
 
   private:
     base::Result<void> check(const config::Vhost& vhost, const FileOwner& owner, const HttpRequest& request) const;
-    base::Result<void> refuse(const base::Error& error, HttpResponse& response) const;
 
     Gate& gate_;
     config::SnapshotPtr snapshot_;

@@ -1,5 +1,7 @@
 #include "net/http/http_visitor.h"
 
+#include <utility>
+
 #include "base/clock.h"
 #include "net/access/access_rules.h"
 #include "protocol/http/via.h"
@@ -38,6 +40,13 @@ void record_refusal(SessionTable& sessions, const Visitor& visitor, const base::
     closed.reason = error.close_reason();
     closed.text = error.text();
     sessions.add_closed(std::move(closed));
+}
+
+base::Result<void> send_refusal(base::Error error, HttpResponse& response) {
+    if (error.code() == base::Code::kCancelled) return std::unexpected(std::move(error));
+    response.header("Cache-Control", "no-store");
+    if (error.code() == base::Code::kLimit) response.header("Retry-After", "5");
+    return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
 }
 
 }  // namespace net

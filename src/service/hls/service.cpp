@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "live/hub/leases.h"
+#include "live/hub/options.h"
 #include "runtime/loop/clock.h"
 #include "service/hls/config.h"
 #include "service/hls/playlists/stream_list_text.h"
@@ -45,7 +47,15 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       registry_(registry),
       followed_(registry, *this),
       events_(events),
-      viewers_(sessions),
+      viewers_(
+          sessions, gate,
+          {.hold =
+               [this](const live::StreamKey& key, const config::Vhost& vhost) {
+                   return std::make_shared<live::PlayerLease>(registry_.find_or_create(key, live::live_options(vhost)),
+                                                              live::PlayerLease::Kind::kFetchesFiles);
+               },
+           .members = [](const live::StreamKey& key,
+                         const config::Vhost& vhost) { return vhost.get<VhostConfig>().variant_groups.members(key); }}),
       gate_(gate),
       files_(files),
       offers_(offers),
@@ -283,7 +293,7 @@ void Service::run_housekeeping() {
     take_over_left();
     while (runtime::sleep_to_multiple(kHousekeepingMs)) {
         int64_t now = runtime::now_ms();
-        if (!viewers_.tick(now)) return;
+        if (!viewers_.tick()) return;
         disconnect_asked();
         std::vector<std::string> over;
         for (auto& [location, output] : outputs_) {

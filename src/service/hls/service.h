@@ -17,6 +17,7 @@
 #include "net/access/file_access.h"
 #include "net/access/gate.h"
 #include "net/http/api_endpoint.h"
+#include "net/http/file_viewers.h"
 #include "net/http/http_router.h"
 #include "net/sessions/session.h"
 #include "runtime/disk/locked_text.h"
@@ -25,7 +26,6 @@
 #include "runtime/loop/sync.h"
 #include "service/hls/output.h"
 #include "service/hls/serving/index.h"
-#include "service/hls/serving/viewers.h"
 #include "service/hls/variants/variant_group.h"
 #include "service/shared_parts.h"
 
@@ -53,7 +53,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     net::ApiEndpoint clip_row(const Identity& identity);
 
     size_t outputs() const { return outputs_.size(); }
-    const Viewers& viewers() const { return viewers_; }
+    const net::FileViewers& viewers() const { return viewers_; }
     // The group, "live/x", that the stream is a variant of; empty: it is none.
     std::string variant_of(const live::StreamKey& stream) const {
         const auto group = groups_.of(stream);
@@ -90,7 +90,6 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> clip(const Identity& identity, const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
-    base::Result<void> check_known(const ViewerName& viewer, const config::Vhost& vhost) const;
     static base::Result<void> await_part(Index::Announced& part, bool is_private, net::HttpResponse& response);
     // A playlist of a stream, or of a group of streams.
     struct Playlist {
@@ -102,6 +101,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
         explicit operator bool() const { return output || group; }
         // Whom a viewer is admitted to.
         const live::StreamKey& key() const { return group ? *group->key : output->key(); }
+        bool is_manifest() const { return output && output->dash() && path == output->dash()->manifest_path(); }
         // Those that it has now.
         std::vector<std::shared_ptr<Output>> outputs() const;
     };
@@ -126,54 +126,27 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> serve_beside_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
                                              const std::string& path, bool is_private, const net::HttpRequest& request,
                                              net::HttpResponse& response);
-    base::Result<void> first_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                      const net::HttpRequest& request, net::HttpResponse& response,
-                                      std::string_view admitted_context);
-    // context: the viewer's id; empty: viewers have none.
-    base::Result<void> manifest(const std::shared_ptr<Output>& output, std::string_view context, bool is_private,
+    // viewer_id: empty: viewers have none.
+    base::Result<void> manifest(const std::shared_ptr<Output>& output, const std::string& viewer_id, bool is_private,
                                 const net::HttpRequest& request, net::HttpResponse& response);
-    base::Result<std::string> let_in_new(const live::StreamKey& key, int64_t idle_ms, const config::Vhost& vhost,
-                                         const net::HttpRequest& request, net::HttpResponse& response,
-                                         std::string_view admitted_context, bool stays);
-    // context: of a viewer that was admitted while it waited; empty: that of the request.
+    // viewer_id: of a viewer that was admitted while it waited; empty: it is to be admitted.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
-                                net::HttpResponse& response, std::string_view context = {});
-    base::Result<void> master(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
-                              net::HttpResponse& response, std::string_view admitted_context);
+                                net::HttpResponse& response, std::string viewer_id = {});
+    // To one that may have it. viewer: that its bytes count for; viewer_id: empty: viewers have none.
+    base::Result<void> send(const Playlist& asked, const net::FileViewers::Name& viewer, const std::string& viewer_id,
+                            const config::Vhost& vhost, const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> send_master(const Playlist& asked, const net::HttpRequest& request, net::HttpResponse& response,
-                                   std::string_view context);
-    base::Result<std::string> let_in(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
-                                     const config::Vhost& vhost, const net::HttpRequest& request, bool stays,
-                                     runtime::ByteStream* client);
+                                   std::string_view viewer_id);
     // The stream, or its group, to which the viewer with that context was admitted; of an unknown one the group.
     const live::StreamKey& viewed(const live::StreamKey& stream, std::string_view context) const;
-    bool has_viewer(const ViewerName& name) const {
-        return viewers_.known(name) || viewers_.banned(name) || viewers_.is_issued(name);
-    }
     // Players of a variant are sent to another one, as it is not published.
     bool is_replaced(const Output& output) const;
     void expect_players(Output& output);
-    // What a viewer that is not known gets from the gate.
-    struct Admission {
-        net::Visitor visitor{};
-        net::AddressQuota::Share share{};
-        net::Grant grant{};
-    };
     base::Result<void> check_without_context(const Playlist& asked, const config::Vhost& vhost,
                                              const net::HttpRequest& request, runtime::ByteStream* client);
-    base::Result<void> serve_without_context(const Playlist& asked, bool is_private, const net::HttpRequest& request,
-                                             net::HttpResponse& response);
-    base::Result<void> add_viewer(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
-                                  const config::Vhost& vhost, Admission admission, bool stays);
-    base::Result<Admission> admit(const ViewerName& name, const live::StreamKey& key, const config::Vhost& vhost,
-                                  const net::HttpRequest& request, runtime::ByteStream* client);
-    // Counts the response's bytes for the viewer, or only for the stream if there is no viewer.
-    void count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
-               const net::HttpRequest& request, net::HttpResponse& response);
     // How long a viewer of it may be idle.
     static int64_t idle_ms(const Output& output);
     static int64_t idle_ms(const Playlist& playlist);
-    static base::Result<void> refuse_viewer(const base::Error& error, net::HttpResponse& response);
     static std::string url_of(std::string_view vhost, std::string_view path) {
         return std::string(vhost).append("\n").append(path);
     }
@@ -186,13 +159,11 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     live::FollowedStreams followed_;
     const live::Events& events_;
     Index index_;
-    Viewers viewers_;
+    net::FileViewers viewers_;
     net::AddressQuota clips_{"clips", "2 of an address", "4 in all"};
     net::Gate& gate_;
     net::FileAccess& files_;
     const Offers& offers_;
-    std::set<ViewerName> asking_;  // a guard is being asked about these
-    runtime::Event asked_{"a viewer's admission"};
     runtime::LogLimit refusal_log_;
     runtime::LogLimit failure_log_;                                   // of all outputs
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by path of the playlist

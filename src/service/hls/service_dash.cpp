@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "net/http/http_visitor.h"
 #include "protocol/http/gzip.h"
 #include "protocol/http/timestamp.h"
 #include "protocol/http/url.h"
@@ -32,38 +33,28 @@ base::Result<void> Service::serve_beside_manifest(const std::shared_ptr<Output>&
     if (!growing) return {};
     const auto stream = std::shared_ptr<const live::StreamKey>(output, &output->key());
     const std::string_view context = request.message.parameter("hls_ctx");
-    const ViewerName viewer{context.empty() ? std::string() : stream->text(), std::string(context)};
-    if (auto may = check_known(viewer, vhost); !may) return refuse_viewer(may.error(), response);
+    const net::FileViewers::Name viewer{context.empty() ? std::string() : stream->text(), std::string(context)};
+    if (auto may = viewers_.check_file(viewer, vhost); !may) return net::send_refusal(std::move(may.error()), response);
     auto share = response.reserve_wait();
-    if (!share) return refuse_viewer(share.error(), response);
+    if (!share) return net::send_refusal(std::move(share.error()), response);
     const int64_t limit_ms = dash.wait_ms();
     const bool has_bytes = TRY(await_bytes(growing, limit_ms, response));
     if (!has_bytes) return send_answer(*error_answer(404, "there is no such segment"), response);
-    count(viewer, stream, request, response);
+    viewers_.count(viewer, stream, request, response);
     if (!growing->is_complete) return serve_growing(growing, path, limit_ms, is_private, request, response);
     const ResourcePtr whole = index_.find(vhost.name, path);
     return whole ? serve_resource(whole, path, is_private, request, response) : base::Result<void>();
 }
 
-// It gives the viewer its id: in the URLs of segments, and in that from which it fetches the next ones. Where segments
-// are only for those who are known, it is one at once.
-base::Result<void> Service::first_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                           const net::HttpRequest& request, net::HttpResponse& response,
-                                           std::string_view admitted_context) {
-    const bool stays = gate_.guards_parts(vhost);
-    const std::string context =
-        TRY(let_in_new(output->key(), idle_ms(*output), vhost, request, response, admitted_context, stays));
-    return context.empty() ? base::Result<void>() : manifest(output, context, true, request, response);
-}
-
-base::Result<void> Service::manifest(const std::shared_ptr<Output>& output, std::string_view context, bool is_private,
+// It gives the viewer its id: in the URLs of segments, and in that from which it fetches the next ones.
+base::Result<void> Service::manifest(const std::shared_ptr<Output>& output, const std::string& id, bool is_private,
                                      const net::HttpRequest& request, net::HttpResponse& response) {
     const Dash& dash = *output->dash();
     if (!dash.has_manifest()) return response.send_error(404, "the stream has ended");
     if (!request.is_head()) expect_players(*output);
     const auto stream = std::shared_ptr<const live::StreamKey>(output, &output->key());
-    const std::string id(context);
-    count(id.empty() ? ViewerName() : ViewerName{stream->text(), id}, stream, request, response);
+    const net::FileViewers::Name viewer{id.empty() ? std::string() : stream->text(), id};
+    viewers_.count(viewer, stream, request, response);
     std::string text, cache = "no-store";
     if (id.empty()) {
         text = dash.manifest();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "live/hub/leases.h"
 #include "live/hub/options.h"
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
@@ -55,8 +56,10 @@ std::vector<live::StreamKey> streams_of(const VhostConfig& hls, const live::Stre
     return variants.empty() ? std::vector{named} : variants;
 }
 
-ViewerName viewer_name(const live::StreamKey* stream, std::string_view context) {
-    return {stream ? stream->text() : std::string(), std::string(context)};
+// A request without a context is of no viewer in particular.
+net::FileViewers::Name viewer_name(const live::StreamKey& stream, std::string_view context) {
+    if (context.empty()) return {};
+    return {stream.text(), std::string(context)};
 }
 
 // With the playlist, whose stream or group has it.
@@ -97,7 +100,7 @@ std::vector<std::shared_ptr<Output>> Service::Playlist::outputs() const {
 
 const live::StreamKey& Service::viewed(const live::StreamKey& stream, std::string_view context) const {
     const auto group = context.empty() ? nullptr : groups_.of(stream);
-    return !group || has_viewer(viewer_name(&stream, context)) ? stream : *group->key;
+    return !group || viewers_.knows(viewer_name(stream, context)) ? stream : *group->key;
 }
 
 bool Service::is_replaced(const Output& output) const {
@@ -140,14 +143,14 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     Index::Announced* part = resource || asked ? nullptr : index_.announced(vhost.name, path);
     // The gate is asked once per viewer; address and page are checked for each request.
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
-    if ((resource || asked || part) && !allowed) return refuse_viewer(allowed.error(), response);
+    if ((resource || asked || part) && !allowed) return net::send_refusal(std::move(allowed.error()), response);
     if (resource || part) {
         const auto& stream = resource ? resource->stream : part->stream;
-        // A request without a context is of no viewer in particular.
-        const ViewerName viewer =
-            viewer_name(context.empty() || !stream ? nullptr : &viewed(*stream, context), context);
-        if (auto may = check_known(viewer, vhost); !may) return refuse_viewer(may.error(), response);
-        if (stream) count(viewer, stream, request, response);
+        const auto viewer =
+            context.empty() || !stream ? net::FileViewers::Name() : viewer_name(viewed(*stream, context), context);
+        if (auto may = viewers_.check_file(viewer, vhost); !may)
+            return net::send_refusal(std::move(may.error()), response);
+        if (stream) viewers_.count(viewer, stream, request, response);
         const bool is_private = guards_play(gate_, vhost);
         if (part) return await_part(*part, is_private, response);
         TRY(serve_resource(resource, path, is_private, request, response));
@@ -160,7 +163,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     }
     if (!asked) {
         const auto dash = find_output(vhost.name, path.substr(0, path.rfind('/') + 1));
-        if (dash && !allowed) return refuse_viewer(allowed.error(), response);
+        if (dash && !allowed) return net::send_refusal(std::move(allowed.error()), response);
         if (dash) return serve_beside_manifest(dash, vhost, path, guards_play(gate_, vhost), request, response);
     }
     // One that is not hinted yet, or is gone.
@@ -175,14 +178,6 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     if (response.started()) return {};
     const Playlist come = find_playlist(vhost, path, !context.empty());
     return come ? playlist(come, vhost, request, response) : base::Result<void>();
-}
-
-// A viewer may have segments, keys and parts.
-base::Result<void> Service::check_known(const ViewerName& viewer, const config::Vhost& vhost) const {
-    if (viewers_.banned(viewer)) return base::fail(base::Code::kRefused, "this viewer was ended");
-    if (gate_.guards_parts(vhost) && !viewers_.known(viewer))
-        return base::fail(base::Code::kRefused, "not without the playlist's hls_ctx");
-    return {};
 }
 
 // The part that the playlist hints.
@@ -232,23 +227,20 @@ base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std:
     if (!named) return {};
     const std::vector<Fetched> fetched = TRY(fetched_for(vhost, *named, path));
     if (std::ranges::none_of(fetched, [&](const Fetched& one) { return offers_.is_fetched(one.stream); })) return {};
-    std::string context(hls.ctx ? request.message.parameter("hls_ctx") : std::string_view());
-    const bool has_context = !context.empty();
-    if (has_context && !Viewers::is_context(context)) return response.send_error(400, "hls_ctx is none of ours");
-    if (!has_context) context = viewers_.issue(named->text());
-    const ViewerName name = viewer_name(&*named, context);
-    auto admission = admit(name, *named, vhost, request, response.client());
-    if (!admission) {
-        if (admission.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admission.error()));
-        return refuse_viewer(admission.error(), response);
-    }
+    const std::string_view context = hls.ctx ? request.message.parameter("hls_ctx") : std::string_view();
+    if (!context.empty() && !net::FileViewers::is_context(context))
+        return response.send_error(400, "hls_ctx is none of ours");
+    auto admission = viewers_.admit(*named, context, vhost, request, response.client());
+    if (!admission) return net::send_refusal(std::move(admission.error()), response);
     if (!TRY(await_any(fetched, vhost, request, response))) return {};
-    const Playlist come = find_playlist(vhost, path, has_context);
+    const Playlist come = find_playlist(vhost, path, !context.empty());
     if (!come) return {};
-    if (!hls.ctx) return serve_without_context(come, guards_play(gate_, vhost), request, response);
-    if (auto kept = add_viewer(name, come.key(), idle_ms(come), vhost, *std::move(admission), has_context); !kept)
-        return refuse_viewer(kept.error(), response);
-    return playlist(come, vhost, request, response, context);
+    if (!hls.ctx) return send(come, {}, {}, vhost, request, response);
+    const std::string id = admission->id();
+    const net::FileViewers::Stay stay{idle_ms(come), !context.empty()};
+    if (auto kept = viewers_.add(*std::move(admission), stay, vhost); !kept)
+        return net::send_refusal(std::move(kept.error()), response);
+    return playlist(come, vhost, request, response, id);
 }
 
 // Of several the first one that comes is enough, with those that are published by then. False: none has come, and the
@@ -296,113 +288,20 @@ base::Result<bool> Service::await_playlist(const Fetched& fetched, const config:
     return false;
 }
 
-base::Result<void> Service::refuse_viewer(const base::Error& error, net::HttpResponse& response) {
-    response.header("Cache-Control", "no-store");
-    if (error.code() == base::Code::kLimit) response.header("Retry-After", "5");
-    return response.send_error(error.code() == base::Code::kLimit ? 503 : 403, error.text());
-}
-
-void Service::count(const ViewerName& viewer, const std::shared_ptr<const live::StreamKey>& stream,
-                    const net::HttpRequest& request, net::HttpResponse& response) {
-    if (viewer.context.empty()) {
-        // Nothing is copied for a response without a viewer.
-        response.observe_body([this, stream](size_t bytes) { sessions_.accounts().add(*stream, {0, bytes}); });
-        return;
-    }
-    response.observe_body(
-        [this, found = viewers_.received(viewer, request.message.target.size()), stream](size_t bytes) {
-            if (!Viewers::sent(found, bytes, runtime::now_ms())) sessions_.accounts().add(*stream, {0, bytes});
-        });
-}
-
 int64_t Service::idle_ms(const Output& output) {
     return std::max(kMinIdleMs, output.target_s() * 1'000 * kIdleTargets);
 }
 
 int64_t Service::idle_ms(const Playlist& playlist) {
+    if (!playlist.group) return idle_ms(*playlist.output);
     int64_t longest_ms = kMinIdleMs;
     for (const auto& output : playlist.outputs()) longest_ms = std::max(longest_ms, idle_ms(*output));
     return longest_ms;
 }
 
-// Asks the guards about a viewer, unless it is known. One query at a time per viewer, because a viewer may send several
-// requests at once.
-base::Result<Service::Admission> Service::admit(const ViewerName& name, const live::StreamKey& key,
-                                                const config::Vhost& vhost, const net::HttpRequest& request,
-                                                runtime::ByteStream* client) {
-    while (asking_.contains(name)) TRY(asked_.wait_next(runtime::Deadline::never()));
-    Admission admission;
-    const net::Visitor& visitor = admission.visitor =
-        net::http_visitor(request, viewers_.id_for(name), key, net::SessionType::kHlsPlay);
-    if (viewers_.banned(name)) return base::fail(base::Code::kRefused, "this viewer was ended");
-    if (viewers_.known(name)) return admission;
-    admission.visitor.streams = vhost.get<VhostConfig>().variant_groups.members(key);
-    // Reserved before a guard is asked: a flood of new names must not become a flood of queries.
-    auto reserved = viewers_.reserve(visitor);
-    if (!reserved) sessions_.log_refusal("HLS viewer", visitor.ip, reserved.error());
-    admission.share = TRY(std::move(reserved));
-    asking_.insert(name);
-    auto admitted = gate_.admit(visitor, vhost, client);
-    asking_.erase(name);
-    asked_.pulse();
-    if (!admitted && admitted.error().code() != base::Code::kCancelled)
-        net::record_refusal(sessions_, visitor, admitted.error());
-    admission.grant = TRY(std::move(admitted));
-    return admission;
-}
-
-// stays: create the viewer in any case, even if no guard follows it. A viewer about whom a server was asked is also
-// created, so that it is asked only once.
-base::Result<void> Service::add_viewer(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
-                                       const config::Vhost& vhost, Admission admission, bool stays) {
-    if (!stays && !admission.grant && !gate_.may_yield(net::Action::kPlay, vhost)) return {};
-    live::PlayerLease lease;
-    if (!viewers_.known(name))
-        lease = live::PlayerLease(registry_.find_or_create(key, live::live_options(vhost)),
-                                  live::PlayerLease::Kind::kFetchesFiles);
-    return viewers_.asked(name, admission.visitor, idle_ms, runtime::now_ms(), std::move(admission.share),
-                          std::move(admission.grant), std::move(lease));
-}
-
-// Returns the viewer's id.
-base::Result<std::string> Service::let_in(const ViewerName& name, const live::StreamKey& key, int64_t idle_ms,
-                                          const config::Vhost& vhost, const net::HttpRequest& request, bool stays,
-                                          runtime::ByteStream* client) {
-    auto admission = TRY(admit(name, key, vhost, request, client));
-    const std::string id = admission.visitor.id;
-    TRY(add_viewer(name, key, idle_ms, vhost, std::move(admission), stays));
-    return id;
-}
-
-// A viewer without an id, which was not admitted while it waited for the stream. Returns the id that it gets; empty: it
-// is refused.
-base::Result<std::string> Service::let_in_new(const live::StreamKey& key, int64_t idle_ms, const config::Vhost& vhost,
-                                              const net::HttpRequest& request, net::HttpResponse& response,
-                                              std::string_view admitted_context, bool stays) {
-    if (!admitted_context.empty()) return std::string(admitted_context);
-    const ViewerName name = viewer_name(&key, viewers_.issue(key.text()));
-    base::Result<void> admitted;
-    // A client that only checks whether the stream exists (HEAD) is not a viewer.
-    if (request.is_head())
-        admitted = gate_.check(net::http_visitor(request, name.context, key, net::SessionType::kHlsPlay), vhost);
-    else if (auto let = let_in(name, key, idle_ms, vhost, request, stays, response.client()); !let)
-        admitted = std::unexpected(std::move(let.error()));
-    if (admitted) return name.context;
-    if (admitted.error().code() == base::Code::kCancelled) return std::unexpected(std::move(admitted.error()));
-    TRY(refuse_viewer(admitted.error(), response));
-    return std::string();
-}
-
 // The first response to a viewer: the multivariant playlist with its id.
-base::Result<void> Service::master(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
-                                   net::HttpResponse& response, std::string_view admitted_context) {
-    const std::string context =
-        TRY(let_in_new(asked.key(), idle_ms(asked), vhost, request, response, admitted_context, false));
-    return context.empty() ? base::Result<void>() : send_master(asked, request, response, context);
-}
-
 base::Result<void> Service::send_master(const Playlist& asked, const net::HttpRequest& request,
-                                        net::HttpResponse& response, std::string_view context) {
+                                        net::HttpResponse& response, std::string_view viewer_id) {
     const auto outputs = asked.outputs();
     if (outputs.empty()) return response.send_error(404, "the stream has ended");
     m3u8::MultivariantPlaylist playlist{true, {}};
@@ -411,9 +310,9 @@ base::Result<void> Service::send_master(const Playlist& asked, const net::HttpRe
         playlist.variants.push_back(output->variant());
         playlist.independent_segments &= output->independent();
     }
-    count({}, key_of(asked), request, response);
+    viewers_.count({}, key_of(asked), request, response);
     const SegmentPaths& paths = asked.group ? asked.group->paths : asked.output->paths();
-    return serve_playlist(multivariant_text(std::move(playlist), paths.master(), request, context,
+    return serve_playlist(multivariant_text(std::move(playlist), paths.master(), request, viewer_id,
                                             outputs.front()->hls().master_m3u8_path_relative),
                           request, response);
 }
@@ -433,78 +332,73 @@ base::Result<void> Service::check_without_context(const Playlist& asked, const c
     return {};
 }
 
-base::Result<void> Service::serve_without_context(const Playlist& asked, bool is_private,
-                                                  const net::HttpRequest& request, net::HttpResponse& response) {
-    if (asked.output && asked.output->dash() && asked.path == asked.output->dash()->manifest_path())
-        return manifest(asked.output, {}, is_private, request, response);
-    if (asked.master) return send_master(asked, request, response, {});
+base::Result<void> Service::send(const Playlist& asked, const net::FileViewers::Name& viewer,
+                                 const std::string& viewer_id, const config::Vhost& vhost,
+                                 const net::HttpRequest& request, net::HttpResponse& response) {
+    const bool is_private = guards_play(gate_, vhost);
+    if (asked.is_manifest()) return manifest(asked.output, viewer_id, is_private, request, response);
+    const bool is_first = !viewer_id.empty() && viewer.context.empty();
+    if (asked.master || is_first) return send_master(asked, request, response, viewer_id);
     Rendition* rendition = asked.output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
     expect_players(*asked.output);
-    count({}, key_of(asked), request, response);
-    if (view->takes_directives())
-        return rendition->reloads().serve(*view, {.is_private = is_private}, request, response);
-    return serve_playlist(*view, {}, request, response);
+    viewers_.count(viewer, key_of(asked), request, response);
+    PlaylistForm form{.is_private = is_private};
+    if (!viewer_id.empty()) {
+        form.query = "?hls_ctx=" + viewer_id;
+        // All who wait are sent one text, except where a segment is only for those who are known.
+        form.all_uris = asked.output->hls().ts_ctx && (!view->takes_directives() || gate_.guards_parts(vhost));
+    }
+    if (view->takes_directives()) return rendition->reloads().serve(*view, std::move(form), request, response);
+    return serve_playlist(*view, std::move(form), request, response);
 }
 
 base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,
-                                     net::HttpResponse& response, std::string_view context) {
+                                     net::HttpResponse& response, std::string viewer_id) {
     const std::shared_ptr<Output>& output = asked.output;
     if (output && is_replaced(*output)) {
         response.header("Cache-Control", "max-age=1");
         return response.send_error(404,
                                    fmt::format("{} is not published, but other variants are", output->key().text()));
     }
-    const bool is_manifest = output && output->dash() && asked.path == output->dash()->manifest_path();
     if (output && !output->serves(asked.path)) {
         if (!output->publishing()) return {};
         response.header("Cache-Control", "no-store").header("Retry-After", "1");
         return response.send_error(404, fmt::format("{} is published, its first {} segment is not complete yet",
-                                                    output->key().text(), is_manifest ? "DASH" : "HLS"));
+                                                    output->key().text(), asked.is_manifest() ? "DASH" : "HLS"));
     }
     if (!(output ? output->hls() : vhost.get<VhostConfig>()).ctx) {
-        if (auto checked = check_without_context(asked, vhost, request, response.client()); !checked) {
-            if (checked.error().code() == base::Code::kCancelled) return checked;
-            return refuse_viewer(checked.error(), response);
-        }
-        const bool is_private = guards_play(gate_, vhost);
-        return serve_without_context(asked, is_private, request, response);
+        if (auto checked = check_without_context(asked, vhost, request, response.client()); !checked)
+            return net::send_refusal(std::move(checked.error()), response);
+        return send(asked, {}, {}, vhost, request, response);
     }
-    const std::string_view sent = request.message.parameter("hls_ctx");
-    const bool is_master = sent.empty() || asked.master;
-    live::StreamKey key = is_master || is_manifest ? asked.key() : viewed(output->key(), sent);
-    if (draining_ && !viewers_.known(viewer_name(&key, sent))) {
+    // The multivariant playlist gives a viewer its id, as the first manifest does.
+    const std::string_view sent = asked.master ? std::string_view() : request.message.parameter("hls_ctx");
+    live::StreamKey key = sent.empty() || asked.is_manifest() ? asked.key() : viewed(output->key(), sent);
+    if (draining_ && !viewers_.is_viewer(viewer_name(key, request.message.parameter("hls_ctx")))) {
         response.header("Cache-Control", "no-store").header("Retry-After", "5");
         return response.send_error(503, "the server ends");
     }
-    if (is_manifest && sent.empty()) return first_manifest(output, vhost, request, response, context);
-    if (is_master) return master(asked, vhost, request, response, context);
-    if (!Viewers::is_context(sent)) return response.send_error(400, "hls_ctx is none of ours");
-    auto id = let_in(viewer_name(&key, sent), key, idle_ms(*output), vhost, request, true, response.client());
-    // One that an earlier run knew may have been admitted to the variant, and not to its group.
-    if (!id && id.error().code() == base::Code::kRefused && !has_viewer(viewer_name(&key, sent))) {
-        key = output->key();
-        id = let_in(viewer_name(&key, sent), key, idle_ms(*output), vhost, request, true, response.client());
+    if (!sent.empty() && !net::FileViewers::is_context(sent))
+        return response.send_error(400, "hls_ctx is none of ours");
+    if (viewer_id.empty()) {
+        // Where segments are only for those who are known, the first manifest makes it one.
+        const bool always = !sent.empty() || (asked.is_manifest() && gate_.guards_parts(vhost));
+        const auto let_in = [&] {
+            return viewers_.let_in(key, sent, {idle_ms(asked), always}, vhost, request, response.client());
+        };
+        auto id = let_in();
+        // One that an earlier run knew may have been admitted to the variant, and not to its group.
+        if (!id && !sent.empty() && id.error().code() == base::Code::kRefused &&
+            !viewers_.knows(viewer_name(key, sent))) {
+            key = output->key();
+            id = let_in();
+        }
+        if (!id) return net::send_refusal(std::move(id.error()), response);
+        viewer_id = *std::move(id);
     }
-    if (!id) {
-        if (id.error().code() == base::Code::kCancelled) return std::unexpected(std::move(id.error()));
-        return refuse_viewer(id.error(), response);
-    }
-    if (is_manifest) return manifest(output, *id, true, request, response);
-    Rendition* rendition = output->rendition(asked.path);
-    const auto view = rendition ? rendition->view() : nullptr;
-    if (!view) return response.send_error(404, "the stream has ended");
-    expect_players(*output);
-    count(viewer_name(&key, sent), key_of(asked), request, response);
-    const bool ts_ctx = output->hls().ts_ctx;
-    PlaylistForm form{.query = "?hls_ctx=" + *id, .all_uris = ts_ctx};
-    if (!view->takes_directives())
-        return serve_playlist(*view, ts_ctx ? std::move(form) : PlaylistForm(), request, response);
-    // All who wait are sent one text, except where a segment is only for those who are known.
-    form.all_uris &= gate_.guards_parts(vhost);
-    form.is_private = guards_play(gate_, vhost);
-    return rendition->reloads().serve(*view, std::move(form), request, response);
+    return send(asked, viewer_name(key, sent), viewer_id, vhost, request, response);
 }
 
 }  // namespace service::hls
