@@ -60,7 +60,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     bool publishing() const { return stream_ != nullptr; }
     int64_t unpublished_ms() const { return unpublished_ms_; }  // monotonic, while it is not published
     // It is published, and what players get of it is of this publishing.
-    bool is_current() const { return stream_ && !joins_ && view(); }
+    bool is_current() const { return stream_ && !joins_ && has_view(); }
 
     const OutputOptions& options() const { return options_; }
     const live::StreamKey& key() const { return options_.key; }
@@ -71,15 +71,17 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     Dash* dash() const { return dash_.get(); }
     // A playlist that is there, or the manifest.
     bool serves(std::string_view path) const {
-        return dash_ && path == dash_->manifest_path() ? dash_->has_manifest() : view() != nullptr;
+        return dash_ && path == dash_->manifest_path() ? dash_->has_manifest() : has_view();
     }
     int64_t target_s() const { return timeline_->target_s(); }
-    // The playlist of the main rendition. Null: there is no segment yet.
+    // There is a segment of the main rendition.
+    bool has_view() const { return renditions_.main() && renditions_.main()->has_view(); }
+    // Its playlist. Null: there is none.
     std::shared_ptr<const View> view() const { return renditions_.main() ? renditions_.main()->view() : nullptr; }
     // The one with that playlist. Null: there is none. To be found again after a yield.
     Rendition* rendition(std::string_view playlist) const { return renditions_.find(playlist); }
     // Whether there are several audio tracks, which players find in a multivariant playlist.
-    bool has_audio_group() const { return view() && !renditions_.playable().empty(); }
+    bool has_audio_group() const { return has_view() && !renditions_.playable().empty(); }
     // The variant of a multivariant playlist that it is, with paths below hls_path for URIs; there is a view.
     m3u8::Variant variant() const;
     // Whether all its segments begin with keyframes.

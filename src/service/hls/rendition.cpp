@@ -37,11 +37,11 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
       can_skip_(gains_from_delta_updates(hls)),
       list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))),
       writer_(writer),
+      parts_(*this, index, {options.vhost, list_->paths().before_part(), std::string(list_->paths().after_part())}),
       reloads_(index.waker()) {
     SegmentFilesHost& files_host = *this;
     if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, index);
     if (hls.keys) cipher_ = std::make_unique<m3u8::Cipher>();
-    oldest_part_ = list_->timeline().next_part();
 }
 
 Rendition::~Rendition() {
@@ -116,10 +116,12 @@ void Rendition::lose_memory(const base::Error& why) {
     if (!std::exchange(in_memory_, false)) return;
     ranges_.clear();
     part_ranges_.clear();
+    parts_.close(nullptr);
     host_.segment_failed(paths().playlist(), why);
 }
 
 void Rendition::drop_open_bytes() {
+    if (in_memory_) parts_.close(open_pages());
     writer_.remove_reader(*this);
     if (on_disk_) files_->abandon();
     ranges_.clear();
@@ -141,27 +143,26 @@ void Rendition::end_ranges() {
 void Rendition::end_part() {
     Entry* entry = list_->open_segment();
     if (!entry) return;
-    Resource part = resource();
-    if (auto shown = writer_.show(part_ranges_, part); !shown) {
-        lose_memory(shown.error());
-        entry = list_->open_segment();
-        if (!entry) return;  // the failure ended it
-        part.size = 0;
-    }
+    Resource part = resource(part_ranges_);
     end_ranges();
     entry->parts.push_back(part.size);
-    if (part.size > 0) index_.put(options_.vhost, paths().part(list_->timeline().next_part()), std::move(part));
+    if (part.size > 0) parts_.add(list_->timeline().next_part(), std::move(part));
 }
 
 Resource Rendition::grow() {
-    Resource grown = resource();
     end_ranges();
-    if (!in_memory_) return grown;
-    if (auto shown = writer_.show(ranges_, grown))
-        return grown;
-    else
-        lose_memory(shown.error());
-    return resource();
+    auto pages = in_memory_ ? open_pages() : nullptr;
+    if (!pages) return resource();
+    Resource grown = resource(ranges_);
+    grown.pages = std::move(pages);
+    return grown;
+}
+
+std::shared_ptr<runtime::disk::PagedBytes> Rendition::open_pages() {
+    auto pages = writer_.pages();
+    if (pages) return *std::move(pages);
+    lose_memory(pages.error());
+    return nullptr;
 }
 
 void Rendition::close(Id id) {
@@ -175,12 +176,12 @@ void Rendition::close(Id id) {
         entry.content.key = cipher_->key();
         entry.content.iv = cipher_->iv();
     }
-    Resource segment = resource();
+    Resource segment = resource(std::move(ranges_));
     if (in_memory_) {
-        auto shown = writer_.show(ranges_, segment);
-        if (!shown) host_.segment_failed(paths().playlist(), shown.error());
+        segment.pages = open_pages();
         segment.is_final = true;
-        entry.in_memory = shown.has_value();
+        parts_.close(segment.pages);
+        entry.in_memory = segment.pages != nullptr;
         entry.memory_bytes = own_bytes_;
     }
     if (files_) entry.disk = on_disk_ ? Entry::Disk::kPending : Entry::Disk::kLost;
@@ -189,6 +190,7 @@ void Rendition::close(Id id) {
         list_->set_ended(false);
     }
     const Entry& added = list_->add(id, std::move(entry));
+    if (!added.is_lost()) highest_bandwidth_ = std::max(highest_bandwidth_, bandwidth_of(id));
     show_shared(added);
     if (added.in_memory) index_.put(options_.vhost, added.path, std::move(segment));
     in_memory_ = false;
@@ -206,8 +208,10 @@ void Rendition::segment_on_disk(Id id, const std::string& path) {
 
 // ---- What HTTP serves
 
-Resource Rendition::resource() const {
+Resource Rendition::resource(std::vector<PageRange> ranges) const {
     Resource resource;
+    for (const PageRange& range : ranges) resource.size += range.length;
+    resource.ranges = std::move(ranges);
     resource.made_ms = base::wall_ms();
     resource.max_age_s = options_.max_age_s;
     resource.stream = options_.stream;
@@ -237,29 +241,37 @@ void Rendition::show_shared(const Entry& entry) {
 void Rendition::show() {
     if (!has_view_) return;
     if (!list_->is_listed(SegmentList::Where::kAnywhere)) return show_nothing();
+    shown_ = true;
+    first_shown_ = list_->first_listed(SegmentList::Where::kAnywhere);
+    listed_.reset();
+    show_part();
+}
+
+void Rendition::show_part() {
+    if (!shown_) return;
+    view_.reset();
+    const SegmentTimeline& timeline = list_->timeline();
+    if (!has_parts_ || timeline.part_target() == media::Time(0)) return;
+    hint(list_->goes_on() ? std::optional(timeline.next_part()) : std::nullopt);
+    if (!reloads_.empty() && has_view()) reloads_.changed(view());
+}
+
+std::shared_ptr<const View> Rendition::view() const {
+    if (view_ || !has_view()) return view_;
+    if (!listed_) listed_ = list_segments();
+    m3u8::PlaylistTail tail;
+    if (listed_->playlist().can_block) tail = list_->tail();
+    if (!tail.hint_uri.empty())
+        for (const Rendition* other : host_.others(*this)) tail.reports.push_back(report_of(*other));
+    return view_ = std::make_shared<const View>(listed_, std::move(tail));
+}
+
+std::shared_ptr<const ListedSegments> Rendition::list_segments() const {
     m3u8::MediaPlaylist playlist = list_->playlist(SegmentList::Where::kAnywhere);
     playlist.can_block = playlist.part_target_us > 0;
     playlist.can_skip = can_skip_;
     const ListedSegments::Bandwidth bandwidth = bandwidth_of(playlist);
-    show(std::make_shared<const ListedSegments>(std::move(playlist), bandwidth));
-}
-
-void Rendition::show_part() {
-    if (view_) show(view_->segments());
-}
-
-void Rendition::show(std::shared_ptr<const ListedSegments> segments) {
-    if (!segments->playlist().can_block) {
-        view_ = std::make_shared<const View>(std::move(segments));
-        return;
-    }
-    m3u8::PlaylistTail tail = list_->tail();
-    const bool goes_on = !tail.hint_uri.empty();
-    if (goes_on)
-        for (const Rendition* other : host_.others(*this)) tail.reports.push_back(report_of(*other));
-    announce(goes_on ? std::optional(list_->timeline().next_part()) : std::nullopt);
-    view_ = std::make_shared<const View>(std::move(segments), std::move(tail));
-    reloads_.changed(view_);
+    return std::make_shared<const ListedSegments>(std::move(playlist), bandwidth);
 }
 
 // How far another playlist has come, once it has a segment.
@@ -276,34 +288,36 @@ m3u8::RenditionReport Rendition::report_of(const Rendition& other) const {
 }
 
 // Requests for the part that the playlist hints wait for it. Nothing: it hints none.
-void Rendition::announce(std::optional<uint64_t> part) {
-    if (part == announced_part_) return;
-    if (announced_part_) index_.withdraw(options_.vhost, paths().part(*announced_part_));
-    if (part)
-        index_.announce(options_.vhost, paths().part(*part), options_.stream, wait_ms(list_->timeline().target_s()));
-    announced_part_ = part;
+void Rendition::hint(std::optional<uint64_t> part) {
+    parts_.hint(part, options_.stream, wait_ms(list_->timeline().target_s()));
 }
 
 void Rendition::show_nothing() {
+    shown_ = false;
+    listed_.reset();
     view_.reset();
     end_waiting();
 }
 
+// Of a segment that is listed, bit/s.
+uint64_t Rendition::bandwidth_of(Id id) const {
+    const int64_t duration_us = media::to_us(list_->timeline().at(id).duration);
+    return list_->find(id)->content.bytes * 8'000'000 / static_cast<uint64_t>(std::max<int64_t>(1, duration_us));
+}
+
 // Players load the multivariant playlist once: what it says of the bandwidth does not follow each segment.
-ListedSegments::Bandwidth Rendition::bandwidth_of(const m3u8::MediaPlaylist& playlist) {
+ListedSegments::Bandwidth Rendition::bandwidth_of(const m3u8::MediaPlaylist& playlist) const {
     ListedSegments::Bandwidth bandwidth;
     uint64_t bits = 0, all_us = 0;
     const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
     for (size_t i = 0; i < playlist.segments.size(); ++i) {
         const m3u8::Segment& segment = playlist.segments[i];
         if (segment.gap) continue;
-        const auto duration = static_cast<uint64_t>(std::max<int64_t>(1, segment.duration_us));
-        const uint64_t bytes = list_->find(first + i)->content.bytes;
-        bandwidth.highest = std::max(bandwidth.highest, bytes * 8'000'000 / duration);
-        bits += bytes * 8;
-        all_us += duration;
+        bandwidth.highest = std::max(bandwidth.highest, bandwidth_of(first + i));
+        bits += list_->find(first + i)->content.bytes * 8;
+        all_us += static_cast<uint64_t>(std::max<int64_t>(1, segment.duration_us));
     }
-    highest_bandwidth_ = bandwidth.highest = std::max(highest_bandwidth_, bandwidth.highest);
+    bandwidth.highest = std::max(bandwidth.highest, highest_bandwidth_);
     bandwidth.average = bits * 1'000'000 / std::max<uint64_t>(1, all_us);
     return bandwidth;
 }
@@ -325,12 +339,9 @@ void Rendition::list_changed() {
 void Rendition::forget() {
     // Those of a playlist that goes on leave with its next segment.
     const bool is_listed = list_->is_listed(SegmentList::Where::kAnywhere);
-    if (view_ && (list_->ended() || !is_listed)) {
-        const Id first = list_->first_listed(SegmentList::Where::kAnywhere);
-        if (!is_listed || view_->playlist().media_sequence != list_->timeline().sequence(first)) list_changed();
-    }
-    for (; oldest_part_ < list_->timeline().parts_kept(); ++oldest_part_)
-        index_.erase(options_.vhost, this->paths().part(oldest_part_));
+    if (shown_ && (list_->ended() || !is_listed))
+        if (!is_listed || first_shown_ != list_->first_listed(SegmentList::Where::kAnywhere)) list_changed();
+    parts_.drop_before(list_->timeline().parts_kept());
     std::vector<std::string> paths = list_->forget();
     if (paths.empty()) return;
     for (const std::string& path : paths) index_.erase(options_.vhost, path);
@@ -343,7 +354,7 @@ void Rendition::begin_list() {
 }
 
 void Rendition::end_waiting() {
-    announce(std::nullopt);
+    hint(std::nullopt);
     reloads_.end();
 }
 
@@ -379,8 +390,7 @@ void Rendition::drop_parts(Id id) {
     Entry* entry = list_->find(id);
     if (!entry || id < list_->timeline().kept()) return;
     const Segment& segment = list_->timeline().at(id);
-    for (size_t i = 0; i < segment.parts.size(); ++i)
-        index_.erase(options_.vhost, paths().part(segment.first_part + i));
+    parts_.drop(segment.first_part, segment.parts.size());
     std::ranges::fill(entry->parts, 0);
 }
 

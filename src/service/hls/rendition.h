@@ -16,6 +16,7 @@
 #include "service/hls/segments/recovery.h"
 #include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_writer.h"
+#include "service/hls/serving/parts.h"
 #include "service/hls/serving/reloads.h"
 #include "service/hls/serving/view.h"
 
@@ -37,7 +38,7 @@ class RenditionHost {
     ~RenditionHost() = default;
 };
 
-class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost {
+class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost, private PartBytes {
   public:
     using Id = SegmentTimeline::Id;
 
@@ -51,8 +52,10 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     const SegmentList& list() const { return *list_; }
     // Path of the playlist, with its directory; empty: it is in memory only.
     std::string playlist_path() const;
-    // Null: there is no segment yet.
-    std::shared_ptr<const View> view() const { return view_; }
+    // There is a segment.
+    bool has_view() const { return shown_ && (listed_ || list_->is_listed(SegmentList::Where::kAnywhere)); }
+    // Null: it has none. It is made when somebody asks for it.
+    std::shared_ptr<const View> view() const;
     // Requests that wait for another view.
     Reloads& reloads() { return reloads_; }
     // Null: segments are in memory only.
@@ -68,7 +71,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     base::Result<void> open(Lanes lanes);
     // The writer has ended a part of the segment: it can be fetched. The timeline has it after that.
     void end_part();
-    // The timeline has it: the playlist names it.
+    // The timeline has it, or another rendition a part more: the playlist says so.
     void show_part();
     // Instead of that: what the open segment has so far. Of no bytes: nothing, or it is lost.
     Resource grow();
@@ -107,17 +110,19 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     void drop_open_bytes();
     void show();
     void show_nothing();
-    void show(std::shared_ptr<const ListedSegments> segments);
+    std::shared_ptr<const ListedSegments> list_segments() const;
     m3u8::RenditionReport report_of(const Rendition& other) const;
-    void announce(std::optional<uint64_t> part);
-    ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist);
+    void hint(std::optional<uint64_t> part);
+    uint64_t bandwidth_of(Id id) const;
+    ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist) const;
     void list_changed();
     void show_shared(const Entry& entry);
     void lose_memory(const base::Error& why) override;
     void serve_from_file(Id id);
     void serve_old_from_files();
     void drop_parts(Id id);
-    Resource resource() const;
+    Resource resource(std::vector<PageRange> ranges = {}) const;
+    std::shared_ptr<runtime::disk::PagedBytes> open_pages() override;
 
     void files_changed() override { show(); }
     void segment_on_disk(Id id, const std::string& path) override;
@@ -143,10 +148,13 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost 
     uint64_t bytes_ = 0, own_bytes_ = 0;
     bool in_memory_ = false, on_disk_ = false;     // it is still to be there
     std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
-    uint64_t oldest_part_ = 0;                     // that can be fetched; of none: the next one
-    std::optional<uint64_t> announced_part_;       // the playlist hints it
     uint64_t highest_bandwidth_ = 0;               // of a segment since the publishing began, bit/s
-    std::shared_ptr<const View> view_;
+    Parts parts_;
+    bool shown_ = false;
+    Id first_shown_ = 0;
+    // Null: nobody has asked since they changed.
+    mutable std::shared_ptr<const ListedSegments> listed_;
+    mutable std::shared_ptr<const View> view_;
     Reloads reloads_;
 };
 

@@ -103,7 +103,7 @@ Rendition* Renditions::find(std::string_view playlist) const {
 bool Renditions::is_playable(RenditionId id) const {
     const Member& member = members_[id];
     // Before the first segment of this run those that the last one left are as good as the main one.
-    return member.rendition && member.rendition->view() && (member.active || !has_segment_);
+    return member.rendition && member.rendition->has_view() && (member.active || !has_segment_);
 }
 
 std::vector<uint8_t> Renditions::playable() const {

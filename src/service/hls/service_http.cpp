@@ -87,15 +87,15 @@ Service::Playlist Service::find_playlist(const config::Vhost& vhost, const std::
     const std::string main_path = without_suffix(path);
     if (main_path == path) return {};
     output = find_output(vhost.name, main_path);
-    if (!output || !output->view()) return {};
+    if (!output || !output->has_view()) return {};
     if (output->has_audio_group() && path == output->paths().master()) return {std::move(output), {}, true, path};
     const Rendition* rendition = output->rendition(path);
-    return rendition && rendition->view() ? Playlist{std::move(output), {}, false, path} : Playlist();
+    return rendition && rendition->has_view() ? Playlist{std::move(output), {}, false, path} : Playlist();
 }
 
 std::vector<std::shared_ptr<Output>> Service::Playlist::outputs() const {
     if (group) return group->listed(runtime::now_ms());
-    return output->view() ? std::vector{output} : std::vector<std::shared_ptr<Output>>();
+    return output->has_view() ? std::vector{output} : std::vector<std::shared_ptr<Output>>();
 }
 
 const live::StreamKey& Service::viewed(const live::StreamKey& stream, std::string_view context) const {

@@ -164,9 +164,13 @@ std::string SegmentPaths::segment(const PathValues& values, bool numbered) const
 }
 
 std::string SegmentPaths::part(uint64_t number) const {
+    return before_part().append(std::to_string(number)).append(extension_);
+}
+
+std::string SegmentPaths::before_part() const {
     size_t dot = playlist_.rfind('.');
     if (dot == playlist_.npos || dot <= folder_of(playlist_).size()) dot = playlist_.size();
-    return fmt::format("{}{}{}{}", std::string_view(playlist_).substr(0, dot), kPartSuffix, number, extension_);
+    return playlist_.substr(0, dot).append(kPartSuffix);
 }
 
 std::string SegmentPaths::key(const PathValues& values) const {

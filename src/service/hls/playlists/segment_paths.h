@@ -53,8 +53,10 @@ class SegmentPaths {
     std::string master() const;
     // numbered: the plain name is in use by another segment.
     std::string segment(const PathValues& values, bool numbered = false) const;
-    // A part of a segment, by its number.
+    // A part of a segment, by its number, and the texts around that.
     std::string part(uint64_t number) const;
+    std::string before_part() const;
+    std::string_view after_part() const { return extension_; }
     std::string key(const PathValues& values) const;
     // numbered: the plain name is in use by another initialisation segment.
     std::string init(const PathValues& values, bool numbered) const;

@@ -25,10 +25,9 @@ base::Result<void> SegmentBytes::flush() {
     return {};
 }
 
-void SegmentBytes::show(std::vector<PageRange> ranges, Resource& resource) const {
-    for (const PageRange& range : ranges) resource.size += range.length;
-    resource.pages = pages_;
-    resource.ranges = std::move(ranges);
+base::Result<std::shared_ptr<runtime::disk::PagedBytes>> SegmentBytes::pages() {
+    TRY(flush());
+    return pages_;
 }
 
 void SegmentBytes::clear() {

@@ -3,12 +3,10 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 #include "base/slice.h"
 #include "runtime/disk/paged_bytes.h"
-#include "service/hls/serving/index.h"
 
 namespace service::hls {
 
@@ -20,12 +18,12 @@ class SegmentBytes {
     size_t memory() const { return size_ - block_.size() + block_.capacity(); }  // bytes
     // What resources have stays there.
     void clear();
-    // What was appended so far can be shown from now on. kSystem: there is no memory.
-    base::Result<void> flush();
-    // As the resource's bytes: these ranges, which were flushed.
-    void show(std::vector<PageRange> ranges, Resource& resource) const;
+    // From now on they have all that was appended so far; null: that is nothing. kSystem: there is no memory.
+    base::Result<std::shared_ptr<runtime::disk::PagedBytes>> pages();
 
   private:
+    base::Result<void> flush();
+
     static constexpr size_t kBlockBytes = 32 * 1024;
 
     std::shared_ptr<runtime::disk::PagedBytes> pages_;

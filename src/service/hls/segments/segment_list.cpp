@@ -138,7 +138,7 @@ std::vector<m3u8::Part> SegmentList::parts_of(const Segment& segment, const Entr
 
 m3u8::PlaylistTail SegmentList::tail() const {
     m3u8::PlaylistTail tail;
-    if (ended_ || end() != timeline_->end() || end_listed(Where::kAnywhere) != end()) return tail;
+    if (!goes_on()) return tail;
     tail.hint_uri = paths_.segment_uri(paths_.part(timeline_->next_part()));
     const Segment* segment = timeline_->open_segment();
     if (!segment) return tail;

@@ -92,8 +92,10 @@ class SegmentList {
     bool ended() const { return ended_; }
     // On disk it has no parts: who serves files cannot let a client wait.
     m3u8::MediaPlaylist playlist(Where where) const;
-    // What follows the playlist: the parts of the open segment, and the next part. Nothing if the playlist has ended,
-    // or does not have the newest segment yet. Without reports.
+    // The playlist has all segments before the open one, and has not ended.
+    bool goes_on() const { return !ended_ && end() == timeline_->end() && end_listed(Where::kAnywhere) == end(); }
+    // What follows the playlist: the parts of the open segment, and the next part. Nothing unless it goes on. Without
+    // reports.
     m3u8::PlaylistTail tail() const;
 
     // Forgets the segments that the timeline has forgotten. Returns the paths of their files, and of the keys and maps

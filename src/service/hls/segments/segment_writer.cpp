@@ -105,10 +105,4 @@ base::Result<PageRange> SegmentWriter::keep(Pieces pieces) {
     return PageRange{offset, bytes_.size() - offset};
 }
 
-base::Result<void> SegmentWriter::show(std::vector<PageRange> ranges, Resource& resource) {
-    TRY(bytes_.flush());
-    bytes_.show(std::move(ranges), resource);
-    return {};
-}
-
 }  // namespace service::hls

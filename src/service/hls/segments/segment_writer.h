@@ -12,6 +12,7 @@
 
 #include "convert/segments/segment_muxer.h"
 #include "service/hls/segments/segment_bytes.h"
+#include "service/hls/serving/index.h"
 
 namespace service::hls {
 
@@ -69,8 +70,8 @@ class SegmentWriter final : private convert::LaneSink {
 
     // Keeps them. kSystem: there is no memory.
     base::Result<PageRange> keep(Pieces pieces);
-    // The resource has these ranges, in their order.
-    base::Result<void> show(std::vector<PageRange> ranges, Resource& resource);
+    // They have all that was kept so far of the segment; null: that is nothing. kSystem: there is no memory.
+    base::Result<std::shared_ptr<runtime::disk::PagedBytes>> pages() { return bytes_.pages(); }
     // Of frames in the muxer, and of the open segment.
     size_t memory() const { return muxer_->memory() + (tracks_ ? tracks_->memory() : 0) + bytes_.memory(); }
 

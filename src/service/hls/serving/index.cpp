@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 
 #include "protocol/http/date.h"
-#include "protocol/http/mime.h"
-#include "service/hls/serving/serve.h"
 
 namespace service::hls {
 
@@ -35,59 +34,41 @@ std::vector<runtime::disk::PagedBytes::Part> Resource::parts(uint64_t first, uin
     return out;
 }
 
-namespace {
-
-// Of a resource in memory.
-std::string bytes_of(const Resource& resource) {
-    std::string bytes;
-    bytes.reserve(resource.size);
-    for (const auto& part : resource.parts(0, resource.size)) {
-        const size_t begin = bytes.size();
-        bytes.resize(begin + part.length);
-        const std::span<uint8_t> room(reinterpret_cast<uint8_t*>(bytes.data()) + begin, part.length);
-        for (size_t done = 0, n = 1; n > 0 && done < room.size(); done += n)
-            n = part.source->read_now(room.subspan(done), part.offset + done);
-    }
-    return bytes;
+// Null: such numbers are none of ours, or its path is not written as ours are.
+Index::Found Index::find_numbered(std::string_view vhost, std::string_view path) const {
+    const size_t end = std::min(path.rfind('.'), path.size());
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] >= '0' && path[begin - 1] <= '9') --begin;
+    Found found;
+    if (begin == end || (path[begin] == '0' && end - begin > 1)) return found;
+    const char* const last = path.data() + end;
+    if (std::from_chars(path.data() + begin, last, found.number).ec != std::errc()) return found;
+    const auto it = table_->numbered.find(key(vhost, path.substr(0, begin), path.substr(end)));
+    if (it != table_->numbered.end()) found.numbered = it->second;
+    return found;
 }
 
-// For those who waited for it, whole: a range of what a client does not know yet may be ignored (RFC 9110, 14.2).
-net::AnswerPtr answer_of(const Resource& resource, const std::string& path, bool is_private) {
-    net::AnswerFields fields = {{"Cache-Control", resource.cache_control(is_private)},
-                                {"ETag", resource.etag},
-                                {"Last-Modified", resource.last_modified},
-                                {"Accept-Ranges", "bytes"}};
-    return std::make_shared<net::PreparedAnswer>(200, std::string(http::mime_type(path)), std::move(fields),
-                                                 bytes_of(resource));
+ResourcePtr Index::find(std::string_view vhost, std::string_view path) const {
+    if (const auto it = table_->entries.find(key(vhost, path)); it != table_->entries.end()) return it->second;
+    const Found found = find_numbered(vhost, path);
+    return found.numbered ? found.numbered->find(found.number) : nullptr;
 }
 
-}  // namespace
+Index::Announced* Index::announced(std::string_view vhost, std::string_view path) const {
+    const Found found = find_numbered(vhost, path);
+    return found.numbered ? found.numbered->announced(found.number) : nullptr;
+}
 
-void Index::put(const std::string& vhost, const std::string& path, Resource resource) {
+ResourcePtr Index::name(Resource resource) {
     resource.number = ++table_->count;
     resource.etag = fmt::format("\"{:x}-{:x}\"", resource.made_ms, resource.number);
     resource.last_modified = http::format_date(resource.made_ms / 1000);
-    const std::string name = key(vhost, path);
-    if (const auto it = table_->announced.find(name); it != table_->announced.end()) {
-        net::DeferredList& waiting = it->second.waiting;
-        if (!waiting.empty()) waker().answer(waiting, answer_of(resource, path, it->second.is_private));
-        table_->announced.erase(it);
-    }
-    table_->entries[name] = std::make_shared<const Resource>(std::move(resource));
+    return std::make_shared<const Resource>(std::move(resource));
 }
 
-void Index::announce(const std::string& vhost, const std::string& path, std::shared_ptr<const live::StreamKey> stream,
-                     int64_t limit_ms) {
-    Announced& part = table_->announced[key(vhost, path)];
-    part.stream = std::move(stream);
-    part.limit_ms = limit_ms;
-}
-
-void Index::withdraw(const std::string& vhost, const std::string& path) {
-    const auto it = table_->announced.find(key(vhost, path));
-    if (it == table_->announced.end()) return;
-    waker().answer(it->second.waiting, error_answer(404, "there is no such part"));
-    table_->announced.erase(it);
+void Index::put(const std::string& vhost, const std::string& path, Resource resource) {
+    ResourcePtr named = name(std::move(resource));
+    table_->entries[key(vhost, path)] = std::move(named);
 }
 
 }  // namespace service::hls

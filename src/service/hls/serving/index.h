@@ -1,7 +1,7 @@
 #pragma once
 // Index: the HLS resources that HTTP can fetch besides playlists: segments, initialisation segments and keys, by vhost
-// and path. A resource is in memory, where sendfile() can take it, or names a file. Parts of a segment are ranges of
-// its bytes.
+// and path, and parts of segments by their numbers. A resource is in memory, where sendfile() can take it, or names a
+// file. Parts of a segment are ranges of its bytes.
 
 #include <cstdint>
 #include <map>
@@ -33,7 +33,7 @@ struct Resource {
     int64_t max_age_s = 0;                               // how long a cache may keep it, s
     std::shared_ptr<const live::StreamKey> stream{};     // the stream it belongs to
     uint64_t number = 0;                                 // unique number of this resource
-    std::string etag{}, last_modified{};                 // header fields, written by Index::put()
+    std::string etag{}, last_modified{};                 // header fields, written by Index::name()
 
     // Keeps them in memory as all of it. Without memory nothing is kept.
     void keep(std::span<const uint8_t> bytes);
@@ -49,39 +49,58 @@ class Index {
   public:
     void put(const std::string& vhost, const std::string& path, Resource resource);
     void erase(const std::string& vhost, const std::string& path) { table_->entries.erase(key(vhost, path)); }
-    // The resource will be put there: requests for it wait, until that or until it is withdrawn, which answers them
-    // with 404. stream: that it belongs to.
-    void announce(const std::string& vhost, const std::string& path, std::shared_ptr<const live::StreamKey> stream,
-                  int64_t limit_ms);
-    void withdraw(const std::string& vhost, const std::string& path);
+    // The resource as it is found, with its number and header fields.
+    ResourcePtr name(Resource resource);
+
+    // What will be there: requests for it wait.
     struct Announced {
         std::shared_ptr<const live::StreamKey> stream{};
         int64_t limit_ms = 0;     // a request waits no longer
         bool is_private = false;  // only caches of one viewer may keep it
         net::DeferredList waiting{};
     };
+    // Resources whose paths differ in a number.
+    class Numbered {
+      public:
+        // Null: there is none.
+        virtual ResourcePtr find(uint64_t number) = 0;
+        // Null: it is not announced. Until the next yield.
+        virtual Announced* announced(uint64_t number) = 0;
+
+      protected:
+        ~Numbered() = default;
+    };
+    // Those whose path is "BEFORE" NUMBER "AFTER", of which the latter is an extension. They must be removed before
+    // they are destroyed.
+    void add(const std::string& vhost, const std::string& before, const std::string& after, Numbered& numbered) {
+        table_->numbered[key(vhost, before, after)] = &numbered;
+    }
+    void remove(const std::string& vhost, const std::string& before, const std::string& after) {
+        table_->numbered.erase(key(vhost, before, after));
+    }
+
+    // Null: there is none.
+    ResourcePtr find(std::string_view vhost, std::string_view path) const;
     // Null: it is not announced. Until the next yield.
-    Announced* announced(std::string_view vhost, std::string_view path) const {
-        auto it = table_->announced.find(key(vhost, path));
-        return it == table_->announced.end() ? nullptr : &it->second;
-    }
-    ResourcePtr find(std::string_view vhost, std::string_view path) const {
-        auto it = table_->entries.find(key(vhost, path));
-        return it == table_->entries.end() ? nullptr : it->second;
-    }
+    Announced* announced(std::string_view vhost, std::string_view path) const;
     size_t size() const { return table_->entries.size(); }
     // Answers requests that waited for what is here now. To be stopped before what they use is destroyed.
     net::DeferredWaker& waker() const { return table_->waker; }
 
   private:
     // Until the next call: each request asks for it several times.
-    static const std::string& key(std::string_view vhost, std::string_view path) {
+    static const std::string& key(std::string_view vhost, std::string_view path, std::string_view after = {}) {
         static std::string text;
-        return text.assign(vhost).append("\n").append(path);
+        return text.assign(vhost).append("\n").append(path).append(after);
     }
+    struct Found {
+        Numbered* numbered = nullptr;
+        uint64_t number = 0;
+    };
+    Found find_numbered(std::string_view vhost, std::string_view path) const;
     struct Table {
         std::map<std::string, ResourcePtr, std::less<>> entries{};
-        std::map<std::string, Announced, std::less<>> announced{};
+        std::map<std::string, Numbered*, std::less<>> numbered{};
         uint64_t count = 0;
         net::DeferredWaker waker{};
     };

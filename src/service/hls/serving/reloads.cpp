@@ -49,7 +49,6 @@ std::unique_ptr<net::Deferred> Reloads::await(const m3u8::PartPosition& part, Pl
 }
 
 void Reloads::changed(const std::shared_ptr<const View>& view) {
-    if (waiting_.empty()) return;
     const m3u8::PlaylistEnd end = view->end();
     const auto answers = std::make_shared<Answers>(view);
     // A playlist that has a part has all before it.

@@ -30,6 +30,8 @@ class Reloads {
     // waker: must outlive it.
     explicit Reloads(net::DeferredWaker& waker) : waker_(waker) {}
 
+    // No request waits.
+    bool empty() const { return waiting_.empty(); }
     // A request, to be deferred, that is answered once the playlist has the part.
     std::unique_ptr<net::Deferred> await(const m3u8::PartPosition& part, PlaylistForm form);
     // The playlist has gone on, or has ended: answers those that it has something for.

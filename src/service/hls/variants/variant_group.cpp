@@ -26,7 +26,7 @@ void VariantGroup::for_each(const std::function<void(Output&)>& visit) const {
 std::vector<std::shared_ptr<Output>> VariantGroup::listed(int64_t now_ms) const {
     std::vector<std::shared_ptr<Output>> all;
     for (const Member& member : members_)
-        if (auto output = member.output.lock(); output && output->view()) all.push_back(std::move(output));
+        if (auto output = member.output.lock(); output && output->has_view()) all.push_back(std::move(output));
     const auto bandwidth = [](const auto& output) { return output->view()->bandwidth().highest; };
     if (by_bitrate_) std::ranges::stable_sort(all, std::ranges::greater(), bandwidth);
     const auto is_current = [](const auto& output) { return output->is_current(); };

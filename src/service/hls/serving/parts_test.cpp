@@ -1,0 +1,112 @@
+#include "service/hls/serving/parts.h"
+
+#include <gtest/gtest.h>
+
+#include "service/hls/serving/serve.h"
+
+namespace service::hls {
+namespace {
+
+struct PartsTest : ::testing::Test, PartBytes {
+    std::shared_ptr<runtime::disk::PagedBytes> open_pages() override {
+        ++asked;
+        if (lost && parts) parts->close(nullptr);
+        return lost ? nullptr : pages;
+    }
+    PartsTest() {
+        constexpr uint8_t kBytes[] = {'a', 'b', 'c', 'd'};
+        EXPECT_TRUE(pages->append(kBytes));
+        parts.emplace(*this, index, PartPaths{"v", "live/s~p", ".ts"});
+    }
+    static Resource part(uint64_t offset, uint64_t length) {
+        Resource resource;
+        resource.ranges = {{offset, length}};
+        resource.size = length;
+        return resource;
+    }
+    ResourcePtr find(std::string_view path) const { return index.find("v", path); }
+
+    Index index;
+    std::shared_ptr<runtime::disk::PagedBytes> pages = std::make_shared<runtime::disk::PagedBytes>();
+    int asked = 0;
+    bool lost = false;
+    std::optional<Parts> parts;
+};
+
+TEST_F(PartsTest, BytesAreWrittenForWhatIsAskedForAlone) {
+    parts->add(7, part(0, 2));
+    parts->add(8, part(2, 2));
+    EXPECT_EQ(asked, 0);
+    const ResourcePtr found = find("live/s~p8.ts");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(found->pages, pages);
+    EXPECT_EQ(found->ranges.front().offset, 2u);
+    EXPECT_FALSE(found->etag.empty());
+    EXPECT_EQ(find("live/s~p8.ts"), found) << "with the same header fields for all";
+    EXPECT_EQ(asked, 1);
+    // The segment is complete.
+    const auto whole = std::make_shared<runtime::disk::PagedBytes>();
+    parts->close(whole);
+    EXPECT_EQ(find("live/s~p7.ts")->pages, whole);
+    EXPECT_EQ(find("live/s~p8.ts"), found);
+    EXPECT_EQ(asked, 1);
+    EXPECT_NE(find("live/s~p7.ts")->etag, found->etag);
+}
+
+TEST_F(PartsTest, APathIsThatOfItsNumberAlone) {
+    parts->add(10, part(0, 2));
+    EXPECT_TRUE(find("live/s~p10.ts"));
+    for (const char* other :
+         {"live/s~p010.ts", "live/s~p10", "live/s~p10.m4s", "live/s~p1.ts", "live/s~p11.ts", "live/s~p.ts",
+          "live/s~p10x.ts", "live/t~p10.ts", "live/s~p-10.ts", "10", ".ts", "", "live/s~p18446744073709551626.ts"})
+        EXPECT_FALSE(find(other)) << other;
+    EXPECT_FALSE(index.find("w", "live/s~p10.ts"));
+    parts.reset();
+    EXPECT_FALSE(find("live/s~p10.ts"));
+}
+
+TEST_F(PartsTest, WhatIsDroppedIsThereNoMore) {
+    for (const uint64_t number : {3, 4, 6, 7, 9}) parts->add(number, part(0, 1));
+    parts->drop_before(4);
+    parts->drop(6, 2);
+    const auto is_there = [&](int number) { return find("live/s~p" + std::to_string(number) + ".ts") != nullptr; };
+    EXPECT_FALSE(is_there(3));
+    EXPECT_TRUE(is_there(4));
+    EXPECT_FALSE(is_there(5));
+    EXPECT_FALSE(is_there(6));
+    EXPECT_FALSE(is_there(7));
+    EXPECT_TRUE(is_there(9));
+}
+
+TEST_F(PartsTest, PartsOfASegmentWhoseBytesAreLostGoUnlessSomebodyHasAskedForThem) {
+    parts->add(1, part(0, 1));
+    parts->add(2, part(1, 1));
+    const ResourcePtr first = find("live/s~p1.ts");
+    lost = true;
+    EXPECT_FALSE(find("live/s~p2.ts"));
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(find("live/s~p1.ts"), first);
+    EXPECT_FALSE(find("live/s~p2.ts"));
+    EXPECT_EQ(asked, 2) << "it is forgotten";
+}
+
+TEST_F(PartsTest, TheOneThatIsHintedIsAnnounced) {
+    const auto stream = std::make_shared<const live::StreamKey>(live::StreamKey{"v", "live", "s"});
+    EXPECT_EQ(index.announced("v", "live/s~p5.ts"), nullptr);
+    parts->hint(5, stream, 3'000);
+    Index::Announced* hinted = index.announced("v", "live/s~p5.ts");
+    ASSERT_NE(hinted, nullptr);
+    EXPECT_EQ(hinted->limit_ms, 3'000);
+    EXPECT_EQ(hinted->stream, stream);
+    EXPECT_EQ(index.announced("v", "live/s~p6.ts"), nullptr);
+    hinted->is_private = true;
+    parts->hint(6, stream, 3'000);
+    EXPECT_EQ(index.announced("v", "live/s~p5.ts"), nullptr);
+    EXPECT_FALSE(index.announced("v", "live/s~p6.ts")->is_private) << "that was another part";
+    parts->hint({}, stream, 0);
+    EXPECT_EQ(index.announced("v", "live/s~p6.ts"), nullptr);
+}
+
+}  // namespace
+}  // namespace service::hls
