@@ -1,5 +1,7 @@
-"""HLS with what stands around it: hls.js in Chromium, and an nginx that caches in front. hls.js comes from npm, by
-scripts/test."""
+"""HLS with what stands around it: hls.js in Chromium, GStreamer, and an nginx that caches in front. hls.js comes from npm,
+by scripts/test."""
+
+import re
 
 import pytest
 
@@ -65,6 +67,34 @@ def test_hls_js_in_chromium(servers, tool, tmp_path, form):
     assert (seen["waits"] > 2) == form.endswith("latency"), f"it waits for parts where it may: {seen}"
     viewers = [one for one in api.clients(server) if one["type"] == "hls-play"]
     assert len(viewers) == 1, f"the browser is one viewer: {viewers}"
+
+
+@pytest.mark.parametrize("form", ["ts", "fmp4", "fmp4-low-latency"])
+def test_gstreamer(servers, tool, form):
+    """Its hlsdemux, which takes whole segments: each once, and goes on at the live end."""
+    server = servers(
+        vhosts=hls.vhost(
+            fragment="1",
+            window="20",
+            ctx="on",
+            use_fmp4="off" if form == "ts" else "on",
+            low_latency="on" if form.endswith("latency") else "off",
+        )
+    )
+    tags = media.from_keyframe(media.frequent_keyframes())
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), tags):
+        wait_until(lambda: client_http.get(server.http_port, f"{PATH}?hls_ctx=x").body.count(b"#EXTINF") >= 3, 15, "three segments")
+        demuxer = "tsdemux" if form == "ts" else "qtdemux"
+        words = ["gst-launch-1.0", "-v", "souphttpsrc", f"location={server.http_url(PATH[1:])}", "!", "hlsdemux", "!", demuxer]
+        # An element that ends the stream would have it fetch one segment again and again.
+        process = tool([*words, "!", "h264parse", "!", "identity", "silent=false", "!", "fakesink"])
+
+        def times():
+            return re.findall(r"identity0:sink\) \(\d+ bytes, dts: ([\d:.]+)", process.text())
+
+        wait_until(lambda: len(times()) >= 125, 30, lambda: f"125 pictures: {process.text()[-2000:]}", 0.2)
+    seen = times()
+    assert seen == sorted(set(seen)), f"each picture once: {seen}"
 
 
 NGINX = """
