@@ -108,7 +108,7 @@ def test_lists_without_streams_and_errors(servers):
         for key in (vhost["id"], vhost["name"]):
             assert api.ask(server, f"/api/v1/vhosts/{key}")["vhost"] == vhost, key
     assert default["hls"] == {"enabled": True, "fragment": 3} and default["enabled"], default
-    assert other["name"] == "b.com" and not other["enabled"] and other["hls"] == {"enabled": False}, other
+    assert other["name"] == "b.com" and not other["enabled"] and other["hls"] == other["dash"] == default["dash"] == {"enabled": False}, other
     assert default["id"].startswith("vid-") and default["id"] != other["id"], answer
     page = api.ask(server, "/api/v1/vhosts?start=1&count=5")
     assert [one["name"] for one in page["vhosts"]] == ["b.com"] and page["total"] == 2, page

@@ -9,7 +9,7 @@ import pytest
 from conftest import Servers
 from lib import api, nginx, page, players, rtc
 from lib.players import (
-    PROTOCOLS, STATE, address, assert_moving, describe, figures, milliseconds, pattern, player, session_ids, start_server,
+    PROTOCOLS, STATE, USUAL, address, assert_moving, describe, figures, milliseconds, pattern, player, session_ids, start_server,
     wait_gone, wait_measured, wait_state, words,
 )  # fmt: skip
 from lib.server import ROOT
@@ -17,7 +17,7 @@ from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="scripts/test installs Chromium and bundles the pages")
 
-NAMES = {"flv": "HTTP-FLV", "ws-flv": "WS-FLV", "hls": "HLS", "ll-hls": "LL-HLS", "whep": "WebRTC (WHEP)"}
+NAMES = {"flv": "HTTP-FLV", "ws-flv": "WS-FLV", "hls": "HLS", "ll-hls": "LL-HLS", "dash": "DASH", "whep": "WebRTC (WHEP)"}
 VIEWS = (*PROTOCOLS, "compare", "whip")
 
 
@@ -80,6 +80,7 @@ def test_shared_links(site, chromium):
             address(site, "players/", url=site.http_url("live/one.flv"), autostart=None),
             address(site, "players/", url=site.http_url("live/one.flv").replace("http", "ws"), autostart="true"),
             address(site, "players/", url=site.http_url("live/one.m3u8"), autostart="1"),
+            address(site, "players/", url=site.http_url("live/one.mpd"), autostart="1"),
         ):
             opened.page.goto(shared)
             wait_state(opened, "playing")
@@ -143,7 +144,7 @@ def test_comparison(site, chromium):
 
         def in_order():
             ms = latencies_of(opened)
-            is_complete = set(ms) == set(PROTOCOLS) and 0 < ms["whep"] < 1000 < ms["hls"]
+            is_complete = set(ms) == set(USUAL) and 0 < ms["whep"] < 1000 < ms["hls"]
             return is_complete and ms["whep"] < ms["flv"] < ms["hls"] and ms["whep"] < ms["ws-flv"] < ms["hls"] and ms["whep"] < ms["ll-hls"] < ms["hls"] and ms
 
         seen = wait_until(in_order, 40, lambda: f"WebRTC before FLV before HLS: {latencies_of(opened)}; {describe(opened)}", 0.3)
@@ -171,7 +172,7 @@ def test_behind_a_proxy_below_a_path(site, chromium, tmp_path):
 def test_start_page(site, chromium):
     with page.opened(chromium, address(site)) as opened:
         opened.page.get_by_role("heading", name="Watch live/one").wait_for()
-        for protocol in PROTOCOLS:
+        for protocol in USUAL:
             opened.page.get_by_role("button", name=f"▶ {NAMES[protocol]}", exact=True).click()
             assert_moving(opened)
         text = opened.page.inner_text("main")

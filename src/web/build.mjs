@@ -14,7 +14,7 @@ const PAGES = [
     { from: "start", to: "." },
     { from: "console", to: "console" },
     // The engines are loaded by who plays by them: by the players, and by the start page, which is bundled alone.
-    { from: "players", to: "players", more: ["engine_flv", "engine_hls", "engine_whep"] },
+    { from: "players", to: "players", more: ["engine_dash", "engine_flv", "engine_hls", "engine_whep"] },
 ];
 
 for (const page of PAGES) {

@@ -15,7 +15,7 @@ ENVELOPE = {"code": int, "server": str, "service": str, "pid": str}
 KBPS = {"recv_30s": int, "send_30s": int}
 VHOST = {
     "id": str, "name": str, "enabled": bool, "clients": int, "streams": int, "send_bytes": int, "recv_bytes": int,
-    "kbps": KBPS, "hls": {"enabled": bool},
+    "kbps": KBPS, "hls": {"enabled": bool}, "dash": {"enabled": bool},
 }  # fmt: skip
 STREAM = {
     "id": str, "name": str, "vhost": str, "app": str, "tcUrl": str, "url": str, "live_ms": int, "clients": int,

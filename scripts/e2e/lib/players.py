@@ -12,12 +12,14 @@ from .ffmpeg import Process, command
 from .server import OBJS, ROOT
 from .timing import wait_until
 
-PROTOCOLS = ("flv", "ws-flv", "hls", "ll-hls", "whep")
+USUAL = ("flv", "ws-flv", "hls", "ll-hls", "whep")  # of the start page and the comparison
+PROTOCOLS = (*USUAL, "dash")
 WIDTH, HEIGHT = 320, 180
 TOP = "rtc_server { enabled on; listen RTC_PORT; candidate 127.0.0.1; }\nconsole { dir %s; }\n" % (OBJS / "nginx/pages")
 VHOST = """vhost __defaultVhost__ {
     http_remux { enabled on; mount [vhost]/[app]/[stream].flv; }
     hls { enabled on; hls_fragment 1; hls_window 10; hls_storage memory; hls_low_latency on; hls_master_m3u8_path_relative on; }
+    dash { enabled on; }
     rtc { enabled on; rtmp_to_rtc on; rtc_to_rtmp on; }
     play { rejoin_timeout 500; }
 }

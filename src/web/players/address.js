@@ -1,14 +1,17 @@
 // Addresses: of a stream by each protocol, of this page with what it plays, and what of a foreign address is accepted.
 import { at } from "../shared/base.js";
 
-// The order of the pages. `ws-flv` and `flv` are played by mpegts.js, `hls` and `ll-hls` by hls.js, `whep` by
-// rtc.js.
-export const PROTOCOLS = ["flv", "ws-flv", "hls", "ll-hls", "whep"];
-export const NAMES = { flv: "HTTP-FLV", "ws-flv": "WS-FLV", hls: "HLS", "ll-hls": "LL-HLS", whep: "WebRTC (WHEP)", whip: "WebRTC (WHIP)" };
+// The order of the pages. `ws-flv` and `flv` are played by mpegts.js, `hls` and `ll-hls` by hls.js, `dash` by
+// shaka-player, `whep` by rtc.js.
+export const PROTOCOLS = ["flv", "ws-flv", "hls", "ll-hls", "dash", "whep"];
+// Without what a vhost has only where it was switched on.
+export const USUAL = PROTOCOLS.filter((one) => one !== "dash");
+export const NAMES = { flv: "HTTP-FLV", "ws-flv": "WS-FLV", hls: "HLS", "ll-hls": "LL-HLS", dash: "DASH", whep: "WebRTC (WHEP)", whip: "WebRTC (WHIP)" };
 export const DEFAULT_PLACE = { vhost: "", app: "live", stream: "livestream" };
 
-// The same playlist, played with its parts or without them.
-export const isHls = (protocol) => protocol === "hls" || protocol === "ll-hls";
+// What the address ends with. LL-HLS is the same playlist, played with its parts.
+const ENDINGS = { hls: "m3u8", "ll-hls": "m3u8", dash: "mpd" };
+export const hasSegments = (protocol) => protocol in ENDINGS;
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 const path = (text) => text.split("/").map(encodeURIComponent).join("/");
@@ -23,7 +26,7 @@ export function streamUrl(protocol, { vhost, app, stream }) {
     if (vhost) query.set("vhost", vhost);
     const text = `${query}` ? `?${query}` : "";
     if (protocol === "whep" || protocol === "whip") return at(`rtc/v1/${protocol}/${text}`);
-    const url = at(`${path(app)}/${path(stream)}.${isHls(protocol) ? "m3u8" : "flv"}${text}`);
+    const url = at(`${path(app)}/${path(stream)}.${ENDINGS[protocol] ?? "flv"}${text}`);
     return protocol === "ws-flv" ? url.replace(/^http/, "ws") : url;
 }
 
@@ -49,6 +52,7 @@ export function protocolOf(text) {
     if (/^wss?:/i.test(text)) return "ws-flv";
     const name = text.split(/[?#]/)[0];
     if (/\.m3u8$/i.test(name)) return "hls";
+    if (/\.mpd$/i.test(name)) return "dash";
     if (/\/whip\/?$/i.test(name)) return "whip";
     if (/\/(whep|whip-play)\/?$/i.test(name)) return "whep";
     return "flv";

@@ -13,6 +13,7 @@ const ABOUT = {
     "ws-flv": () => t("FLV over WebSocket, played by mpegts.js. For networks that buffer HTTP."),
     hls: () => t("Segments over HTTP, played by hls.js or the browser. For many viewers, at several seconds of latency."),
     "ll-hls": () => t("HLS in parts of segments, played by hls.js. For many viewers, at one to two seconds of latency, where the server has hls_low_latency on."),
+    dash: () => t("Segments of one track each over HTTP, played by shaka-player. For vhosts with dash; with hls_low_latency at one to two seconds of latency."),
     whep: () => t("WebRTC, signalled by WHEP. The lowest latency; media by UDP or TCP."),
 };
 

@@ -26,15 +26,15 @@ const WORDS = {
     }),
     "not-found": () => ({
         title: t("There is no such stream"),
-        advice: t("Check the names, and that the protocol is enabled for this vhost (http_remux, hls, rtc)."),
+        advice: t("Check the names, and that the protocol is enabled for this vhost (http_remux, hls, dash, rtc)."),
     }),
     unpublished: () => ({
         title: t("Nobody publishes this stream"),
         advice: t("Start the encoder, or publish from this browser by WebRTC."),
     }),
     "not-ready": () => ({
-        title: t("The first HLS segment is not ready yet"),
-        advice: t("The stream is published. HLS begins when its first segment is complete."),
+        title: t("The first segment is not ready yet"),
+        advice: t("The stream is published. HLS and DASH begin when their first segment is complete, where they are enabled for this vhost (hls, dash)."),
     }),
     forbidden: () => ({
         title: t("The server refuses this stream"),

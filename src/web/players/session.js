@@ -2,7 +2,7 @@
 // it fails, and new attempts when the stream or the network is lost.
 import { signal } from "@preact/signals";
 import { at } from "../shared/base.js";
-import { addressProblem, isHls } from "./address.js";
+import { addressProblem, hasSegments } from "./address.js";
 import { LatencyMeter } from "./latency.js";
 import { Problem } from "./problem.js";
 import { isPublished } from "./published.js";
@@ -16,7 +16,7 @@ const PASSING = ["network", "ended", "stalled", "unpublished", "not-ready", "ove
 const PAUSES_S = [1, 2, 4, 8, 8, 8, 8, 8, 8, 8];
 const STEADY_MS = 20_000;
 
-const ENGINES = { flv: "engine_flv", "ws-flv": "engine_flv", hls: "engine_hls", "ll-hls": "engine_hls", whep: "engine_whep" };
+const ENGINES = { flv: "engine_flv", "ws-flv": "engine_flv", hls: "engine_hls", "ll-hls": "engine_hls", dash: "engine_dash", whep: "engine_whep" };
 // Files of their own: who plays by one protocol does not load the other libraries, and the start page uses the same.
 const loadEngine = (protocol) => import(at(`players/${ENGINES[protocol]}.js`));
 
@@ -133,7 +133,7 @@ export class PlayerSession {
         if (!["not-found", "stalled", "no-media"].includes(problem.kind) || !place) return problem;
         const is = await isPublished(place);
         if (is === false) return new Problem("unpublished", problem.detail, problem.status);
-        if (is && isHls(protocol) && problem.kind === "not-found") return new Problem("not-ready", "", problem.status);
+        if (is && hasSegments(protocol) && problem.kind === "not-found") return new Problem("not-ready", "", problem.status);
         return problem;
     }
 

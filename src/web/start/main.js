@@ -7,7 +7,7 @@ import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
 import { PageHeader } from "../shared/page_header.js";
 import "../shared/theme.css";
-import { DEFAULT_PLACE, NAMES, pageUrl, PROTOCOLS, streamUrl } from "../players/address.js";
+import { DEFAULT_PLACE, NAMES, pageUrl, streamUrl, USUAL } from "../players/address.js";
 import { chinese as own } from "../players/chinese.js";
 import { CopyLine } from "../players/copy.js";
 import { PublishedStreams } from "../players/form.js";
@@ -56,7 +56,7 @@ function Watch() {
             <p class="nothing"><strong>${t("No stream is published now.")}</strong> ${t("Publish one as below; it appears here by itself.")}</p>
         <//>
         <div class="buttons" role="group" aria-label=${t("Play by")}>
-            ${PROTOCOLS.map(
+            ${USUAL.map(
                 (one) =>
                     html`<button key=${one} class=${!isNone && (protocol === null || protocol === one) ? "primary" : ""} aria-pressed=${one === protocol} onClick=${() => play(one)}>▶ ${NAMES[one]}</button>`,
             )}

@@ -50,18 +50,19 @@ base::Result<void> DiagnosisEndpoint::explain_stream(Request& request, Response&
     const config::SnapshotPtr snapshot = context_.snapshot;
     const config::Vhost* vhost = snapshot->find_vhost(key.vhost);
     const live::PublicationOwner* publisher = stream->publisher();
-    const std::vector<Check> checks = diagnose({.health = stream->health(),
-                                                .tracks = *stream->tracks(),
-                                                .counters = stream->counters(),
-                                                .hls_fragment = vhost ? statistics_.hls_fragment(*vhost) : std::nullopt,
-                                                .published = stream->published(),
-                                                .gop_too_long = stream->gop_too_long(),
-                                                .now_ms = runtime::now_ms(),
-                                                .unpublished_since_ms = stream->unpublished_since_ms(),
-                                                .jumped_at_ms = stream->jumped_at_ms(),
-                                                .viewers = stream->demand(),
-                                                .faults = publisher ? publisher->input_faults() : nullptr,
-                                                .outputs = output_problems(*stream)});
+    const std::vector<Check> checks =
+        diagnose({.health = stream->health(),
+                  .tracks = *stream->tracks(),
+                  .counters = stream->counters(),
+                  .hls_fragment = vhost ? statistics_.fragment(*vhost, "hls") : std::nullopt,
+                  .published = stream->published(),
+                  .gop_too_long = stream->gop_too_long(),
+                  .now_ms = runtime::now_ms(),
+                  .unpublished_since_ms = stream->unpublished_since_ms(),
+                  .jumped_at_ms = stream->jumped_at_ms(),
+                  .viewers = stream->demand(),
+                  .faults = publisher ? publisher->input_faults() : nullptr,
+                  .outputs = output_problems(*stream)});
     Json list = Json::array();
     for (const Check& check : checks) list.push_back(check_json(check));
     return send_fields(response, context_.identity,

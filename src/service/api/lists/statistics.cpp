@@ -268,9 +268,9 @@ base::Result<void> Statistics::vhost(Request& request, Response& response) {
     return send_missing(response, context_.identity, Missing::kVhost);
 }
 
-std::optional<double> Statistics::hls_fragment(const config::Vhost& vhost) const {
-    const auto hls = std::ranges::find(context_.offers.segments, "hls", &SegmentOffer::name);
-    return hls != context_.offers.segments.end() ? hls->fragment(vhost) : std::nullopt;
+std::optional<double> Statistics::fragment(const config::Vhost& vhost, std::string_view format) const {
+    const auto offer = std::ranges::find(context_.offers.segments, format, &SegmentOffer::name);
+    return offer != context_.offers.segments.end() ? offer->fragment(vhost) : std::nullopt;
 }
 
 size_t Statistics::clients_of_vhost(std::string_view vhost) const {
@@ -284,9 +284,12 @@ size_t Statistics::clients_of_vhost(std::string_view vhost) const {
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
     const net::VhostAccount* account = context_.sessions.accounts().find_vhost(vhost.name);
     const net::Traffic traffic = account ? account->traffic() : net::Traffic();
-    const std::optional<double> fragment = hls_fragment(vhost);
-    Json hls = {{"enabled", fragment.has_value()}};
-    if (fragment) hls["fragment"] = *fragment;
+    const auto segments = [&](std::string_view format) {
+        const std::optional<double> length = fragment(vhost, format);
+        Json json = {{"enabled", length.has_value()}};
+        if (length) json["fragment"] = *length;
+        return json;
+    };
     return {{"id", net::stable_id(vhost.name)},
             {"name", vhost.name},
             {"enabled", vhost.enabled},
@@ -295,7 +298,8 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
             {"send_bytes", traffic.sent_bytes},
             {"recv_bytes", traffic.received_bytes},
             {"kbps", kbps_json(account ? account->rates(base::monotonic_ms()) : net::Rates())},
-            {"hls", std::move(hls)}};
+            {"hls", segments("hls")},
+            {"dash", segments("dash")}};
 }
 
 base::Result<void> Statistics::streams(Request& request, Response& response) {

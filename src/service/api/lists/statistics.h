@@ -20,8 +20,8 @@ class Statistics {
     explicit Statistics(const Context& context) : context_(context) {}
 
     std::vector<Endpoint> endpoints();
-    // The length of HLS segments of the vhost, s; nothing: no HLS.
-    std::optional<double> hls_fragment(const config::Vhost& vhost) const;
+    // The length of the vhost's segments of "hls" or "dash", s; nothing: it has none.
+    std::optional<double> fragment(const config::Vhost& vhost, std::string_view format) const;
     // Finds the stream with that API id; false: there is none.
     bool find_stream(std::string_view id, live::StreamKey& key) const;
     struct StreamCounts {

@@ -20,7 +20,7 @@ constexpr Schema kSchemas[] = {
     {"Failure", "code:int server:str service:str pid:str error:str"},
     {"Vhost",
      "id:str name:str enabled:bool clients:int streams:int send_bytes:int recv_bytes:int "
-     "kbps{recv_30s:int send_30s:int} hls{enabled:bool fragment?:num}"},
+     "kbps{recv_30s:int send_30s:int} hls{enabled:bool fragment?:num} dash{enabled:bool fragment?:num}"},
     {"Stream",
      "id:str name:str vhost:str app:str tcUrl:str url:str live_ms:int clients:int frames:int audio_frames:int "
      "video_frames:int send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} publish{active:bool cid?:str} "
