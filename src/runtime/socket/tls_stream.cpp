@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/shrink.h"
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/immortal.h"
@@ -66,7 +67,7 @@ void take_spare(std::vector<uint8_t>& out) {
 void give_spare(std::vector<uint8_t>& out) {
     out.clear();
     if (spare_output.capacity() == 0) spare_output.swap(out);
-    out = {};  // an idle connection keeps no buffer
+    base::shrink(out);  // an idle connection keeps no buffer
 }
 
 struct HandshakesAtOnce {
@@ -98,10 +99,12 @@ struct TlsBio {
         return got->bytes || got->end ? static_cast<int>(got->bytes) : -1;
     }
     static int write(BIO* bio, const char* bytes, int size) {
-        auto& out = static_cast<TlsStream*>(BIO_get_data(bio))->out_;
+        auto& stream = *static_cast<TlsStream*>(BIO_get_data(bio));
+        auto& out = stream.out_;
         BIO_clear_retry_flags(bio);
         if (out.size() + static_cast<size_t>(size) > kOutBound) return -1;
-        if (out.capacity() == 0) take_spare(out);
+        // A handshake writes little, and another thread's spare buffer would never come back to it.
+        if (out.capacity() == 0 && !stream.on_thread_) take_spare(out);
         // As uint8_t: from another type of byte it would be copied byte by byte.
         const auto* begin = reinterpret_cast<const uint8_t*>(bytes);
         out.insert(out.end(), begin, begin + size);

@@ -1,5 +1,6 @@
 #include "runtime/socket/tls.h"
 
+#include <malloc.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
@@ -59,6 +60,17 @@ TEST_F(TlsTest, Echo) {
         ASSERT_EQ(read_text(*client), line);
     }
     EXPECT_TRUE(failed_with(read_shared(*client, Deadline::in_ms(20)), Code::kTimeout));
+}
+
+// The buffer for output has over 80 kB, and a thread of its own shakes hands for the server.
+TEST_F(TlsTest, AnIdleConnectionKeepsNoBufferForOutput) {
+    constexpr size_t kPairs = 16, kMaxBytes = 80'000;
+    const auto in_use = [] { return mallinfo2().uordblks; };
+    const StreamPair first = connected();
+    const size_t before = in_use();
+    std::vector<StreamPair> pairs;
+    while (pairs.size() < kPairs) pairs.push_back(connected());
+    EXPECT_LT((in_use() - before) / kPairs, kMaxBytes) << "of both ends";
 }
 
 TEST_F(TlsTest, MuchData) {
