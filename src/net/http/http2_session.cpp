@@ -15,7 +15,7 @@ using base::CloseReason;
 namespace {
 
 // Bytes per read, and the least that is collected before a write.
-constexpr size_t kReadBytes = 16 * 1024, kWriteBytes = 32 * 1024;
+constexpr size_t kReadAtOnceBytes = 16 * 1024, kWriteBytes = 32 * 1024;
 // nghttp2 returns a frame at a time.
 constexpr size_t kFrameBytes = 16 * 1024 + 9;
 constexpr int64_t kFrameHead = 9;
@@ -155,7 +155,7 @@ Http2Stream* Http2Session::find(int32_t id) const {
 void Http2Session::read() {
     const bool was_settling = std::exchange(settling_, true);
     while (!ended_ && unsent_.empty()) {
-        const auto buffer = runtime::shared_read_buffer().first(kReadBytes);
+        const auto buffer = runtime::shared_read_buffer().first(kReadAtOnceBytes);
         const auto got = stream_.try_read(buffer);
         if (!got) {
             end(got.error().text(), got.error().close_reason());

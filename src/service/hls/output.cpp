@@ -16,11 +16,11 @@
 
 namespace service::hls {
 
-Output::Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
+Output::Output(OutputOptions options, SegmentPaths names, net::Resources& resources, const live::Events& events,
                runtime::LogLimit& failure_log, Disconnect disconnect)
     : options_(std::move(options)),
       paths_(std::move(names)),
-      index_(index),
+      resources_(resources),
       events_(events),
       failure_log_(failure_log),
       disconnect_(std::move(disconnect)),
@@ -44,7 +44,7 @@ Output::Output(OutputOptions options, SegmentPaths names, Index& index, const li
     timeline_->skip_to(options_.first_sequence);
     if (options_.dash.enabled) {
         DashHost& host = *this;
-        dash_ = std::make_unique<Dash>(host, options_, index_, timeline_, writer_);
+        dash_ = std::make_unique<Dash>(host, options_, resources_, timeline_, writer_);
     }
 }
 
@@ -54,7 +54,7 @@ Output::~Output() {
 
 std::unique_ptr<Rendition> Output::make_rendition(RenditionId id) {
     RenditionHost& host = *this;
-    return std::make_unique<Rendition>(host, options_.hls, paths_.of_rendition(id), files_options(options_), index_,
+    return std::make_unique<Rendition>(host, options_.hls, paths_.of_rendition(id), files_options(options_), resources_,
                                        timeline_, writer_);
 }
 

@@ -45,7 +45,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     using Disconnect = std::function<void(const live::StreamKey&, const std::string& why)>;
 
     // The references must outlive it. It waits for begin().
-    Output(OutputOptions options, SegmentPaths names, Index& index, const live::Events& events,
+    Output(OutputOptions options, SegmentPaths names, net::Resources& resources, const live::Events& events,
            runtime::LogLimit& failure_log, Disconnect disconnect);
     ~Output();
     Output(const Output&) = delete;
@@ -188,7 +188,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
 
     const OutputOptions options_;
     const SegmentPaths paths_;
-    Index& index_;
+    net::Resources& resources_;
     const live::Events& events_;
     runtime::LogLimit& failure_log_;
     Disconnect disconnect_;

@@ -41,7 +41,7 @@ class OutputTest : public testing::Test {
         options.hls.enabled = true;
         options.hls.storage = "memory";
         options.hls.fragment = options.hls.aof_ratio = 1;
-        auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), index_,
+        auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), resources_,
                                                events_, failures_, [](const live::StreamKey&, const std::string&) {});
         output->follow(*stream_, nullptr);
         return output;
@@ -65,7 +65,7 @@ class OutputTest : public testing::Test {
     live::Publication publication_;
     live::Events events_;
     runtime::LogLimit failures_;
-    Index index_;
+    net::Resources resources_;
     int64_t dts_ = 0;
 };
 

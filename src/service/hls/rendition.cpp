@@ -20,10 +20,10 @@ bool gains_from_delta_updates(const VhostConfig& hls) {
 }  // namespace
 
 Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths,
-                     const SegmentFilesOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline,
-                     SegmentWriter& writer, bool has_view)
+                     const SegmentFilesOptions& options, net::Resources& resources,
+                     std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer, bool has_view)
     : host_(host),
-      index_(index),
+      resources_(resources),
       options_(options),
       // Players of low latency do not wait for the disk.
       keeps_in_memory_(hls.storage != "disk" || hls.has_parts()),
@@ -37,10 +37,10 @@ Rendition::Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths p
       can_skip_(gains_from_delta_updates(hls)),
       list_(std::make_shared<SegmentList>(std::move(paths), std::move(timeline))),
       writer_(writer),
-      parts_(*this, index, {options.vhost, list_->paths().before_part(), std::string(list_->paths().after_part())}),
-      reloads_(index.waker()) {
+      parts_(*this, resources, {options.vhost, list_->paths().before_part(), std::string(list_->paths().after_part())}),
+      reloads_(resources.waker()) {
     SegmentFilesHost& files_host = *this;
-    if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, index);
+    if (hls.storage != "memory") files_ = std::make_shared<SegmentFiles>(files_host, list_, options, resources);
     if (hls.keys) cipher_ = std::make_unique<m3u8::Cipher>();
 }
 
@@ -83,13 +83,13 @@ void Rendition::open_gap() {
     list_->open(init_);
 }
 
-void Rendition::put(Pieces pieces, const PageRange& range, bool is_first) {
+void Rendition::put(Pieces pieces, const net::PageRange& range, bool is_first) {
     if (!cipher_) return take(pieces, range, is_first);
     for (const auto bytes : pieces) put_encrypted(cipher_->encrypt(bytes));
 }
 
 void Rendition::put_encrypted(std::span<const uint8_t> bytes) {
-    PageRange range;
+    net::PageRange range;
     if (in_memory_) {
         auto kept = writer_.keep({&bytes, 1});
         if (kept) range = *kept;
@@ -98,8 +98,8 @@ void Rendition::put_encrypted(std::span<const uint8_t> bytes) {
     take({&bytes, 1}, range, true);
 }
 
-void Rendition::take(Pieces pieces, const PageRange& range, bool is_first) {
-    if (in_memory_ && range.length > 0) append_range(part_ranges_, range);
+void Rendition::take(Pieces pieces, const net::PageRange& range, bool is_first) {
+    if (in_memory_ && range.length > 0) net::append_range(part_ranges_, range);
     if (in_memory_ && is_first) own_bytes_ += range.length;
     for (const auto bytes : pieces) {
         bytes_ += bytes.size();
@@ -132,28 +132,28 @@ void Rendition::drop_open_bytes() {
 
 void Rendition::lose() {
     drop_open_bytes();
-    if (const std::string map = list_->abandon(); !map.empty()) index_.erase(options_.vhost, map);
+    if (const std::string map = list_->abandon(); !map.empty()) resources_.erase(options_.vhost, map);
 }
 
 void Rendition::end_ranges() {
-    for (const PageRange& range : part_ranges_) append_range(ranges_, range);
+    for (const net::PageRange& range : part_ranges_) net::append_range(ranges_, range);
     part_ranges_.clear();
 }
 
 void Rendition::end_part() {
     Entry* entry = list_->open_segment();
     if (!entry) return;
-    Resource part = resource(part_ranges_);
+    net::Resource part = resource(part_ranges_);
     end_ranges();
     entry->parts.push_back(part.size);
     if (part.size > 0) parts_.add(list_->timeline().next_part(), std::move(part));
 }
 
-Resource Rendition::grow() {
+net::Resource Rendition::grow() {
     end_ranges();
     auto pages = in_memory_ ? open_pages() : nullptr;
     if (!pages) return resource();
-    Resource grown = resource(ranges_);
+    net::Resource grown = resource(ranges_);
     grown.pages = std::move(pages);
     return grown;
 }
@@ -176,7 +176,7 @@ void Rendition::close(Id id) {
         entry.content.key = cipher_->key();
         entry.content.iv = cipher_->iv();
     }
-    Resource segment = resource(std::move(ranges_));
+    net::Resource segment = resource(std::move(ranges_));
     if (in_memory_) {
         segment.pages = open_pages();
         segment.is_final = true;
@@ -192,7 +192,7 @@ void Rendition::close(Id id) {
     const Entry& added = list_->add(id, std::move(entry));
     if (!added.is_lost()) highest_bandwidth_ = std::max(highest_bandwidth_, bandwidth_of(id));
     show_shared(added);
-    if (added.in_memory) index_.put(options_.vhost, added.path, std::move(segment));
+    if (added.in_memory) resources_.put(options_.vhost, added.path, std::move(segment));
     in_memory_ = false;
     const bool is_pending = std::exchange(on_disk_, false) && files_->finish(id);
     if (files_ && !has_frame) files_->rewrite();
@@ -208,9 +208,9 @@ void Rendition::segment_on_disk(Id id, const std::string& path) {
 
 // ---- What HTTP serves
 
-Resource Rendition::resource(std::vector<PageRange> ranges) const {
-    Resource resource;
-    for (const PageRange& range : ranges) resource.size += range.length;
+net::Resource Rendition::resource(std::vector<net::PageRange> ranges) const {
+    net::Resource resource;
+    for (const net::PageRange& range : ranges) resource.size += range.length;
     resource.ranges = std::move(ranges);
     resource.made_ms = base::wall_ms();
     resource.max_age_s = options_.max_age_s;
@@ -220,21 +220,21 @@ Resource Rendition::resource(std::vector<PageRange> ranges) const {
 
 // Keys made by this run are always served from memory, even if the segments are on disk.
 void Rendition::show_shared(const Entry& entry) {
-    if (entry.content.key && !index_.find(options_.vhost, entry.key_path)) {
-        Resource key = resource();
+    if (entry.content.key && !resources_.find(options_.vhost, entry.key_path)) {
+        net::Resource key = resource();
         key.keep(entry.content.key->bytes);
         key.max_age_s = 0;
-        index_.put(options_.vhost, entry.key_path, std::move(key));
+        resources_.put(options_.vhost, entry.key_path, std::move(key));
     }
-    if (entry.content.init && !index_.find(options_.vhost, entry.map_path)) {
-        Resource map = resource();
+    if (entry.content.init && !resources_.find(options_.vhost, entry.map_path)) {
+        net::Resource map = resource();
         if (keeps_in_memory_) {
             const std::string& init = *entry.content.init;
             map.keep({reinterpret_cast<const uint8_t*>(init.data()), init.size()});
         } else {
             map.root = options_.root;
         }
-        index_.put(options_.vhost, entry.map_path, std::move(map));
+        resources_.put(options_.vhost, entry.map_path, std::move(map));
     }
 }
 
@@ -289,7 +289,7 @@ m3u8::RenditionReport Rendition::report_of(const Rendition& other) const {
 
 // Requests for the part that the playlist hints wait for it. Nothing: it hints none.
 void Rendition::hint(std::optional<uint64_t> part) {
-    parts_.hint(part, options_.stream, wait_ms(list_->timeline().target_s()));
+    parts_.announce(part, options_.stream, wait_ms(list_->timeline().target_s()));
 }
 
 void Rendition::show_nothing() {
@@ -344,7 +344,7 @@ void Rendition::forget() {
     parts_.drop_before(list_->timeline().parts_kept());
     std::vector<std::string> paths = list_->forget();
     if (paths.empty()) return;
-    for (const std::string& path : paths) index_.erase(options_.vhost, path);
+    for (const std::string& path : paths) resources_.erase(options_.vhost, path);
     if (files_) files_->remove(std::move(paths));
 }
 
@@ -399,11 +399,11 @@ void Rendition::serve_from_file(Id id) {
     if (!entry || !entry->in_memory) return;
     entry->in_memory = false;
     if (entry->disk == Entry::Disk::kThere) {
-        Resource file = resource();
+        net::Resource file = resource();
         file.root = options_.root;
-        index_.put(options_.vhost, entry->path, std::move(file));
+        resources_.put(options_.vhost, entry->path, std::move(file));
     } else {
-        index_.erase(options_.vhost, entry->path);
+        resources_.erase(options_.vhost, entry->path);
     }
 }
 

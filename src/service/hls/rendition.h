@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "net/http/numbered_resources.h"
 #include "protocol/m3u8/cipher.h"
 #include "service/hls/config.h"
 #include "service/hls/segments/recovery.h"
 #include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_writer.h"
-#include "service/hls/serving/parts.h"
 #include "service/hls/serving/reloads.h"
 #include "service/hls/serving/view.h"
 
@@ -38,13 +38,14 @@ class RenditionHost {
     ~RenditionHost() = default;
 };
 
-class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost, private PartBytes {
+class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost, private net::OpenBytes {
   public:
     using Id = SegmentTimeline::Id;
 
     // Host, index and writer must outlive it. has_view: HTTP has a playlist of it, and of its parts.
     Rendition(RenditionHost& host, const VhostConfig& hls, SegmentPaths paths, const SegmentFilesOptions& options,
-              Index& index, std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer, bool has_view = true);
+              net::Resources& resources, std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer,
+              bool has_view = true);
     ~Rendition();
     Rendition(const Rendition&) = delete;
 
@@ -74,7 +75,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     // The timeline has it, or another rendition a part more: the playlist says so.
     void show_part();
     // Instead of that: what the open segment has so far. Of no bytes: nothing, or it is lost.
-    Resource grow();
+    net::Resource grow();
     // Likewise, but it has no lanes: the stream pauses.
     void open_gap();
     // Ends the segment, whose last part the writer has ended. The timeline has it as `id`.
@@ -103,9 +104,9 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     void drop_from_memory(Id id);
 
   private:
-    void put(Pieces pieces, const PageRange& range, bool is_first) override;
+    void put(Pieces pieces, const net::PageRange& range, bool is_first) override;
     void put_encrypted(std::span<const uint8_t> bytes);
-    void take(Pieces pieces, const PageRange& range, bool is_first);
+    void take(Pieces pieces, const net::PageRange& range, bool is_first);
     void end_ranges();
     void drop_open_bytes();
     void show();
@@ -121,7 +122,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     void serve_from_file(Id id);
     void serve_old_from_files();
     void drop_parts(Id id);
-    Resource resource(std::vector<PageRange> ranges = {}) const;
+    net::Resource resource(std::vector<net::PageRange> ranges = {}) const;
     std::shared_ptr<runtime::disk::PagedBytes> open_pages() override;
 
     void files_changed() override { show(); }
@@ -129,7 +130,7 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     void files_failed(const std::string& path, const base::Error& error) override { host_.segment_failed(path, error); }
 
     RenditionHost& host_;
-    Index& index_;
+    net::Resources& resources_;
     const SegmentFilesOptions options_;
     const bool keeps_in_memory_;
     const bool until_on_disk_;  // not longer than that
@@ -146,10 +147,10 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     // Of the open segment.
     std::shared_ptr<const std::string> init_;
     uint64_t bytes_ = 0, own_bytes_ = 0;
-    bool in_memory_ = false, on_disk_ = false;     // it is still to be there
-    std::vector<PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
-    uint64_t highest_bandwidth_ = 0;               // of a segment since the publishing began, bit/s
-    Parts parts_;
+    bool in_memory_ = false, on_disk_ = false;          // it is still to be there
+    std::vector<net::PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
+    uint64_t highest_bandwidth_ = 0;                    // of a segment since the publishing began, bit/s
+    net::NumberedResources parts_;
     bool shown_ = false;
     Id first_shown_ = 0;
     // Null: nobody has asked since they changed.

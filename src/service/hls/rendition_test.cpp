@@ -47,8 +47,8 @@ class RenditionTest : public testing::Test, public RenditionHost {
         main_.reset(), audio_.reset();
         writer_ = std::make_unique<SegmentWriter>(
             SegmentWriterOptions{hls.use_fmp4, hls.storage != "disk" || hls.has_parts(), hls.keys});
-        main_ = std::make_unique<Rendition>(host, hls, paths, options, index_, timeline_, *writer_);
-        audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(audio_rendition(1)), options, index_,
+        main_ = std::make_unique<Rendition>(host, hls, paths, options, resources_, timeline_, *writer_);
+        audio_ = std::make_unique<Rendition>(host, hls, paths.of_rendition(audio_rendition(1)), options, resources_,
                                              timeline_, *writer_);
     }
     void read_files() {
@@ -134,7 +134,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
     }
     // What HTTP serves there; "none": nothing.
     std::string bytes(const std::string& path) const {
-        const ResourcePtr resource = index_.find("v", path);
+        const net::ResourcePtr resource = resources_.find("v", path);
         if (!resource) return "none";
         if (!resource->root.empty()) return "a file";
         std::string out;
@@ -150,7 +150,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
     VhostConfig hls_;
     std::string root_;
     bool recovers_ = true;
-    Index index_;
+    net::Resources resources_;
     std::shared_ptr<SegmentTimeline> timeline_;
     std::unique_ptr<SegmentWriter> writer_;
     std::unique_ptr<Rendition> main_, audio_;
@@ -196,7 +196,7 @@ TEST_F(RenditionTest, WhatItTakesOverKeepsItsInitialisationSegment) {
     EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.m4s", "s-2~audio2.m4s"}));
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-0~audio2.m4s"));
     EXPECT_TRUE(std::filesystem::exists(root_ + "/live/s/init~audio2.mp4"));
-    EXPECT_NE(index_.find("v", "live/s/init~audio2.mp4"), nullptr);
+    EXPECT_NE(resources_.find("v", "live/s/init~audio2.mp4"), nullptr);
 }
 
 TEST_F(RenditionTest, BeginsAnewWhereNothingIsToBeRecovered) {
@@ -228,7 +228,7 @@ TEST_F(RenditionTest, BytesAreKeptOnce) {
     SegmentFilesOptions options;
     options.vhost = "v";
     RenditionHost& host = *this;
-    Rendition all(host, hls_, all_names, options, index_, timeline_, *writer_);
+    Rendition all(host, hls_, all_names, options, resources_, timeline_, *writer_);
     open();
     ASSERT_TRUE(all.open(convert::kTsLanes));
     for (const uint8_t track : {0, 1}) ASSERT_TRUE(writer_->add(aac(track)));
@@ -292,7 +292,7 @@ TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
     open();
     part(true);
     EXPECT_FALSE(main_->view()) << "there is no segment yet";
-    EXPECT_EQ(index_.announced("v", "live/s~p1.ts"), nullptr);
+    EXPECT_EQ(resources_.announced("v", "live/s~p1.ts"), nullptr);
     close();
     const auto text = [](const Rendition& rendition) { return *rendition.view()->body({}).text; };
     const std::string complete =
@@ -303,8 +303,8 @@ TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
         << text(*main_);
     EXPECT_NE(text(*main_).find("CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.08000\n#EXT-X-PART-INF:PART-TARGET=0.36000\n"),
               std::string::npos);
-    ASSERT_NE(index_.announced("v", "live/s~p1.ts"), nullptr);
-    EXPECT_EQ(index_.announced("v", "live/s~p1.ts")->limit_ms, 3'000);
+    ASSERT_NE(resources_.announced("v", "live/s~p1.ts"), nullptr);
+    EXPECT_EQ(resources_.announced("v", "live/s~p1.ts")->limit_ms, 3'000);
     open();
     part(true);
     part(false);
@@ -315,13 +315,13 @@ TEST_F(RenditionTest, ThePlaylistNamesItsPartsAndTheNextOne) {
                                 "#EXT-X-RENDITION-REPORT:URI=\"s.m3u8\",LAST-MSN=1,LAST-PART=1\n"))
         << text(*audio_);
     EXPECT_EQ(main_->view()->end().next, (m3u8::PartPosition{1, 2}));
-    EXPECT_EQ(index_.announced("v", "live/s~p1.ts"), nullptr) << "it is there";
-    EXPECT_EQ(index_.announced("v", "live/s~audio2~p2.ts"), nullptr) << "it is a gap";
-    EXPECT_NE(index_.announced("v", "live/s~audio2~p3.ts"), nullptr);
+    EXPECT_EQ(resources_.announced("v", "live/s~p1.ts"), nullptr) << "it is there";
+    EXPECT_EQ(resources_.announced("v", "live/s~audio2~p2.ts"), nullptr) << "it is a gap";
+    EXPECT_NE(resources_.announced("v", "live/s~audio2~p3.ts"), nullptr);
     close();
     main_->end_list();
     EXPECT_TRUE(text(*main_).ends_with("s-1.ts\n#EXT-X-ENDLIST\n")) << text(*main_);
-    EXPECT_EQ(index_.announced("v", "live/s~p3.ts"), nullptr);
+    EXPECT_EQ(resources_.announced("v", "live/s~p3.ts"), nullptr);
 }
 
 TEST_F(RenditionTest, PartsOfASegmentThatIsLostGoWhenTheyAreOld) {

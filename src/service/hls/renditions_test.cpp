@@ -43,7 +43,7 @@ class RenditionsTest : public testing::Test, public RenditionHost {
         writer_ = std::make_unique<SegmentWriter>(SegmentWriterOptions{mp4, storage != "disk", false});
         const auto make = [this, options, names](RenditionId id) {
             RenditionHost& host = *this;
-            return std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, index_, timeline_,
+            return std::make_unique<Rendition>(host, hls_, names.of_rendition(id), options, resources_, timeline_,
                                                *writer_);
         };
         all_ = std::make_unique<Renditions>(mp4, *writer_, make, [this](RenditionId id, const base::Error& why) {
@@ -102,7 +102,7 @@ class RenditionsTest : public testing::Test, public RenditionHost {
     std::vector<const Rendition*> others(const Rendition&) const override { return {}; }
 
     VhostConfig hls_;
-    Index index_;
+    net::Resources resources_;
     media::TrackSet tracks_;
     bool changed_ = false;
     int64_t dts_ = 0;
@@ -241,7 +241,7 @@ TEST_F(RenditionsTest, BytesInMemoryAreDroppedInAll) {
     all_->find(audio_rendition(1))->drop_from_memory(*oldest);
     EXPECT_EQ(all_->main()->view()->playlist().media_sequence, 1u);
     EXPECT_EQ(uris(1), (Strings{"s-1~audio2.ts", "s-2~audio2.ts"}));
-    EXPECT_EQ(index_.find("v", "live/s-0.ts"), nullptr);
+    EXPECT_EQ(resources_.find("v", "live/s-0.ts"), nullptr);
     all_->main()->drop_from_memory(*all_->main()->oldest_in_memory());
     EXPECT_EQ(all_->main()->oldest_in_memory(), std::nullopt) << "the newest stays";
 }

@@ -115,7 +115,7 @@ void Service::stop() {
     recoveries_.clear();
     viewers_.end_all();
     outputs_.clear();
-    index_.waker().stop();
+    resources_.waker().stop();
 }
 
 void Service::stop_accepting() {
@@ -224,7 +224,7 @@ base::Result<void> Service::check_dash(const OutputOptions& options) const {
 
 std::shared_ptr<Output> Service::add_output(const std::string& location, OutputOptions options, SegmentPaths names) {
     auto output = std::make_shared<Output>(
-        std::move(options), std::move(names), index_, events_, failure_log_,
+        std::move(options), std::move(names), resources_, events_, failure_log_,
         [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
     begin(output);
     outputs_[location] = output;

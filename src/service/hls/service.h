@@ -19,13 +19,13 @@
 #include "net/http/api_endpoint.h"
 #include "net/http/file_viewers.h"
 #include "net/http/http_router.h"
+#include "net/http/resources.h"
 #include "net/sessions/session.h"
 #include "runtime/disk/locked_text.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/hls/output.h"
-#include "service/hls/serving/index.h"
 #include "service/hls/variants/variant_group.h"
 #include "service/shared_parts.h"
 
@@ -90,7 +90,6 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> clip(const Identity& identity, const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
-    static base::Result<void> await_part(Index::Announced& part, bool is_private, net::HttpResponse& response);
     // A playlist of a stream, or of a group of streams.
     struct Playlist {
         std::shared_ptr<Output> output{};
@@ -122,11 +121,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
                                  const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<bool> await_playlist(const Fetched& fetched, const config::Vhost& vhost, runtime::Deadline limit,
                                       const net::HttpRequest& request, net::HttpResponse& response);
-    // DASH (service_dash.cpp). A path in the directory of the segments that is no resource.
-    base::Result<void> serve_beside_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                             const std::string& path, bool is_private, const net::HttpRequest& request,
-                                             net::HttpResponse& response);
-    // viewer_id: empty: viewers have none.
+    // Of DASH (service_dash.cpp). viewer_id: empty: viewers have none.
     base::Result<void> manifest(const std::shared_ptr<Output>& output, const std::string& viewer_id, bool is_private,
                                 const net::HttpRequest& request, net::HttpResponse& response);
     // viewer_id: of a viewer that was admitted while it waited; empty: it is to be admitted.
@@ -158,7 +153,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     live::Registry& registry_;
     live::FollowedStreams followed_;
     const live::Events& events_;
-    Index index_;
+    net::Resources resources_;
     net::FileViewers viewers_;
     net::AddressQuota clips_{"clips", "2 of an address", "4 in all"};
     net::Gate& gate_;

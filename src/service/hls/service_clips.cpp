@@ -36,10 +36,10 @@ struct StartedClip {
 };
 
 // What is not there any more when it yields is held.
-base::Result<StartedClip> make_clip(const Output& output, const http::TimeRange& range, const Index& index,
+base::Result<StartedClip> make_clip(const Output& output, const http::TimeRange& range, const net::Resources& resources,
                                     net::OpenedFiles& files) {
     const ClipPaths paths = TRY(output.clip(range));
-    const ClipSource source = TRY(ClipSource::find(paths, index, output.key().vhost));
+    const ClipSource source = TRY(ClipSource::find(paths, resources, output.key().vhost));
     return StartedClip{TRY(source.make(files)), paths.start_ms};
 }
 
@@ -78,7 +78,7 @@ base::Result<void> Service::clip(const Identity& identity, const net::HttpReques
         return send_failure(response, identity, 503, share.error().text());
     }
     const std::string name = found->second->key().name;
-    auto made = make_clip(*found->second, *range, index_, response.opened_files());
+    auto made = make_clip(*found->second, *range, resources_, response.opened_files());
     if (!made && made.error().code() == base::Code::kCancelled) return std::unexpected(std::move(made.error()));
     if (!made) return send_failure(response, identity, status_of(made.error().code()), made.error().text());
     const std::string start = http::format_timestamp(made->start_ms);

@@ -4,13 +4,9 @@
 
 #include <utility>
 
-#include "base/clock.h"
-#include "net/http/http_visitor.h"
-#include "protocol/http/gzip.h"
-#include "protocol/http/timestamp.h"
+#include "net/http/answers.h"
 #include "protocol/http/url.h"
 #include "service/hls/service.h"
-#include "service/hls/serving/serve.h"
 
 namespace service::hls {
 
@@ -19,32 +15,6 @@ namespace {
 constexpr std::string_view kManifestType = "application/dash+xml";
 
 }  // namespace
-
-// The clock, or a segment that is not complete, or not begun.
-base::Result<void> Service::serve_beside_manifest(const std::shared_ptr<Output>& output, const config::Vhost& vhost,
-                                                  const std::string& path, bool is_private,
-                                                  const net::HttpRequest& request, net::HttpResponse& response) {
-    const Dash& dash = *output->dash();
-    if (path == dash.directory() + "time") {
-        response.header("Cache-Control", "no-store");
-        return response.send(200, "text/plain", http::format_timestamp(base::wall_ms()));
-    }
-    const auto growing = dash.find_growing(path);
-    if (!growing) return {};
-    const auto stream = std::shared_ptr<const live::StreamKey>(output, &output->key());
-    const std::string_view context = request.message.parameter("hls_ctx");
-    const net::FileViewers::Name viewer{context.empty() ? std::string() : stream->text(), std::string(context)};
-    if (auto may = viewers_.check_file(viewer, vhost); !may) return net::send_refusal(std::move(may.error()), response);
-    auto share = response.reserve_wait();
-    if (!share) return net::send_refusal(std::move(share.error()), response);
-    const int64_t limit_ms = dash.wait_ms();
-    const bool has_bytes = TRY(await_bytes(growing, limit_ms, response));
-    if (!has_bytes) return send_answer(*error_answer(404, "there is no such segment"), response);
-    viewers_.count(viewer, stream, request, response);
-    if (!growing->is_complete) return serve_growing(growing, path, limit_ms, is_private, request, response);
-    const ResourcePtr whole = index_.find(vhost.name, path);
-    return whole ? serve_resource(whole, path, is_private, request, response) : base::Result<void>();
-}
 
 // It gives the viewer its id: in the URLs of segments, and in that from which it fetches the next ones.
 base::Result<void> Service::manifest(const std::shared_ptr<Output>& output, const std::string& id, bool is_private,
@@ -68,14 +38,8 @@ base::Result<void> Service::manifest(const std::shared_ptr<Output>& output, cons
         text = dash.manifest(relative_uri(path, path) + query + (others.empty() ? "" : "&" + others),
                              output->hls().ts_ctx ? query : std::string());
     }
-    response.header("Cache-Control", cache).header("Vary", "Accept-Encoding");
-    if (wants_gzip(request)) {
-        if (std::string small = http::gzip(text); !small.empty()) {
-            response.header("Content-Encoding", "gzip");
-            return response.send(200, kManifestType, small);
-        }
-    }
-    return response.send(200, kManifestType, text);
+    response.header("Cache-Control", cache);
+    return net::send_text(kManifestType, text, request, response);
 }
 
 }  // namespace service::hls

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "live/hub/leases.h"
 #include "live/hub/options.h"
 #include "net/access/access_rules.h"
 #include "net/http/http_visitor.h"
+#include "net/http/serve_resource.h"
+#include "protocol/http/timestamp.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "service/await_stream.h"
@@ -138,22 +141,22 @@ base::Result<void> Service::explain_missing(net::HttpRequest& request, net::Http
 base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const std::string& path,
                                             const net::HttpRequest& request, net::HttpResponse& response) {
     std::string_view context = request.message.parameter("hls_ctx");
-    auto resource = index_.find(vhost.name, path);
+    auto resource = resources_.find(vhost.name, path);
     const Playlist asked = resource ? Playlist() : find_playlist(vhost, path, !context.empty());
-    Index::Announced* part = resource || asked ? nullptr : index_.announced(vhost.name, path);
+    const auto announced = resource || asked ? nullptr : resources_.announced(vhost.name, path);
     // The gate is asked once per viewer; address and page are checked for each request.
     auto allowed = net::check_play(vhost, request.peer_ip, net::page_of(request.message.headers));
-    if ((resource || asked || part) && !allowed) return net::send_refusal(std::move(allowed.error()), response);
-    if (resource || part) {
-        const auto& stream = resource ? resource->stream : part->stream;
+    if ((resource || asked || announced) && !allowed) return net::send_refusal(std::move(allowed.error()), response);
+    if (resource || announced) {
+        const auto& stream = resource ? resource->stream : announced->stream;
         const auto viewer =
             context.empty() || !stream ? net::FileViewers::Name() : viewer_name(viewed(*stream, context), context);
         if (auto may = viewers_.check_file(viewer, vhost); !may)
             return net::send_refusal(std::move(may.error()), response);
         if (stream) viewers_.count(viewer, stream, request, response);
         const bool is_private = guards_play(gate_, vhost);
-        if (part) return await_part(*part, is_private, response);
-        TRY(serve_resource(resource, path, is_private, request, response));
+        if (announced) return net::serve_announced(announced, path, is_private, request, response);
+        TRY(net::serve_resource(resource, path, is_private, request, response));
         if (!response.started()) {
             // The file has been removed. The 404 must not be cached like a segment.
             response.header("Cache-Control", "no-store");
@@ -164,12 +167,15 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     if (!asked) {
         const auto dash = find_output(vhost.name, path.substr(0, path.rfind('/') + 1));
         if (dash && !allowed) return net::send_refusal(std::move(allowed.error()), response);
-        if (dash) return serve_beside_manifest(dash, vhost, path, guards_play(gate_, vhost), request, response);
+        if (dash && path == dash->dash()->directory() + "time") {
+            response.header("Cache-Control", "no-store");
+            return response.send(200, "text/plain", http::format_timestamp(base::wall_ms()));
+        }
     }
     // One that is not hinted yet, or is gone.
     const auto& hls = vhost.get<VhostConfig>();
     if (hls.enabled && hls.has_parts() && is_part(path))
-        return send_answer(*error_answer(404, "there is no such part"), response);
+        return net::send_answer(*net::error_answer(404, "there is no such part"), response);
     if (asked && (asked.group || asked.output->serves(path) || is_replaced(*asked.output)))
         return playlist(asked, vhost, request, response);
     if (!asked && allowed) TRY(redirect(vhost, path, request, response));
@@ -178,14 +184,6 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     if (response.started()) return {};
     const Playlist come = find_playlist(vhost, path, !context.empty());
     return come ? playlist(come, vhost, request, response) : base::Result<void>();
-}
-
-// The part that the playlist hints.
-base::Result<void> Service::await_part(Index::Announced& part, bool is_private, net::HttpResponse& response) {
-    auto request = std::make_unique<AwaitedPart>();
-    part.is_private |= is_private;
-    part.waiting.add(*request);
-    return defer_or_refuse(std::move(request), part.limit_ms, response);
 }
 
 // Redirects to the server that has the stream, if the vhost says so.

@@ -70,11 +70,12 @@ std::optional<uint64_t> Dash::remove_left(const OutputOptions& options) {
     return service::hls::remove_left(files_options(options_of(options, name_of(0))), std::move(paths));
 }
 
-Dash::Dash(DashHost& host, const OutputOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline,
-           SegmentWriter& writer)
+Dash::Dash(DashHost& host, const OutputOptions& options, net::Resources& resources,
+           std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer)
     : host_(host),
       options_(options),
-      index_(index),
+      stream_(std::make_shared<const live::StreamKey>(options.key)),
+      resources_(resources),
       timeline_(std::move(timeline)),
       writer_(writer),
       manifest_path_(manifest_path_of(options).value_or(std::string())),
@@ -93,7 +94,7 @@ Dash::Track& Dash::make_track(size_t number) {
     const OutputOptions options = options_of(options_, name_of(number));
     RenditionHost& host = *this;
     track.rendition = std::make_unique<Rendition>(host, options.hls, *paths_of(options_, name_of(number)),
-                                                  files_options(options), index_, timeline_, writer_, false);
+                                                  files_options(options), resources_, timeline_, writer_, false);
     return track;
 }
 
@@ -122,7 +123,7 @@ void Dash::open(const media::TrackSet& tracks, const media::Frame& first) {
 void Dash::open_gap() {
     for (Track& track : tracks_) {
         track.is_active = false;
-        if (track.growing) std::exchange(track.growing, nullptr)->lose();
+        withdraw(track);
     }
 }
 
@@ -132,7 +133,7 @@ void Dash::open_track(size_t number, const media::Track& media, const media::Fra
     if (auto opened = track.rendition->open(track.lane); !opened)
         return host_.dash_failed(track.rendition->paths().playlist(), opened.error());
     track.is_active = true;
-    if (!track.growing) await_next(track, timeline_->end());
+    if (track.announced.empty()) announce(track, timeline_->end());
     if (!writer_.has_new_init() && track.description) return;
     track.description = std::make_shared<Description>();
     track.description->first = timeline_->end();
@@ -158,9 +159,9 @@ void Dash::open_track(size_t number, const media::Track& media, const media::Fra
 void Dash::end_part() {
     for (Track& track : tracks_) {
         if (!track.is_active) continue;
-        Resource grown = track.rendition->grow();
+        net::Resource grown = track.rendition->grow();
         if (grown.size == 0) continue;
-        if (track.growing) track.growing->grow(std::move(grown));
+        resources_.grow(options_.key.vhost, track.announced, std::move(grown));
     }
     changed();
 }
@@ -178,8 +179,8 @@ void Dash::close(SegmentTimeline::Id id, double frame_rate) {
             if (out.video) out.frame_rate = frame_rate;
             track.rows.push_back({id, times, track.description});
         }
-        end_growing(track);
-        await_next(track, id + 1);
+        withdraw(track);  // unless it is there
+        announce(track, id + 1);
     }
     changed();
 }
@@ -188,7 +189,7 @@ void Dash::lose() {
     for (Track& track : tracks_) {
         if (track.is_active) track.rendition->lose();
         track.is_active = false;
-        if (track.growing) std::exchange(track.growing, nullptr)->lose();
+        withdraw(track);
     }
 }
 
@@ -196,32 +197,23 @@ void Dash::leave_out(const media::Frame& frame, const base::Error& why) {
     Track& track = tracks_[frame.kind == media::Kind::kVideo ? 0 : size_t{1} + frame.track];
     if (!std::exchange(track.is_active, false)) return;
     track.rendition->lose();
-    if (track.growing) std::exchange(track.growing, nullptr)->lose();
+    withdraw(track);
     host_.dash_failed(track.rendition->paths().playlist(), why);
 }
 
-// ---- What grows
+// ---- Segments that are waited for
 
-// A request for the segment waits for it, where it will be in memory.
-void Dash::await_next(Track& track, SegmentTimeline::Id id) {
+// Where it will be in memory.
+void Dash::announce(Track& track, SegmentTimeline::Id id) {
     if (options_.hls.storage == "disk" && !has_parts()) return;
-    track.growing = std::make_shared<Growing>();
-    track.growing_path = track.rendition->paths().segment({timeline_->sequence(id), 0, 0});
+    track.announced = track.rendition->paths().segment({timeline_->sequence(id), 0, 0});
+    const int64_t limit_ms = timeline_->target_s() * 1'000 + 1'000;
+    resources_.announce(options_.key.vhost, track.announced, stream_, limit_ms);
 }
 
-// The index has the whole segment, if it is not lost.
-void Dash::end_growing(Track& track) {
-    const auto growing = std::exchange(track.growing, nullptr);
-    if (!growing) return;
-    const ResourcePtr whole = index_.find(options_.key.vhost, track.growing_path);
-    if (!whole || !whole->root.empty()) return growing->lose();
-    growing->complete(*whole);
-}
-
-std::shared_ptr<Growing> Dash::find_growing(std::string_view path) const {
-    for (const Track& track : tracks_)
-        if (track.growing && track.growing_path == path) return track.growing;
-    return nullptr;
+void Dash::withdraw(Track& track) {
+    if (!track.announced.empty()) resources_.withdraw(options_.key.vhost, track.announced);
+    track.announced.clear();
 }
 
 // ---- Time
@@ -241,8 +233,7 @@ void Dash::end() {
     if (std::exchange(has_ended_, true)) return;
     changed();
     written_ms_ = 0;
-    for (Track& track : tracks_)
-        if (track.growing) std::exchange(track.growing, nullptr)->lose();
+    for (Track& track : tracks_) withdraw(track);
 }
 
 void Dash::tick(int64_t now_ms) {
@@ -258,7 +249,10 @@ void Dash::tick(int64_t now_ms) {
 }
 
 void Dash::dispose() {
-    for (Track& track : tracks_) track.rows.clear();
+    for (Track& track : tracks_) {
+        track.rows.clear();
+        withdraw(track);
+    }
     changed();
     file_.set({});
 }

@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/http/resources.h"
 #include "protocol/mpd/mpd.h"
-#include "service/hls/dash/growing.h"
 #include "service/hls/output_options.h"
 #include "service/hls/playlists/master_file.h"
 #include "service/hls/rendition.h"
@@ -42,8 +42,8 @@ class Dash final : private RenditionHost {
     // was cancelled.
     static std::optional<uint64_t> remove_left(const OutputOptions& options);
     // All references must outlive it. options: which have such a path.
-    Dash(DashHost& host, const OutputOptions& options, Index& index, std::shared_ptr<SegmentTimeline> timeline,
-         SegmentWriter& writer);
+    Dash(DashHost& host, const OutputOptions& options, net::Resources& resources,
+         std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer);
 
     // Paths below dash_path: of the manifest, and of the directory of the segments, with a slash at its end.
     const std::string& manifest_path() const { return manifest_path_; }
@@ -59,11 +59,6 @@ class Dash final : private RenditionHost {
     int64_t window_ms() const { return build().depth_ms; }
     // How long a cache may keep it, s.
     int64_t max_age_s() const { return std::max<int64_t>(1, update_ms() / 2'000); }
-    // A segment that is not complete, or the next one. Null: it is neither.
-    std::shared_ptr<Growing> find_growing(std::string_view path) const;
-    // How long a request for it waits for more, ms.
-    int64_t wait_ms() const { return timeline_->target_s() * 1'000 + 1'000; }
-
     void begin_publishing();
     // The segment that the timeline and the writer have open, of these tracks.
     void open(const media::TrackSet& tracks, const media::Frame& first);
@@ -100,8 +95,7 @@ class Dash final : private RenditionHost {
         bool is_active = false;  // in the open segment
         std::shared_ptr<Description> description{};
         std::deque<Row> rows{};
-        std::shared_ptr<Growing> growing{};  // the open segment, or the next one; null: it is not waited for
-        std::string growing_path{};
+        std::string announced{};  // the path of the open segment, or of the next one; empty: it is not waited for
     };
 
     void segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) override;
@@ -110,8 +104,8 @@ class Dash final : private RenditionHost {
 
     Track& make_track(size_t number);
     void open_track(size_t number, const media::Track& track, const media::Frame& first);
-    void await_next(Track& track, SegmentTimeline::Id id);
-    void end_growing(Track& track);
+    void announce(Track& track, SegmentTimeline::Id id);
+    void withdraw(Track& track);
     void changed();
     bool has_parts() const { return options_.hls.has_parts(); }
     bool on_disk() const { return options_.hls.storage != "memory"; }
@@ -124,7 +118,8 @@ class Dash final : private RenditionHost {
 
     DashHost& host_;
     const OutputOptions options_;
-    Index& index_;
+    const std::shared_ptr<const live::StreamKey> stream_;
+    net::Resources& resources_;
     const std::shared_ptr<SegmentTimeline> timeline_;
     SegmentWriter& writer_;
     std::string manifest_path_, directory_;

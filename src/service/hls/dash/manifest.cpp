@@ -132,7 +132,8 @@ void Dash::add_track(mpd::Period& period, media::Time start, const Track& track,
     }
     const Entry* open = track.rendition->list().open_segment();
     const convert::LaneTimes times = writer_.tracks().times(track.lane);
-    if (has_parts() && end > timeline_->end() && track.is_active && open && times.timescale > 0 && track.growing) {
+    if (has_parts() && end > timeline_->end() && track.is_active && open && times.timescale > 0 &&
+        !track.announced.empty()) {
         convert::LaneTimes whole = times;
         const int64_t usual =
             out.segments.empty() ? timeline_->target_s() * times.timescale : out.segments.back().duration;

@@ -10,11 +10,11 @@ namespace service::hls {
 namespace disk = runtime::disk;
 
 SegmentFiles::SegmentFiles(SegmentFilesHost& host, std::shared_ptr<SegmentList> list, SegmentFilesOptions options,
-                           const Index& index)
+                           const net::Resources& resources)
     : host_(&host),
       list_(std::move(list)),
       options_(std::move(options)),
-      index_(index),
+      resources_(resources),
       owner_(options_.stream ? options_.stream->text() : std::string()),
       first_file_(static_cast<uint64_t>(base::wall_ms())) {}
 
@@ -172,12 +172,12 @@ void SegmentFiles::publish_named() {
 }
 
 void SegmentFiles::put(const std::string& path, const std::string& root, int64_t max_age_s) {
-    Resource resource;
+    net::Resource resource;
     resource.root = root;
     resource.made_ms = base::wall_ms();
     resource.max_age_s = max_age_s;
     resource.stream = options_.stream;
-    index_.put(options_.vhost, path, std::move(resource));
+    resources_.put(options_.vhost, path, std::move(resource));
 }
 
 void SegmentFiles::write_playlist(std::function<void(base::Result<void>)> then) {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "net/http/resources.h"
 #include "runtime/disk/disk.h"
 #include "service/hls/segments/segment_list.h"
-#include "service/hls/serving/index.h"
 
 namespace service::hls {
 
@@ -48,7 +48,7 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
 
     // The host must live until detach().
     SegmentFiles(SegmentFilesHost& host, std::shared_ptr<SegmentList> list, SegmentFilesOptions options,
-                 const Index& index);
+                 const net::Resources& resources);
     ~SegmentFiles();
     SegmentFiles(const SegmentFiles&) = delete;
 
@@ -100,7 +100,7 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     SegmentFilesHost* host_;
     const std::shared_ptr<SegmentList> list_;
     SegmentFilesOptions options_;
-    Index index_;
+    net::Resources resources_;
     std::unique_ptr<runtime::disk::AppendFile> file_;
     const std::string owner_;    // owner recorded for its files
     const uint64_t first_file_;  // number of its first file; files of earlier runs have lower numbers

@@ -26,10 +26,10 @@ using Where = SegmentList::Where;
 
 // Of one run of the server.
 struct ServerRun final : SegmentFilesHost {
-    ServerRun(const SegmentFilesOptions& options, const SegmentPaths& paths, Index& index)
+    ServerRun(const SegmentFilesOptions& options, const SegmentPaths& paths, net::Resources& resources)
         : list(std::make_shared<SegmentList>(paths, timeline)) {
         SegmentFilesHost& host = *this;
-        files = std::make_shared<SegmentFiles>(host, list, options, index);
+        files = std::make_shared<SegmentFiles>(host, list, options, resources);
     }
     ~ServerRun() { files->detach(); }
 
@@ -106,7 +106,7 @@ class SegmentFilesTest : public testing::Test {
     }
     std::unique_ptr<ServerRun> begin(bool mp4 = false) { return begin(options(), mp4); }
     std::unique_ptr<ServerRun> begin(const SegmentFilesOptions& options, bool mp4 = false) {
-        auto run = std::make_unique<ServerRun>(options, paths(mp4), index_);
+        auto run = std::make_unique<ServerRun>(options, paths(mp4), resources_);
         run->recover(options);
         return run;
     }
@@ -127,7 +127,7 @@ class SegmentFilesTest : public testing::Test {
     }
 
     std::string root_;
-    Index index_;
+    net::Resources resources_;
 };
 
 TEST_F(SegmentFilesTest, WhatIsAbandonedIsNotThere) {
@@ -149,7 +149,7 @@ TEST_F(SegmentFilesTest, ASegmentIsThereWhenItsPlaylistIs) {
     EXPECT_EQ(files(), (Strings{"live/s-0.ts", "live/s-1.ts", "live/s.m3u8"}));
     EXPECT_EQ(file("live/s-1.ts"), "second");
     EXPECT_EQ(file("live/s.m3u8"), text_of(*run));
-    EXPECT_EQ(index_.find("v", "live/s-1.ts")->root, root_);
+    EXPECT_EQ(resources_.find("v", "live/s-1.ts")->root, root_);
     run->list->set_ended(true);
     run->files->rewrite();
     run->wait();
@@ -186,7 +186,7 @@ TEST_F(SegmentFilesTest, KeysAndMapsAreThereBeforeWhatNeedsThem) {
     EXPECT_EQ(next->item(3).map_uri, "s/init-2.mp4");
     EXPECT_TRUE(next->item(3).discontinuity);
     EXPECT_EQ(next->item(3).uri, "s-3.m4s");
-    EXPECT_NE(index_.find("v", "live/s-0.key"), nullptr);
+    EXPECT_NE(resources_.find("v", "live/s-0.key"), nullptr);
 }
 
 TEST_F(SegmentFilesTest, ASegmentThatCannotBeWrittenIsAGap) {
@@ -286,14 +286,14 @@ TEST_F(SegmentFilesTest, FilesStayWhileThePlaylistOnDiskNamesThem) {
 TEST_F(SegmentFilesTest, ASlowDiskMayTakeLongerThanItsServiceLasts) {
     disk::set_fault(std::make_unique<disk::Fault>(*disk::parse_fault("path=" + root_ + " op=close delay_ms=300")));
     for (const bool disposes : {false, true}) {
-        alignas(Index) std::array<std::byte, sizeof(Index)> memory;
-        auto* index = std::construct_at(reinterpret_cast<Index*>(memory.data()));
-        auto run = std::make_unique<ServerRun>(options(), paths(), *index);
+        alignas(net::Resources) std::array<std::byte, sizeof(net::Resources)> memory;
+        auto* resources = std::construct_at(reinterpret_cast<net::Resources*>(memory.data()));
+        auto run = std::make_unique<ServerRun>(options(), paths(), *resources);
         run->segment("slow");
         EXPECT_FALSE(run->files->idle());
         run->files->detach();
         if (disposes) run->dispose();
-        std::destroy_at(index);
+        std::destroy_at(resources);
         memory.fill(std::byte{0xee});
         std::weak_ptr<SegmentFiles> left = run->files;
         run.reset();

@@ -9,13 +9,6 @@
 
 namespace service::hls {
 
-void append_range(std::vector<PageRange>& ranges, const PageRange& range) {
-    if (!ranges.empty() && ranges.back().offset + ranges.back().length == range.offset)
-        ranges.back().length += range.length;
-    else
-        ranges.push_back(range);
-}
-
 SegmentWriter::SegmentWriter(const SegmentWriterOptions& options) : options_(options) {
     convert::LaneSink& sink = *this;
     muxer_ = options.use_fmp4 ? convert::make_mp4_muxer(sink) : convert::make_ts_muxer(sink);
@@ -65,7 +58,7 @@ base::Result<void> SegmentWriter::check(const media::TrackSet& tracks) const {
 
 // What readers do may end the segment, or one of them.
 void SegmentWriter::put(Lanes lanes, Pieces pieces) {
-    const PageRange range = keep_shared(lanes, pieces);
+    const net::PageRange range = keep_shared(lanes, pieces);
     if (lanes == convert::kMp4Lanes) {
         front_ = pieces.front();
         front_range_ = range;
@@ -82,7 +75,7 @@ void SegmentWriter::put(Lanes lanes, Pieces pieces) {
     }
 }
 
-PageRange SegmentWriter::keep_shared(Lanes lanes, Pieces pieces) {
+net::PageRange SegmentWriter::keep_shared(Lanes lanes, Pieces pieces) {
     const auto shares = [&](const Entry& entry) { return entry.keeps && (entry.lanes & lanes); };
     if (std::ranges::none_of(readers_, shares)) return {};
     auto kept = keep(pieces);
@@ -92,8 +85,8 @@ PageRange SegmentWriter::keep_shared(Lanes lanes, Pieces pieces) {
     return {};
 }
 
-base::Result<PageRange> SegmentWriter::keep(Pieces pieces) {
-    if (!keeps_) return PageRange{};
+base::Result<net::PageRange> SegmentWriter::keep(Pieces pieces) {
+    if (!keeps_) return net::PageRange{};
     const uint64_t offset = bytes_.size();
     for (const auto bytes : pieces) {
         if (auto kept = bytes_.append(bytes); !kept) {
@@ -102,7 +95,7 @@ base::Result<PageRange> SegmentWriter::keep(Pieces pieces) {
             return std::unexpected(std::move(kept).error());
         }
     }
-    return PageRange{offset, bytes_.size() - offset};
+    return net::PageRange{offset, bytes_.size() - offset};
 }
 
 }  // namespace service::hls

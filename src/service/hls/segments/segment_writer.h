@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "convert/segments/segment_muxer.h"
-#include "service/hls/segments/segment_bytes.h"
-#include "service/hls/serving/index.h"
+#include "net/http/resource_bytes.h"
+#include "net/http/resources.h"
 
 namespace service::hls {
 
@@ -31,7 +31,7 @@ class SegmentWriter final : private convert::LaneSink {
     class Reader {
       public:
         // range: where they are kept; of no bytes: they are not. is_first: no other one got them before.
-        virtual void put(Pieces pieces, const PageRange& range, bool is_first) = 0;
+        virtual void put(Pieces pieces, const net::PageRange& range, bool is_first) = 0;
         // What it got in this segment is not kept, nor is the rest of it.
         virtual void lose_memory(const base::Error& why) = 0;
 
@@ -69,7 +69,7 @@ class SegmentWriter final : private convert::LaneSink {
     void lose();
 
     // Keeps them. kSystem: there is no memory.
-    base::Result<PageRange> keep(Pieces pieces);
+    base::Result<net::PageRange> keep(Pieces pieces);
     // They have all that was kept so far of the segment; null: that is nothing. kSystem: there is no memory.
     base::Result<std::shared_ptr<runtime::disk::PagedBytes>> pages() { return bytes_.pages(); }
     // Of frames in the muxer, and of the open segment.
@@ -82,22 +82,19 @@ class SegmentWriter final : private convert::LaneSink {
         bool keeps;
         bool begun = false;
     };
-    PageRange keep_shared(Lanes lanes, Pieces pieces);
+    net::PageRange keep_shared(Lanes lanes, Pieces pieces);
     void put(Lanes lanes, Pieces pieces) override;
 
     const SegmentWriterOptions options_;
     std::unique_ptr<convert::SegmentMuxer> muxer_;
     std::unique_ptr<convert::SegmentMuxer> tracks_;  // null: that of the renditions has tracks apart
     std::vector<Entry> readers_;
-    SegmentBytes bytes_;
+    net::ResourceBytes bytes_;
     std::span<const uint8_t> front_;  // of each rendition's segment in MP4
-    PageRange front_range_;
+    net::PageRange front_range_;
     bool keeps_ = false;  // in this segment
     bool fresh_ = true;   // the muxer has not begun, or has lost its position
     bool new_init_ = true;
 };
-
-// Behind the others, as one with the last if it begins where that ends.
-void append_range(std::vector<PageRange>& ranges, const PageRange& range);
 
 }  // namespace service::hls

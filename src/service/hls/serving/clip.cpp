@@ -56,21 +56,22 @@ base::Result<ClipPaths> select_clip(std::span<const Rendition* const> renditions
     return clip;
 }
 
-base::Result<ClipSource> ClipSource::find(const ClipPaths& paths, const Index& index, const std::string& vhost) {
+base::Result<ClipSource> ClipSource::find(const ClipPaths& paths, const net::Resources& resources,
+                                          const std::string& vhost) {
     if (paths.segments.size() > kMaxSegments)
         return fail(Code::kLimit, fmt::format("it has more than {} segments", kMaxSegments));
     ClipSource source;
     for (const auto& [from, to] :
          {std::pair(&paths.inits, &source.inits_), std::pair(&paths.segments, &source.segments_)})
         for (const std::string& path : *from) {
-            to->push_back({path, index.find(vhost, path)});
+            to->push_back({path, resources.find(vhost, path)});
             if (!to->back().resource) return fail(Code::kNotFound, "a segment is gone");
         }
     return source;
 }
 
 base::Result<net::FileParts> ClipSource::parts_of(const Found& found, net::OpenedFiles& files) {
-    const Resource& resource = *found.resource;
+    const net::Resource& resource = *found.resource;
     net::FileParts parts;
     if (!resource.root.empty()) {
         const auto file = TRY(files.open({resource.root, found.path, true, nullptr}));

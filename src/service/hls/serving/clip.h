@@ -16,7 +16,7 @@
 
 namespace service::hls {
 
-// What it is made of: resources of the index, by their paths.
+// What it is made of: resources, by their paths.
 struct ClipPaths {
     std::vector<std::string> inits{};     // of each rendition
     std::vector<std::string> segments{};  // of one rendition after the other, for each segment
@@ -33,14 +33,15 @@ class ClipSource {
     static constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
 
     // kNotFound: one is gone; kLimit.
-    static base::Result<ClipSource> find(const ClipPaths& paths, const Index& index, const std::string& vhost);
+    static base::Result<ClipSource> find(const ClipPaths& paths, const net::Resources& resources,
+                                         const std::string& vhost);
     // Yields: opens and reads files.
     base::Result<net::Mp4Clip> make(net::OpenedFiles& files) const;
 
   private:
     struct Found {
         std::string path;
-        ResourcePtr resource;
+        net::ResourcePtr resource;
     };
     static base::Result<net::FileParts> parts_of(const Found& found, net::OpenedFiles& files);
     static base::Result<std::string> text_of(const Found& found, net::OpenedFiles& files);

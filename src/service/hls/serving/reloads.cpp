@@ -27,17 +27,7 @@ class Answers {
 
 }  // namespace
 
-net::AnswerPtr AwaitedPart::late_answer() const { return error_answer(503, "the part has not come in time"); }
-
-base::Result<void> defer_or_refuse(std::unique_ptr<net::Deferred> deferred, int64_t limit_ms,
-                                   net::HttpResponse& response) {
-    auto waits = response.defer(std::move(deferred), limit_ms);
-    if (waits || waits.error().code() != base::Code::kLimit) return waits;
-    response.header("Retry-After", "1");
-    return send_answer(*error_answer(503, waits.error().text()), response);
-}
-
-struct Reloads::Waiting final : AwaitedPart {
+struct Reloads::Waiting final : net::AwaitingRequest {
     explicit Waiting(PlaylistForm asked) : form(std::move(asked)) {}
     const PlaylistForm form;
 };
@@ -60,28 +50,28 @@ void Reloads::changed(const std::shared_ptr<const View>& view) {
 }
 
 void Reloads::end() {
-    for (auto& [part, requests] : waiting_) waker_.answer(requests, error_answer(404, "the stream has ended"));
+    for (auto& [part, requests] : waiting_) waker_.answer(requests, net::error_answer(404, "the stream has ended"));
     waiting_.clear();
 }
 
 base::Result<void> Reloads::serve(const View& view, PlaylistForm form, const net::HttpRequest& request,
                                   net::HttpResponse& response) {
     auto asked = m3u8::parse_directives(request.message.parameters);
-    if (!asked) return send_answer(*error_answer(400, asked.error().text()), response);
+    if (!asked) return net::send_answer(*net::error_answer(400, asked.error().text()), response);
     form.delta = asked->skip;
     if (!asked->awaited || !view.can_block()) return serve_playlist(view, std::move(form), request, response);
     if (!view.has_parts()) asked->awaited->part = 0;
-    form.gzip = wants_gzip(request);
+    form.gzip = net::wants_gzip(request);
     switch (m3u8::decide(*asked->awaited, view.end())) {
         case m3u8::Reload::kAnswer:
-            return send_answer(*reload_answer(view, form), response);
+            return net::send_answer(*reload_answer(view, form), response);
         case m3u8::Reload::kRefuse:
-            return send_answer(*error_answer(400, "the part is too far ahead"), response);
+            return net::send_answer(*net::error_answer(400, "the part is too far ahead"), response);
         case m3u8::Reload::kWait:
             break;
     }
-    return defer_or_refuse(await(*asked->awaited, std::move(form)), wait_ms(view.playlist().target_duration_s),
-                           response);
+    return net::defer_or_refuse(await(*asked->awaited, std::move(form)), wait_ms(view.playlist().target_duration_s),
+                                response);
 }
 
 }  // namespace service::hls

@@ -6,8 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "net/http/deferred.h"
-#include "net/http/http_exchange.h"
+#include "net/http/answers.h"
 #include "protocol/m3u8/directives.h"
 #include "service/hls/serving/view.h"
 
@@ -15,15 +14,6 @@ namespace service::hls {
 
 // How long a request waits for what comes next, ms (6.2.5.2): three target durations.
 constexpr int64_t wait_ms(int64_t target_s) { return 3 * target_s * 1'000; }
-
-// The late_answer() of requests that wait for a part: 503.
-struct AwaitedPart : net::Deferred {
-    net::AnswerPtr late_answer() const override;
-};
-
-// Lets the request wait. If too many do: 503.
-base::Result<void> defer_or_refuse(std::unique_ptr<net::Deferred> deferred, int64_t limit_ms,
-                                   net::HttpResponse& response);
 
 class Reloads {
   public:

@@ -1,22 +1,14 @@
 #pragma once
-// Answers to requests for HLS: resources with their caching, ranges and conditions, and the text of playlists.
+// Answers to requests for playlists.
 
 #include <string>
 #include <string_view>
 
-#include "net/http/deferred.h"
-#include "net/http/http_exchange.h"
-#include "service/hls/output.h"
+#include "net/http/answers.h"
 #include "service/hls/playlists/master.h"
-#include "service/hls/serving/index.h"
 #include "service/hls/serving/view.h"
 
 namespace service::hls {
-
-// Serves a segment, initialisation segment or key. Sends nothing if its file does not exist. is_private: only caches of
-// one viewer may keep it.
-base::Result<void> serve_resource(const ResourcePtr& resource, const std::string& path, bool is_private,
-                                  const net::HttpRequest& request, net::HttpResponse& response);
 
 // Serves a media playlist, or a text that is made for one viewer, gzipped if the client accepts it. They are not
 // cacheable, but for a playlist that can block and is that of all viewers.
@@ -27,11 +19,6 @@ base::Result<void> serve_playlist(std::string_view text, const net::HttpRequest&
 // The answer to a request for a playlist that has a certain part or segment, once it has it: such a URL has one
 // meaning.
 net::AnswerPtr reload_answer(const View& view, const PlaylistForm& form);
-// 400, 404 or 503: caches do not keep it.
-net::AnswerPtr error_answer(int status, std::string_view text);
-base::Result<void> send_answer(const net::PreparedAnswer& answer, net::HttpResponse& response);
-
-bool wants_gzip(const net::HttpRequest& request);
 
 // The text of the multivariant playlist at `path` for a request of it, or of another one in its directory. context: the
 // viewer's id, which its URIs carry; empty: none. relative: the URIs are relative to the playlist.

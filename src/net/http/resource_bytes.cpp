@@ -1,11 +1,11 @@
-#include "service/hls/segments/segment_bytes.h"
+#include "net/http/resource_bytes.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace service::hls {
+namespace net {
 
-base::Result<void> SegmentBytes::append(std::span<const uint8_t> bytes) {
+base::Result<void> ResourceBytes::append(std::span<const uint8_t> bytes) {
     size_ += bytes.size();
     while (!bytes.empty()) {
         if (block_.capacity() == 0) block_.reserve(kBlockBytes);
@@ -17,7 +17,7 @@ base::Result<void> SegmentBytes::append(std::span<const uint8_t> bytes) {
     return {};
 }
 
-base::Result<void> SegmentBytes::flush() {
+base::Result<void> ResourceBytes::flush() {
     if (block_.size() == 0) return {};
     if (!pages_) pages_ = std::make_shared<runtime::disk::PagedBytes>();
     TRY(pages_->append(block_.bytes()));
@@ -25,15 +25,15 @@ base::Result<void> SegmentBytes::flush() {
     return {};
 }
 
-base::Result<std::shared_ptr<runtime::disk::PagedBytes>> SegmentBytes::pages() {
+base::Result<std::shared_ptr<runtime::disk::PagedBytes>> ResourceBytes::pages() {
     TRY(flush());
     return pages_;
 }
 
-void SegmentBytes::clear() {
+void ResourceBytes::clear() {
     pages_.reset();
     block_.clear();
     size_ = 0;
 }
 
-}  // namespace service::hls
+}  // namespace net

@@ -1,5 +1,5 @@
 #pragma once
-// SegmentBytes: the bytes of a segment in memory while it is written. Resources have ranges of them, and hold them.
+// ResourceBytes: bytes in memory while they are written. Resources have ranges of them, and hold them.
 
 #include <memory>
 #include <span>
@@ -8,9 +8,9 @@
 #include "base/slice.h"
 #include "runtime/disk/paged_bytes.h"
 
-namespace service::hls {
+namespace net {
 
-class SegmentBytes {
+class ResourceBytes {
   public:
     // kSystem: there is no memory.
     base::Result<void> append(std::span<const uint8_t> bytes);
@@ -31,4 +31,4 @@ class SegmentBytes {
     uint64_t size_ = 0;
 };
 
-}  // namespace service::hls
+}  // namespace net
