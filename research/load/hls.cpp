@@ -2,7 +2,7 @@
 
 #include "load/commands.h"
 #include "load/hls_player.h"
-#include "load/run.h"
+#include "load/players.h"
 
 namespace load {
 
@@ -10,10 +10,8 @@ namespace {
 
 constexpr int64_t kTickMs = 5;
 
-using Players = std::vector<std::unique_ptr<HlsPlayer>>;
-
 // A coroutine's body: has each player ask for its playlist when it is time.
-void keep_time(const Players& players) {
+void keep_time(const Players<HlsPlayer>& players) {
     while (runtime::sleep_ms(kTickMs)) {
         const int64_t now_us = base::monotonic_us();
         for (const auto& player : players) player->on_time(now_us);
@@ -21,7 +19,7 @@ void keep_time(const Players& players) {
 }
 
 // False: a player missed segments.
-bool add_players(Report& report, const Players& players, const HlsTotals& totals) {
+bool add_players(Report& report, const Players<HlsPlayer>& players, const HlsTotals& totals) {
     uint64_t missed = 0, went_back = 0, discontinuities = 0;
     for (const auto& player : players) {
         missed += player->timeline().missed();
@@ -45,28 +43,16 @@ base::Result<int> run_hls(const HlsOptions& options) {
     Run run(options);
     HlsTotals totals;
     HlsPlaylistReader reader;
-    Players players;
-    for (uint32_t i = 0; i < options.count; ++i) {
-        Target target = TRY(parse_target(number_url(options.url, options.streams ? i % options.streams : i)));
-        if (target.scheme != Scheme::kHttp) return base::fail(base::Code::kConfig, "hls is for http://");
-        players.push_back(std::make_unique<HlsPlayer>(std::move(target), run.ledger(), totals, reader));
-    }
+    if (TRY(parse_target(number_url(options.url, 0))).scheme != Scheme::kHttp)
+        return base::fail(base::Code::kConfig, "hls is for http://");
+    const auto players = TRY(make_players<HlsPlayer>(options, [&](Target target) {
+        return std::make_unique<HlsPlayer>(std::move(target), run.ledger(), totals, reader);
+    }));
     TRY(run.begin());
     runtime::Task clock = runtime::spawn("clock", [&players] { keep_time(players); });
-    run.open_each(options.count, [&players](uint32_t i, runtime::Deadline deadline) {
-        (void)players[i]->open(deadline);  // the ledger has the error
-    });
-    run.sleep(options.settle_ms);
-    totals = {};
-    run.begin_window();
-    run.sleep(options.seconds * 1000);
-    run.end_window();
+    measure(run, options, players, [&totals] { totals = {}; });
     clock.cancel_and_join();
-    Report report;
-    report.add("command", "hls");
-    report.add("url", options.url);
-    report.add_ledger(run.ledger(), options.count);
-    run.add_window(report, "player");
+    Report report = report_of(run, options, "hls");
     const bool whole = add_players(report, players, totals);
     const int code = run.finish(report);
     return code == 0 && !whole ? 1 : code;

@@ -2,7 +2,7 @@
 
 #include "load/commands.h"
 #include "load/low_latency_player.h"
-#include "load/run.h"
+#include "load/players.h"
 
 namespace load {
 
@@ -24,27 +24,15 @@ base::Result<int> run_low_latency(const LowLatencyHlsOptions& options) {
     LowLatencyTotals totals;
     LowLatencyPlaylists playlists;
     const auto tls = TRY(runtime::tls_client_context(false, {}, std::span(&kProtocol, 1)));
-    std::vector<std::unique_ptr<LowLatencyPlayer>> players;
-    for (uint32_t i = 0; i < options.count; ++i) {
-        Target target = TRY(parse_target(number_url(options.url, options.streams ? i % options.streams : i)));
-        if (target.scheme != Scheme::kHttp && target.scheme != Scheme::kHttps)
-            return base::fail(base::Code::kConfig, "low-latency-hls is for http:// and https://");
-        players.push_back(std::make_unique<LowLatencyPlayer>(std::move(target), tls, run.ledger(), totals, playlists));
-    }
+    const Scheme scheme = TRY(parse_target(number_url(options.url, 0))).scheme;
+    if (scheme != Scheme::kHttp && scheme != Scheme::kHttps)
+        return base::fail(base::Code::kConfig, "low-latency-hls is for http:// and https://");
+    const auto players = TRY(make_players<LowLatencyPlayer>(options, [&](Target target) {
+        return std::make_unique<LowLatencyPlayer>(std::move(target), tls, run.ledger(), totals, playlists);
+    }));
     TRY(run.begin());
-    run.open_each(options.count, [&players](uint32_t i, runtime::Deadline deadline) {
-        (void)players[i]->open(deadline);  // the ledger has the error
-    });
-    run.sleep(options.settle_ms);
-    totals = {};
-    run.begin_window();
-    run.sleep(options.seconds * 1000);
-    run.end_window();
-    Report report;
-    report.add("command", "low-latency-hls");
-    report.add("url", options.url);
-    report.add_ledger(run.ledger(), options.count);
-    run.add_window(report, "player");
+    measure(run, options, players, [&totals] { totals = {}; });
+    Report report = report_of(run, options, "low-latency-hls");
     add_players(report, totals);
     const int code = run.finish(report);
     return code == 0 && (totals.refused > 0 || totals.missed > 0) ? 1 : code;
