@@ -1,6 +1,7 @@
 """DASH: the manifest, the segments that it lists, what comes and goes with publishers, tracks and runs of the server. Each
 manifest is read by lib/dash.py, which knows the schema."""
 
+import contextlib
 import datetime
 import gzip
 import signal
@@ -236,6 +237,92 @@ def test_names_that_xml_and_urls_must_not_see(servers):
         manifest = dash.wait(server, lambda one: len(one.numbers()) >= 2, what="two segments", path=path)
         for uri in (manifest.track().initialization, manifest.track().segments[0].uri, manifest.time_url):
             dash.fetch(server, uri)
+
+
+# ---- Groups: hls_variants
+
+GROUP = "enabled on; hls_fragment 1; hls_use_fmp4 on; hls_variants live/x_540p live/x_180p;"
+QUALITIES = ["x_540p-video", "x_540p-audio", "x_180p-video", "x_180p-audio"]
+
+
+@contextlib.contextmanager
+def published_group(server, names=("x_540p", "x_180p")):
+    """As one encoder does it: it connects for all of them, and then sends."""
+    tags = {name: media.tags(media.ladder(name.rpartition("_")[2])) for name in names}
+    clients = {name: rtmp.publisher(server, "live", name, timeout=scaled(10)) for name in names}
+    with contextlib.ExitStack() as stack:
+        for name, client in clients.items():
+            stack.enter_context(publishing.Steady(client, tags[name]))
+        yield
+
+
+def wait_group(server, condition, seconds=20, path="/live/x.mpd"):
+    return dash.wait(server, condition, seconds, "the group", path)
+
+
+@pytest.mark.parametrize("form", ["disk", "low-latency"])
+def test_a_group_is_one_presentation(servers, tmp_path, form):
+    """Its streams are Representations of one AdaptationSet, whose segments of equal numbers begin at the same time."""
+    low = "hls_low_latency on; hls_storage memory;" if form == "low-latency" else ""
+    server = servers(vhosts=dash.vhost(hls=GROUP + low, **KEPT))
+    with published_group(server):
+        manifest = wait_group(server, lambda one: all(len(one.numbers(id)) >= 4 for id in QUALITIES))
+        assert len(manifest.periods) == 1 and manifest.low_latency == bool(low), manifest.text
+        tracks = {id: manifest.track(id) for id in QUALITIES}
+        assert len({track.set for track in tracks.values()}) == 2, manifest.text
+        assert {tracks[id].set for id in QUALITIES[::2]} != {tracks[id].set for id in QUALITIES[1::2]}, manifest.text
+        assert [tracks[id].attributes["height"] for id in QUALITIES[::2]] == ["270", "90"], manifest.text
+        if low:
+            for track in tracks.values():
+                track.segments.pop()  # in the making
+        begins = [{one.number: one.begin for one in tracks[id].segments} for id in QUALITIES[::2]]
+        common = begins[0].keys() & begins[1].keys()
+        assert len(common) >= 3 and all(abs(begins[0][one] - begins[1][one]) < 0.002 for one in common), manifest.text
+        for track in tracks.values():
+            check_media(server, tmp_path, track, track.kind)
+
+
+def test_a_variant_of_a_presentation_leaves_and_returns(servers):
+    server = servers(vhosts=dash.vhost(hls=GROUP + "hls_storage memory;", rejoin=2, **KEPT))
+    with published_group(server, ["x_180p"]):
+        with published_group(server, ["x_540p"]):
+            first = wait_group(server, lambda one: len(one.numbers("x_540p-video")) >= 3 and len(one.numbers("x_180p-video")) >= 3)
+        gone = wait_group(server, lambda one: not one.track("x_540p-video"))
+        assert [period[0].period for period in gone.periods] == [period[0].period for period in first.periods], "the Period stays"
+        assert not gone.ended and http.get_status(server.http_port, "/live/x_540p.mpd") == 404, gone.text
+        with published_group(server, ["x_540p"]):
+            again = wait_group(server, lambda one: len(one.numbers("x_540p-video")) >= 2)
+            newest = [again.track(f"{name}-video").segments[-1] for name in ("x_540p", "x_180p")]
+            assert abs(newest[0].number - newest[1].number) <= 1, again.text
+            assert abs(newest[0].begin - newest[1].begin) < 2.5, again.text
+            for segment in newest:
+                dash.fetch(server, segment.uri)
+    assert wait_group(server, lambda one: one.ended).ended
+
+
+def test_a_viewer_of_a_groups_presentation_is_one_viewer(servers):
+    server = servers(top=api.ON, vhosts=dash.vhost(ctx="on", hls=GROUP, **KEPT))
+    with published_group(server):
+        manifest = wait_group(server, lambda one: all(len(one.numbers(id)) >= 2 for id in QUALITIES), path="/live/x.mpd?token=1")
+        context = manifest.location.partition("hls_ctx=")[2].partition("&")[0]
+        for _ in range(2):
+            again = dash.get(server, f"/live/{manifest.location}")
+            assert again.location == manifest.location, again.location
+            for id in QUALITIES:
+                dash.fetch(server, again.track(id).segments[-1].uri)
+        viewers = [one for one in api.clients(server) if one["type"] == "hls-play"]
+        assert [(viewer["id"], viewer["name"]) for viewer in viewers] == [(context, "x")], viewers
+        assert viewers[0]["send_bytes"] > 10_000, viewers
+
+
+def test_an_edge_fetches_the_streams_of_a_groups_presentation(servers):
+    origin = edges.origin(servers)
+    edge = servers(vhosts=dash.vhost(hls=GROUP, more=edges.cluster(edges.at(origin)), **KEPT))
+    with published_group(origin):
+        api.wait_stream(origin, "x_180p")
+        first = dash.get(edge, "/live/x.mpd")
+        assert first and first.numbers("x_540p-video"), first and first.text
+        wait_group(edge, lambda one: all(len(one.numbers(id)) >= 2 for id in QUALITIES))
 
 
 # ---- Low latency

@@ -31,7 +31,7 @@ SCHEMA = {
     "PlaybackRate": ("", {"min!": r"\d\.\d+", "max!": r"\d\.\d+"}),
     "Period": ("AdaptationSet*", {"id!": TEXT, "start!": DURATION}),
     "AdaptationSet": (
-        "Label ProducerReferenceTime Role SegmentTemplate Representation*",
+        "Label ProducerReferenceTime Role Representation*",
         {
             "id!": NUMBER, "contentType!": "video|audio", "mimeType!": "(video|audio)/mp4", "segmentAlignment!": "true",
             "startWithSAP!": "1", "lang": r"[a-zA-Z]{1,8}(-[a-zA-Z0-9]{1,8})*",
@@ -50,7 +50,7 @@ SCHEMA = {
     "SegmentTimeline": ("S*", {}),
     "S": ("", {"t": NUMBER, "d!": NUMBER, "r": NUMBER}),
     "Representation": (
-        "AudioChannelConfiguration",
+        "AudioChannelConfiguration SegmentTemplate",
         {
             "id!": r"\S+", "bandwidth!": NUMBER, "codecs": TEXT, "width": NUMBER, "height": NUMBER, "frameRate": RATIO,
             "audioSamplingRate": NUMBER,
@@ -90,9 +90,10 @@ class Segment(NamedTuple):
 
 
 class Track:
-    def __init__(self, period, start, adaptation, url):
-        template = adaptation.find(MPD + "SegmentTemplate")
-        representation = adaptation.find(MPD + "Representation")
+    """A Representation, with its AdaptationSet."""
+
+    def __init__(self, period, start, adaptation, representation, url):
+        template = representation.find(MPD + "SegmentTemplate")
         self.id, self.codecs = representation.get("id"), representation.get("codecs")
         self.kind, self.language = adaptation.get("contentType"), adaptation.get("lang")
         self.label = getattr(adaptation.find(MPD + "Label"), "text", None)
@@ -112,7 +113,7 @@ class Track:
                 self.segments.append(Segment(number, urljoin(url, uri), begin, length / self.timescale, time))
                 number, time = number + 1, time + length
             end = time
-        self.period = period
+        self.period, self.set = period, adaptation.get("id")
 
 
 class Manifest:
@@ -131,7 +132,8 @@ class Manifest:
         self.periods = []
         for period in root.findall(MPD + "Period"):
             start = seconds(period.get("start"))
-            self.periods.append([Track(period.get("id"), start, one, url) for one in period.findall(MPD + "AdaptationSet")])
+            sets = [(one, quality) for one in period.findall(MPD + "AdaptationSet") for quality in one.findall(MPD + "Representation")]
+            self.periods.append([Track(period.get("id"), start, one, quality, url) for one, quality in sets])
             ids = [track.id for track in self.periods[-1]]
             assert ids and len(set(ids)) == len(ids), f"ids are unique in a Period: {text}"
         starts = [seconds(period.get("start")) for period in root.findall(MPD + "Period")]

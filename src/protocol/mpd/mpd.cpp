@@ -27,9 +27,9 @@ class Writer {
   public:
     explicit Writer(const Manifest& manifest) : manifest_(manifest) {}
 
-    std::string write() {
+    Text write() {
         head();
-        if (!manifest_.location.empty()) add("  <Location>{}</Location>\n", escape(manifest_.location));
+        out_.head_end = out_.text.size();
         if (const auto& low = manifest_.low_latency) {
             add("  <ServiceDescription id=\"0\">\n    <Latency referenceId=\"0\" target=\"{}\"/>\n", low->target_ms);
             add("    <PlaybackRate min=\"{}\" max=\"{}\"/>\n  </ServiceDescription>\n", kMinRate, kMaxRate);
@@ -73,33 +73,50 @@ class Writer {
         if (!track.language.empty()) add(" lang=\"{}\"", escape(track.language));
         add(">\n");
         if (!track.label.empty()) add("      <Label>{}</Label>\n", escape(track.label));
-        if (manifest_.low_latency) reference_time(period, track);
+        if (manifest_.low_latency) reference_time(period, track.representations.front());
         add("      <Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"{}\"/>\n", track.main ? "main" : "alternate");
-        segments(track);
-        representation(track);
+        for (const Representation& one : track.representations) representation(one);
         add("    </AdaptationSet>\n");
     }
 
-    void segments(const Track& track) {
-        add("      <SegmentTemplate timescale=\"{}\" presentationTimeOffset=\"{}\"", track.timescale, track.offset);
+    void representation(const Representation& one) {
+        add("      <Representation id=\"{}\" bandwidth=\"{}\"", escape(one.id), one.bandwidth);
+        if (!one.codecs.empty()) add(" codecs=\"{}\"", escape(one.codecs));
+        if (one.width > 0 && one.height > 0) add(" width=\"{}\" height=\"{}\"", one.width, one.height);
+        if (one.frame_rate > 0) add(" frameRate=\"{}\"", frame_rate(one.frame_rate));
+        if (one.sample_rate > 0) add(" audioSamplingRate=\"{}\"", one.sample_rate);
+        add(">\n");
+        if (one.channels > 0)
+            add("        <AudioChannelConfiguration "
+                "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" value=\"{}\"/>\n",
+                one.channels);
+        segments(one);
+        add("      </Representation>\n");
+    }
+
+    void segments(const Representation& one) {
+        add("        <SegmentTemplate timescale=\"{}\" presentationTimeOffset=\"{}\"", one.timescale, one.offset);
         if (const auto& low = manifest_.low_latency)
             add(" availabilityTimeOffset=\"{:.3f}\" availabilityTimeComplete=\"false\"",
                 static_cast<double>(low->segment_us - low->part_us) / 1e6);
-        add(" startNumber=\"{}\"\n          initialization=\"{}\" media=\"{}\">\n        <SegmentTimeline>\n",
-            track.start_number, escape(track.initialization), escape(track.media));
-        for (size_t i = 0; i < track.segments.size();) i += run(track, i);
-        add("        </SegmentTimeline>\n      </SegmentTemplate>\n");
+        add(" startNumber=\"{}\"\n            initialization=\"{}", one.start_number, escape(one.initialization));
+        out_.url_ends.push_back(out_.text.size());
+        add("\" media=\"{}", escape(one.media));
+        out_.url_ends.push_back(out_.text.size());
+        add("\">\n          <SegmentTimeline>\n");
+        for (size_t i = 0; i < one.segments.size();) i += run(one.segments, i);
+        add("          </SegmentTimeline>\n        </SegmentTemplate>\n");
     }
 
     // Segments of the same duration, one after the other. Returns how many.
-    size_t run(const Track& track, size_t begin) {
-        const Segment& first = track.segments[begin];
-        const bool follows = begin > 0 && end_of(track.segments[begin - 1]) == first.time;
+    size_t run(const std::vector<Segment>& segments, size_t begin) {
+        const Segment& first = segments[begin];
+        const bool follows = begin > 0 && end_of(segments[begin - 1]) == first.time;
         size_t end = begin + 1;
-        while (end < track.segments.size() && track.segments[end].duration == first.duration &&
-               track.segments[end].time == end_of(track.segments[end - 1]))
+        while (end < segments.size() && segments[end].duration == first.duration &&
+               segments[end].time == end_of(segments[end - 1]))
             ++end;
-        add("          <S");
+        add("            <S");
         if (!follows) add(" t=\"{}\"", first.time);
         add(" d=\"{}\"", first.duration);
         if (end - begin > 1) add(" r=\"{}\"", end - begin - 1);
@@ -107,23 +124,10 @@ class Writer {
         return end - begin;
     }
 
-    void representation(const Track& track) {
-        add("      <Representation id=\"{}\" bandwidth=\"{}\"", escape(track.id), track.bandwidth);
-        if (!track.codecs.empty()) add(" codecs=\"{}\"", escape(track.codecs));
-        if (track.width > 0 && track.height > 0) add(" width=\"{}\" height=\"{}\"", track.width, track.height);
-        if (track.frame_rate > 0) add(" frameRate=\"{}\"", frame_rate(track.frame_rate));
-        if (track.sample_rate > 0) add(" audioSamplingRate=\"{}\"", track.sample_rate);
-        if (track.channels == 0) return add("/>\n");
-        add(">\n        <AudioChannelConfiguration "
-            "schemeIdUri=\"urn:mpeg:dash:23003:3:audio_channel_configuration:2011\" value=\"{}\"/>\n"
-            "      </Representation>\n",
-            track.channels);
-    }
-
     // The times of the stream and of the clock at the Period's start.
-    void reference_time(const Period& period, const Track& track) {
+    void reference_time(const Period& period, const Representation& one) {
         add("      <ProducerReferenceTime id=\"0\" type=\"encoder\" wallClockTime=\"{}\" presentationTime=\"{}\"/>\n",
-            http::format_timestamp(period.start_us / 1'000), track.offset);
+            http::format_timestamp(period.start_us / 1'000), one.offset);
     }
 
     static size_t number_of(const Period& period, const Track& track) {
@@ -136,15 +140,27 @@ class Writer {
 
     template <class... Args>
     void add(fmt::format_string<Args...> format, Args&&... args) {
-        base::append_format(out_, format, std::forward<Args>(args)...);
+        base::append_format(out_.text, format, std::forward<Args>(args)...);
     }
 
     const Manifest& manifest_;
-    std::string out_;
+    Text out_;
 };
 
 }  // namespace
 
-std::string write(const Manifest& manifest) { return Writer(manifest).write(); }
+Text write(const Manifest& manifest) { return Writer(manifest).write(); }
+
+std::string Text::personal(std::string_view location, std::string_view query) const {
+    const std::string escaped = escape(query);
+    std::string out = text.substr(0, head_end);
+    if (!location.empty()) out.append("  <Location>").append(escape(location)).append("</Location>\n");
+    size_t done = head_end;
+    for (const size_t end : url_ends) {
+        out.append(text, done, end - done).append(escaped);
+        done = end;
+    }
+    return out.append(text, done);
+}
 
 }  // namespace mpd

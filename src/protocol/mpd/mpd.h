@@ -1,8 +1,7 @@
 #pragma once
-// The manifest of a live DASH presentation (ISO/IEC 23009-1): text from data. Each Period has tracks with one
-// Representation each, whose segments are numbered and listed in a SegmentTimeline, in ticks of the track. Element
-// order is that of the schema. Not supported: several Representations to switch between, content protection, events.
-// Pure: no clock.
+// The manifest of a live DASH presentation (ISO/IEC 23009-1): text from data. Each Period has tracks, each of one or
+// several Representations, whose segments are numbered and listed in a SegmentTimeline, in ticks of the Representation.
+// Element order is that of the schema. Not supported: content protection, events. Pure: no clock.
 //
 // Texts of clients (names, labels, languages) may have any bytes: what XML cannot have becomes '?'.
 
@@ -20,12 +19,8 @@ struct Segment {
     friend bool operator==(const Segment&, const Segment&) = default;
 };
 
-struct Track {
-    std::string id{};        // of its AdaptationSet and Representation, and what $RepresentationID$ stands for
-    bool video = false;      // or audio
-    bool main = true;        // its Role, or it is an alternate
-    std::string language{};  // RFC 5646; empty: not known
-    std::string label{};     // for people; empty: none
+struct Representation {
+    std::string id{};        // in its Period no other one has it; what $RepresentationID$ stands for
     std::string codecs{};    // RFC 6381; empty: not known
     uint64_t bandwidth = 1;  // bit/s
     int width = 0;           // pixels; 0: not known
@@ -40,6 +35,15 @@ struct Track {
     std::string media{};              // "cam/video-$Number$.m4s"
     uint64_t start_number = 0;        // of the first segment
     std::vector<Segment> segments{};  // at least one
+};
+
+// An AdaptationSet.
+struct Track {
+    bool video = false;                             // or audio
+    bool main = true;                               // its Role, or it is an alternate
+    std::string language{};                         // RFC 5646; empty: not known
+    std::string label{};                            // for people; empty: none
+    std::vector<Representation> representations{};  // at least one; players change between them at each segment
 };
 
 struct Period {
@@ -64,12 +68,22 @@ struct Manifest {
     int64_t delay_ms = 0;   // @suggestedPresentationDelay
     int64_t buffer_ms = 0;  // @minBufferTime
     std::optional<LowLatency> low_latency{};
-    std::string location{};  // where it is fetched from now on; empty: where it came from
     std::string time_url{};  // whose answer is http::format_timestamp()
     std::vector<Period> periods{};
 };
 
-std::string write(const Manifest& manifest);
+// A manifest as it is sent.
+struct Text {
+    std::string text{};
+    size_t head_end = 0;             // where a Location stands
+    std::vector<size_t> url_ends{};  // of the URLs of segments and initialisation segments
+
+    // For one viewer: with a place from which it fetches the next ones, and a query behind the URLs of segments
+    // ("?hls_ctx=abc"). Either may be empty.
+    std::string personal(std::string_view location, std::string_view query) const;
+};
+
+Text write(const Manifest& manifest);
 
 // A text as the content of an element or of an attribute in double quotes.
 std::string escape(std::string_view text);

@@ -10,11 +10,12 @@
 namespace {
 
 mpd::Manifest with(const std::string& text) {
-    mpd::Track track;
-    track.id = track.language = track.label = track.codecs = track.initialization = track.media = text;
-    track.segments = {{0, 1}};
+    mpd::Representation one;
+    one.id = one.codecs = one.initialization = one.media = text;
+    one.segments = {{0, 1}};
+    mpd::Track track{.language = text, .label = text, .representations = {one}};
     mpd::Manifest manifest;
-    manifest.location = manifest.time_url = text;
+    manifest.time_url = text;
     manifest.periods = {{text, 0, {track}}};
     return manifest;
 }
@@ -25,7 +26,8 @@ size_t count(const std::string& text, char c) { return static_cast<size_t>(std::
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
-    const std::string written = mpd::write(with(text)), plain = mpd::write(with(text.empty() ? text : "x"));
+    const std::string x = text.empty() ? text : "x";
+    const std::string written = mpd::write(with(text)).personal(text, text), plain = mpd::write(with(x)).personal(x, x);
     for (const char c : {'<', '>', '"', '\n'}) CHECK(count(written, c) == count(plain, c));
     const std::string escaped = mpd::escape(text);
     // Characters that XML has are kept.

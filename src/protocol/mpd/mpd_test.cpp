@@ -6,37 +6,34 @@ namespace mpd {
 namespace {
 
 Track video() {
-    Track track;
-    track.id = "video";
-    track.video = true;
-    track.codecs = "avc1.64001f";
-    track.bandwidth = 2'000'000;
-    track.width = 1280;
-    track.height = 720;
-    track.frame_rate = 25;
-    track.timescale = 90'000;
-    track.offset = 900;
-    track.initialization = "cam/video-init.mp4";
-    track.media = "cam/$RepresentationID$-$Number$.m4s";
-    track.start_number = 7;
-    track.segments = {{900, 180'000}, {180'900, 180'000}, {360'900, 183'600}};
-    return track;
+    Representation one;
+    one.id = "video";
+    one.codecs = "avc1.64001f";
+    one.bandwidth = 2'000'000;
+    one.width = 1280;
+    one.height = 720;
+    one.frame_rate = 25;
+    one.timescale = 90'000;
+    one.offset = 900;
+    one.initialization = "cam/video-init.mp4";
+    one.media = "cam/$RepresentationID$-$Number$.m4s";
+    one.start_number = 7;
+    one.segments = {{900, 180'000}, {180'900, 180'000}, {360'900, 183'600}};
+    return {.video = true, .representations = {one}};
 }
 
 Track audio() {
-    Track track;
-    track.id = "audio";
-    track.language = "de";
-    track.label = "Ton & \"mehr\"";
-    track.codecs = "mp4a.40.2";
-    track.bandwidth = 128'000;
-    track.sample_rate = 48'000;
-    track.channels = 2;
-    track.timescale = 48'000;
-    track.initialization = "cam/audio-init.mp4";
-    track.media = "cam/$RepresentationID$-$Number$.m4s";
-    track.segments = {{0, 96'256}};
-    return track;
+    Representation one;
+    one.id = "audio";
+    one.codecs = "mp4a.40.2";
+    one.bandwidth = 128'000;
+    one.sample_rate = 48'000;
+    one.channels = 2;
+    one.timescale = 48'000;
+    one.initialization = "cam/audio-init.mp4";
+    one.media = "cam/$RepresentationID$-$Number$.m4s";
+    one.segments = {{0, 96'256}};
+    return {.language = "de", .label = "Ton & \"mehr\"", .representations = {one}};
 }
 
 Manifest live() {
@@ -51,10 +48,14 @@ Manifest live() {
     return manifest;
 }
 
+Representation& first_of(Manifest& manifest) { return manifest.periods[0].tracks[0].representations[0]; }
+
+std::string text_of(const Manifest& manifest) { return write(manifest).text; }
+
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 TEST(Mpd, AManifestIsWrittenInTheSchemasOrder) {
-    EXPECT_EQ(write(live()), R"(<?xml version="1.0" encoding="UTF-8"?>
+    EXPECT_EQ(text_of(live()), R"(<?xml version="1.0" encoding="UTF-8"?>
 <MPD xmlns="urn:mpeg:dash:schema:mpd:2011"
     profiles="urn:mpeg:dash:profile:isoff-live:2011"
     type="dynamic" availabilityStartTime="1970-01-01T00:00:00Z" publishTime="2026-11-28T13:05:09.042Z"
@@ -62,26 +63,27 @@ TEST(Mpd, AManifestIsWrittenInTheSchemasOrder) {
   <Period id="p1" start="PT1795871100.000500S">
     <AdaptationSet id="0" contentType="video" mimeType="video/mp4" segmentAlignment="true" startWithSAP="1">
       <Role schemeIdUri="urn:mpeg:dash:role:2011" value="main"/>
-      <SegmentTemplate timescale="90000" presentationTimeOffset="900" startNumber="7"
-          initialization="cam/video-init.mp4" media="cam/$RepresentationID$-$Number$.m4s">
-        <SegmentTimeline>
-          <S t="900" d="180000" r="1"/>
-          <S d="183600"/>
-        </SegmentTimeline>
-      </SegmentTemplate>
-      <Representation id="video" bandwidth="2000000" codecs="avc1.64001f" width="1280" height="720" frameRate="25"/>
+      <Representation id="video" bandwidth="2000000" codecs="avc1.64001f" width="1280" height="720" frameRate="25">
+        <SegmentTemplate timescale="90000" presentationTimeOffset="900" startNumber="7"
+            initialization="cam/video-init.mp4" media="cam/$RepresentationID$-$Number$.m4s">
+          <SegmentTimeline>
+            <S t="900" d="180000" r="1"/>
+            <S d="183600"/>
+          </SegmentTimeline>
+        </SegmentTemplate>
+      </Representation>
     </AdaptationSet>
     <AdaptationSet id="1" contentType="audio" mimeType="audio/mp4" segmentAlignment="true" startWithSAP="1" lang="de">
       <Label>Ton &amp; &quot;mehr&quot;</Label>
       <Role schemeIdUri="urn:mpeg:dash:role:2011" value="main"/>
-      <SegmentTemplate timescale="48000" presentationTimeOffset="0" startNumber="0"
-          initialization="cam/audio-init.mp4" media="cam/$RepresentationID$-$Number$.m4s">
-        <SegmentTimeline>
-          <S t="0" d="96256"/>
-        </SegmentTimeline>
-      </SegmentTemplate>
       <Representation id="audio" bandwidth="128000" codecs="mp4a.40.2" audioSamplingRate="48000">
         <AudioChannelConfiguration schemeIdUri="urn:mpeg:dash:23003:3:audio_channel_configuration:2011" value="2"/>
+        <SegmentTemplate timescale="48000" presentationTimeOffset="0" startNumber="0"
+            initialization="cam/audio-init.mp4" media="cam/$RepresentationID$-$Number$.m4s">
+          <SegmentTimeline>
+            <S t="0" d="96256"/>
+          </SegmentTimeline>
+        </SegmentTemplate>
       </Representation>
     </AdaptationSet>
   </Period>
@@ -93,7 +95,7 @@ TEST(Mpd, AManifestIsWrittenInTheSchemasOrder) {
 TEST(Mpd, LowLatencySaysHowEarlyAndWhen) {
     Manifest manifest = live();
     manifest.low_latency = {2'000'000, 360'000, 1'500};
-    const std::string text = write(manifest);
+    const std::string text = text_of(manifest);
     EXPECT_TRUE(has(text, "isoff-live:2011,urn:mpeg:dash:profile:cmaf:2019\""));
     EXPECT_TRUE(has(text, " availabilityTimeOffset=\"1.640\" availabilityTimeComplete=\"false\""));
     EXPECT_TRUE(has(text, R"(
@@ -113,23 +115,40 @@ TEST(Mpd, AnEndedPresentationIsNotFetchedAgain) {
     Manifest manifest = live();
     manifest.update_ms = 0;
     manifest.end_ms = 1'795'871'106'000;
-    const std::string text = write(manifest);
+    const std::string text = text_of(manifest);
     EXPECT_FALSE(has(text, "minimumUpdatePeriod"));
     EXPECT_TRUE(has(text, "mediaPresentationDuration=\"PT1795871106.000S\""));
 }
 
 TEST(Mpd, TimesAreGivenWhereSomethingIsMissing) {
     Manifest manifest = live();
-    manifest.periods[0].tracks[0].segments = {{0, 10}, {10, 10}, {20, 10}, {40, 10}, {50, 20}, {70, 20}};
-    EXPECT_TRUE(has(write(manifest),
-                    "<S t=\"0\" d=\"10\" r=\"2\"/>\n          <S t=\"40\" d=\"10\"/>\n          <S d=\"20\" r=\"1\"/>"))
-        << write(manifest);
+    first_of(manifest).segments = {{0, 10}, {10, 10}, {20, 10}, {40, 10}, {50, 20}, {70, 20}};
+    EXPECT_TRUE(
+        has(text_of(manifest),
+            "<S t=\"0\" d=\"10\" r=\"2\"/>\n            <S t=\"40\" d=\"10\"/>\n            <S d=\"20\" r=\"1\"/>"))
+        << text_of(manifest);
 }
 
-TEST(Mpd, WhereItIsFetchedFromComesFirst) {
+TEST(Mpd, AViewersManifestIsThatOfAllWithItsIdPutIn) {
+    const Text text = write(live());
+    EXPECT_EQ(text.personal("", ""), text.text);
+    const std::string own = text.personal("cam.mpd?a=1&b=2", "?id=7&x");
+    EXPECT_TRUE(has(own, ">\n  <Location>cam.mpd?a=1&amp;b=2</Location>\n  <Period ")) << own;
+    for (const char* url : {"initialization=\"cam/video-init.mp4", "initialization=\"cam/audio-init.mp4",
+                            "media=\"cam/$RepresentationID$-$Number$.m4s"})
+        EXPECT_TRUE(has(own, std::string(url) + "?id=7&amp;x\"")) << url << own;
+    EXPECT_TRUE(has(own, "value=\"cam/time\"/>")) << "the clock is nobody's: " << own;
+}
+
+TEST(Mpd, ATrackMayHaveSeveralQualities) {
     Manifest manifest = live();
-    manifest.location = "cam.mpd?a=1&b=2";
-    EXPECT_TRUE(has(write(manifest), ">\n  <Location>cam.mpd?a=1&amp;b=2</Location>\n  <Period "));
+    Track& track = manifest.periods[0].tracks[0];
+    track.representations.push_back(track.representations[0]);
+    track.representations[1].id = "less";
+    const std::string text = text_of(manifest);
+    const size_t first = text.find("<Representation id=\"video\""), second = text.find("<Representation id=\"less\"");
+    EXPECT_LT(first, second);
+    EXPECT_LT(second, text.find("</AdaptationSet>"));
 }
 
 TEST(Mpd, FrameRatesAreWholeNumbersOrFractions) {
@@ -137,18 +156,18 @@ TEST(Mpd, FrameRatesAreWholeNumbersOrFractions) {
                                                     {30.004, "30"}, {23.976, "24000/1001"}, {12.5, "12500/1000"}};
     for (const auto& [rate, text] : cases) {
         Manifest manifest = live();
-        manifest.periods[0].tracks[0].frame_rate = rate;
-        EXPECT_TRUE(has(write(manifest), std::string(" frameRate=\"") + text + "\"")) << rate;
+        first_of(manifest).frame_rate = rate;
+        EXPECT_TRUE(has(text_of(manifest), std::string(" frameRate=\"") + text + "\"")) << rate;
     }
 }
 
 TEST(Mpd, WhatIsNotKnownIsNotSaid) {
     Manifest manifest = live();
-    Track& track = manifest.periods[0].tracks[0];
-    track.codecs.clear();
-    track.width = 0;
-    track.frame_rate = 0;
-    EXPECT_TRUE(has(write(manifest), "<Representation id=\"video\" bandwidth=\"2000000\"/>")) << write(manifest);
+    Representation& one = first_of(manifest);
+    one.codecs.clear();
+    one.width = 0;
+    one.frame_rate = 0;
+    EXPECT_TRUE(has(text_of(manifest), "<Representation id=\"video\" bandwidth=\"2000000\">")) << text_of(manifest);
 }
 
 TEST(Mpd, TextsHaveNothingThatXmlCannotHave) {

@@ -215,6 +215,7 @@ void Output::join_group(media::Time start) {
         if (const auto position = variant_.position_at(start)) timeline_->continue_at(*position, runtime::now_ms());
         segmenter_.set_longest(timeline_->longest());
         renditions_.for_each([](Rendition& rendition) { rendition.begin_list(); });
+        if (dash_ && timeline_->empty()) dash_->begin_list();
     }
     variant_.begin_segment(timeline_->position(), start);
 }

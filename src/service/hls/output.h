@@ -59,8 +59,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void nobody_publishes() { unpublished_ms_ = runtime::now_ms(); }
     bool publishing() const { return stream_ != nullptr; }
     int64_t unpublished_ms() const { return unpublished_ms_; }  // monotonic, while it is not published
-    // It is published, and what players get of it is of this publishing.
-    bool is_current() const { return stream_ && !joins_ && has_view(); }
+    // It is published, and has begun a segment with the group's numbers.
+    bool has_joined() const { return stream_ && !joins_; }
+    // And players get a playlist of it.
+    bool is_current() const { return has_joined() && has_view(); }
 
     const OutputOptions& options() const { return options_; }
     const live::StreamKey& key() const { return options_.key; }

@@ -90,17 +90,23 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> clip(const Identity& identity, const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> serve_live_file(const config::Vhost& vhost, const std::string& path,
                                        const net::HttpRequest& request, net::HttpResponse& response) override;
-    // A playlist of a stream, or of a group of streams.
+    // A playlist or manifest of a stream, or of a group of streams.
     struct Playlist {
         std::shared_ptr<Output> output{};
-        std::shared_ptr<VariantGroup> group{};  // its multivariant playlist; instead of an output
+        std::shared_ptr<VariantGroup> group{};  // instead of an output
         bool master = false;                    // the multivariant one
         std::string path{};
 
         explicit operator bool() const { return output || group; }
         // Whom a viewer is admitted to.
         const live::StreamKey& key() const { return group ? *group->key : output->key(); }
-        bool is_manifest() const { return output && output->dash() && path == output->dash()->manifest_path(); }
+        bool is_manifest() const {
+            if (group) return path == group->manifest_path;
+            return output && output->dash() && path == output->dash()->manifest_path();
+        }
+        std::shared_ptr<const live::StreamKey> shared_key() const {
+            return group ? group->key : std::shared_ptr<const live::StreamKey>(output, &output->key());
+        }
         // Those that it has now.
         std::vector<std::shared_ptr<Output>> outputs() const;
     };
@@ -122,7 +128,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<bool> await_playlist(const Fetched& fetched, const config::Vhost& vhost, runtime::Deadline limit,
                                       const net::HttpRequest& request, net::HttpResponse& response);
     // Of DASH (service_dash.cpp). viewer_id: empty: viewers have none.
-    base::Result<void> manifest(const std::shared_ptr<Output>& output, const std::string& viewer_id, bool is_private,
+    base::Result<void> manifest(const Playlist& asked, const std::string& viewer_id, bool is_private,
                                 const net::HttpRequest& request, net::HttpResponse& response);
     // viewer_id: of a viewer that was admitted while it waited; empty: it is to be admitted.
     base::Result<void> playlist(const Playlist& asked, const config::Vhost& vhost, const net::HttpRequest& request,

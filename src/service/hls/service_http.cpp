@@ -65,13 +65,6 @@ net::FileViewers::Name viewer_name(const live::StreamKey& stream, std::string_vi
     return {stream.text(), std::string(context)};
 }
 
-// With the playlist, whose stream or group has it.
-template <class Playlist>
-std::shared_ptr<const live::StreamKey> key_of(const Playlist& playlist) {
-    if (playlist.group) return playlist.group->key;
-    return {playlist.output, &playlist.output->key()};
-}
-
 }  // namespace
 
 std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string_view path) const {
@@ -84,8 +77,11 @@ std::shared_ptr<Output> Service::find_output(std::string_view vhost, std::string
 Service::Playlist Service::find_playlist(const config::Vhost& vhost, const std::string& path, bool has_context) const {
     auto output = path.ends_with('/') ? nullptr : find_output(vhost.name, path);
     const bool is_streams = output && (has_context || !output->hls().ctx);
-    if (auto group = is_streams ? nullptr : groups_.at(vhost.name, path))
-        if (!group->listed(runtime::now_ms()).empty()) return {{}, std::move(group), true, path};
+    if (auto group = is_streams ? nullptr : groups_.at(vhost.name, path)) {
+        const bool is_manifest = path == group->manifest_path;
+        Playlist found{{}, std::move(group), !is_manifest, path};
+        if (!found.outputs().empty()) return found;
+    }
     if (output) return {std::move(output), {}, false, path};
     const std::string main_path = without_suffix(path);
     if (main_path == path) return {};
@@ -97,8 +93,9 @@ Service::Playlist Service::find_playlist(const config::Vhost& vhost, const std::
 }
 
 std::vector<std::shared_ptr<Output>> Service::Playlist::outputs() const {
-    if (group) return group->listed(runtime::now_ms());
-    return output->has_view() ? std::vector{output} : std::vector<std::shared_ptr<Output>>();
+    using enum VariantGroup::Format;
+    if (group) return group->listed(runtime::now_ms(), is_manifest() ? kDash : kHls);
+    return output->serves(path) ? std::vector{output} : std::vector<std::shared_ptr<Output>>();
 }
 
 const live::StreamKey& Service::viewed(const live::StreamKey& stream, std::string_view context) const {
@@ -207,11 +204,14 @@ base::Result<std::vector<Service::Fetched>> Service::fetched_for(const config::V
                                                                  const std::string& path) const {
     const auto& hls = vhost.get<VhostConfig>();
     const auto members = hls.variant_groups.members(named);
-    const bool is_playlist = hls.enabled && stream_of_playlist(hls, vhost.name, path);
-    if (members.empty() || !is_playlist) return std::vector{Fetched{named, path}};
+    if (members.empty() || !hls.enabled) return std::vector{Fetched{named, path}};
+    const bool is_playlist = stream_of_playlist(hls, vhost.name, path).has_value();
     std::vector<Fetched> all;
-    for (const live::StreamKey& member : members)
-        all.push_back({member, TRY(SegmentPaths::make(hls, member, snapshot_->global.utc_time)).playlist()});
+    for (const live::StreamKey& member : members) {
+        const auto paths = TRY(SegmentPaths::make(hls, member, snapshot_->global.utc_time));
+        const OutputOptions options = output_options(member, vhost);
+        all.push_back({member, is_playlist ? paths.playlist() : TRY(Dash::manifest_path_of(options))});
+    }
     return all;
 }
 
@@ -308,7 +308,7 @@ base::Result<void> Service::send_master(const Playlist& asked, const net::HttpRe
         playlist.variants.push_back(output->variant());
         playlist.independent_segments &= output->independent();
     }
-    viewers_.count({}, key_of(asked), request, response);
+    viewers_.count({}, asked.shared_key(), request, response);
     const SegmentPaths& paths = asked.group ? asked.group->paths : asked.output->paths();
     return serve_playlist(multivariant_text(std::move(playlist), paths.master(), request, viewer_id,
                                             outputs.front()->hls().master_m3u8_path_relative),
@@ -334,14 +334,14 @@ base::Result<void> Service::send(const Playlist& asked, const net::FileViewers::
                                  const std::string& viewer_id, const config::Vhost& vhost,
                                  const net::HttpRequest& request, net::HttpResponse& response) {
     const bool is_private = guards_play(gate_, vhost);
-    if (asked.is_manifest()) return manifest(asked.output, viewer_id, is_private, request, response);
+    if (asked.is_manifest()) return manifest(asked, viewer_id, is_private, request, response);
     const bool is_first = !viewer_id.empty() && viewer.context.empty();
     if (asked.master || is_first) return send_master(asked, request, response, viewer_id);
     Rendition* rendition = asked.output->rendition(asked.path);
     const auto view = rendition ? rendition->view() : nullptr;
     if (!view) return response.send_error(404, "the stream has ended");
     expect_players(*asked.output);
-    viewers_.count(viewer, key_of(asked), request, response);
+    viewers_.count(viewer, asked.shared_key(), request, response);
     PlaylistForm form{.is_private = is_private};
     if (!viewer_id.empty()) {
         form.query = "?hls_ctx=" + viewer_id;
@@ -388,7 +388,7 @@ base::Result<void> Service::playlist(const Playlist& asked, const config::Vhost&
         };
         auto id = let_in();
         // One that an earlier run knew may have been admitted to the variant, and not to its group.
-        if (!id && !sent.empty() && id.error().code() == base::Code::kRefused &&
+        if (!id && output && !sent.empty() && id.error().code() == base::Code::kRefused &&
             !viewers_.knows(viewer_name(key, sent))) {
             key = output->key();
             id = let_in();

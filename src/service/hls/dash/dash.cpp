@@ -110,6 +110,11 @@ void Dash::begin_publishing() {
     changed();
 }
 
+void Dash::begin_list() {
+    begin_ = timeline_->end();
+    changed();
+}
+
 void Dash::open(const media::TrackSet& tracks, const media::Frame& first) {
     for (Track& track : tracks_) track.is_active = false;
     for (const media::Track& track : tracks.tracks) {
@@ -137,15 +142,17 @@ void Dash::open_track(size_t number, const media::Track& media, const media::Fra
     if (!writer_.has_new_init() && track.description) return;
     track.description = std::make_shared<Description>();
     track.description->first = timeline_->end();
-    mpd::Track& out = track.description->track;
+    const bool is_video = number == 0;
+    track.description->track = {.video = is_video,
+                                .main = number <= 1,
+                                .language = media::language_tag(media.language),
+                                .label = base::utf8(media.label, kMaxLabelBytes),
+                                .representations = {mpd::Representation()}};
+    mpd::Representation& out = track.description->track.representations.front();
     out.id = name_of(number);
-    out.video = number == 0;
-    out.main = number <= 1;
-    out.language = media::language_tag(media.language);
-    out.label = base::utf8(media.label, kMaxLabelBytes);
     out.codecs = media::codec_parameter(media);
     if (!media.header) return;
-    if (out.video) {
+    if (is_video) {
         auto info = media::video_info(*media.header);
         // VP9's sequence header does not contain the size.
         if (info && info->width == 0 && first.keyframe) info = media::video_info(first);
@@ -172,11 +179,11 @@ void Dash::close(SegmentTimeline::Id id, double frame_rate) {
         const convert::LaneTimes times = writer_.tracks().times(track.lane);
         track.rendition->close(id);
         if (times.timescale > 0 && track.description) {
-            mpd::Track& out = track.description->track;
+            mpd::Representation& out = track.description->track.representations.front();
             const double length = static_cast<double>(times.end - times.begin) / times.timescale;
             const auto bytes = static_cast<double>(track.rendition->list().find(id)->content.bytes);
             out.bandwidth = std::max(out.bandwidth, static_cast<uint64_t>(8 * bytes / std::max(.001, length)));
-            if (out.video) out.frame_rate = frame_rate;
+            if (track.description->track.video) out.frame_rate = frame_rate;
             track.rows.push_back({id, times, track.description});
         }
         withdraw(track);  // unless it is there
@@ -225,7 +232,8 @@ void Dash::segment_done(Rendition&, SegmentTimeline::Id, const std::string&) {
 
 void Dash::changed() {
     changed_ms_ = base::wall_ms();
-    text_.clear();
+    ++changes_;
+    text_.reset();
     is_file_old_ = true;
 }
 
@@ -243,7 +251,7 @@ void Dash::tick(int64_t now_ms) {
     if (!on_disk() || !is_file_old_ || (written_ms_ > 0 && now_ms - written_ms_ < period_ms)) return;
     if (!has_manifest()) return;
     file_.retry();
-    file_.set(manifest());
+    file_.set(manifest().text);
     is_file_old_ = false;
     written_ms_ = now_ms;
 }

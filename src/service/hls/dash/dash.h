@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,16 +51,19 @@ class Dash final : private RenditionHost {
     const std::string& directory() const { return directory_; }
     const DashConfig& config() const { return options_.dash; }
     // There is a segment.
-    bool has_manifest() const { return !build().periods.empty(); }
-    // The manifest: that of all viewers, or with a place from which the next ones are fetched, and a query behind the
-    // URLs of segments ("?hls_ctx=abc").
-    const std::string& manifest() const;
-    std::string manifest(std::string location, const std::string& query) const;
+    bool has_manifest() const { return !manifest().url_ends.empty(); }
+    const mpd::Text& manifest() const;
+    // What the manifest says, with URLs relative to the manifest with that path.
+    mpd::Manifest describe(const std::string& from) const;
+    // It becomes another number where the manifest does.
+    uint64_t changes() const { return changes_; }
     // The length of what it lists.
-    int64_t window_ms() const { return build().depth_ms; }
+    int64_t window_ms() const;
     // How long a cache may keep it, s.
     int64_t max_age_s() const { return std::max<int64_t>(1, update_ms() / 2'000); }
     void begin_publishing();
+    // The timeline has begun another list with the open segment.
+    void begin_list();
     // The segment that the timeline and the writer have open, of these tracks.
     void open(const media::TrackSet& tracks, const media::Frame& first);
     // The same, but the stream pauses.
@@ -81,7 +85,7 @@ class Dash final : private RenditionHost {
     static constexpr size_t kTracks = size_t{1} + media::kMaxTracks;
     // Of a track in a Period.
     struct Description {
-        mpd::Track track;  // without segments
+        mpd::Track track;  // of one Representation, without segments
         SegmentTimeline::Id first = 0;
     };
     struct Row {
@@ -110,10 +114,9 @@ class Dash final : private RenditionHost {
     bool has_parts() const { return options_.hls.has_parts(); }
     bool on_disk() const { return options_.hls.storage != "memory"; }
     int64_t update_ms() const;
-    mpd::Manifest build() const;
-    void add_periods(mpd::Manifest& manifest) const;
+    void add_periods(mpd::Manifest& manifest, const std::string& from) const;
     void add_track(mpd::Period& period, media::Time start, const Track& track, SegmentTimeline::Id first,
-                   SegmentTimeline::Id end) const;
+                   SegmentTimeline::Id end, const std::string& from) const;
     SegmentTimeline::Id first_listed() const;
 
     DashHost& host_;
@@ -124,9 +127,11 @@ class Dash final : private RenditionHost {
     SegmentWriter& writer_;
     std::string manifest_path_, directory_;
     bool has_ended_ = false;
+    SegmentTimeline::Id begin_ = 0;  // the first one that may be listed
     std::array<Track, kTracks> tracks_{};
-    int64_t changed_ms_ = 0;    // wall clock
-    mutable std::string text_;  // of all viewers; empty: it is to be made
+    int64_t changed_ms_ = 0;  // wall clock
+    uint64_t changes_ = 0;
+    mutable std::optional<mpd::Text> text_{};  // nothing: it is to be made
     MasterFile file_;
     bool is_file_old_ = false;
     int64_t written_ms_ = 0;  // monotonic; 0: the file was not written

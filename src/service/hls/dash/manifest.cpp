@@ -27,29 +27,22 @@ int64_t Dash::update_ms() const {
     return std::min(most, static_cast<int64_t>(options_.dash.update_period * 1'000));
 }
 
-const std::string& Dash::manifest() const {
-    if (text_.empty()) text_ = mpd::write(build());
-    return text_;
+int64_t Dash::window_ms() const {
+    return std::min(static_cast<int64_t>(options_.dash.timeshift * 1'000),
+                    options_.dash.window_size * timeline_->target_s() * 1'000);
 }
 
-std::string Dash::manifest(std::string location, const std::string& query) const {
-    mpd::Manifest manifest = build();
-    manifest.location = std::move(location);
-    for (mpd::Period& period : manifest.periods)
-        for (mpd::Track& track : period.tracks) {
-            track.initialization += query;
-            track.media += query;
-        }
-    return mpd::write(manifest);
+const mpd::Text& Dash::manifest() const {
+    if (!text_) text_ = mpd::write(describe(manifest_path_));
+    return *text_;
 }
 
-mpd::Manifest Dash::build() const {
+mpd::Manifest Dash::describe(const std::string& from) const {
     const int64_t segment_ms = timeline_->target_s() * 1'000;
     mpd::Manifest manifest;
     manifest.publish_ms = changed_ms_;
     manifest.update_ms = has_ended_ ? 0 : update_ms();
-    manifest.depth_ms =
-        std::min(static_cast<int64_t>(options_.dash.timeshift * 1'000), options_.dash.window_size * segment_ms);
+    manifest.depth_ms = window_ms();
     manifest.delay_ms = std::min(kSegmentsBehind * segment_ms, manifest.depth_ms);
     manifest.buffer_ms = segment_ms;
     if (has_parts() && timeline_->part_target() > media::Time(0)) {
@@ -58,8 +51,8 @@ mpd::Manifest Dash::build() const {
         manifest.delay_ms = kPartsBehind * part_us / 1'000;
         manifest.low_latency = {segment_ms * 1'000, part_us, manifest.delay_ms};
     }
-    manifest.time_url = relative_uri(manifest_path_, directory_ + "time");
-    add_periods(manifest);
+    manifest.time_url = relative_uri(from, directory_ + "time");
+    add_periods(manifest, from);
     return manifest;
 }
 
@@ -76,7 +69,7 @@ SegmentTimeline::Id Dash::first_listed() const {
     Id end = timeline_->end();
     while (end > timeline_->kept() && is_pending(end - 1)) --end;
     const Id least = end - std::min<Id>(end, SegmentTimeline::kMinSegments);
-    Id first = std::max(timeline_->kept(), end - std::min(end, size));
+    Id first = std::max({timeline_->kept(), begin_, end - std::min(end, size)});
     media::Time length{};
     for (Id id = first; id < end; ++id) length += timeline_->at(id).duration;
     const auto depth = media::from_ms(static_cast<int64_t>(options_.dash.timeshift * 1'000));
@@ -84,7 +77,7 @@ SegmentTimeline::Id Dash::first_listed() const {
     return first;
 }
 
-void Dash::add_periods(mpd::Manifest& manifest) const {
+void Dash::add_periods(mpd::Manifest& manifest, const std::string& from) const {
     const SegmentTimeline::Id end = timeline_->end() + (timeline_->open_segment() ? 1 : 0);
     const auto segment = [&](SegmentTimeline::Id id) -> const Segment& {
         return id == timeline_->end() ? *timeline_->open_segment() : timeline_->at(id);
@@ -94,7 +87,7 @@ void Dash::add_periods(mpd::Manifest& manifest) const {
         while (next < end && segment(next).clock == clock) ++next;
         if (clock.wall_ms == 0) continue;
         mpd::Period period{fmt::format("p{}", clock.wall_ms), clock.wall_ms * 1'000, {}};
-        for (const Track& track : tracks_) add_track(period, clock.start, track, first, next);
+        for (const Track& track : tracks_) add_track(period, clock.start, track, first, next, from);
         if (period.tracks.empty()) continue;
         manifest.end_ms =
             clock.wall_ms + media::to_ms(segment(next - 1).start + segment(next - 1).duration - clock.start);
@@ -104,20 +97,22 @@ void Dash::add_periods(mpd::Manifest& manifest) const {
 
 // Numbers run on without a gap: what is behind the last segment that is lost.
 void Dash::add_track(mpd::Period& period, media::Time start, const Track& track, SegmentTimeline::Id first,
-                     SegmentTimeline::Id end) const {
+                     SegmentTimeline::Id end, const std::string& from) const {
     if (!track.rendition) return;
-    mpd::Track out;
+    const Description* last = nullptr;
+    mpd::Representation out;
     SegmentTimeline::Id next = 0;
     const auto add = [&](SegmentTimeline::Id id, const convert::LaneTimes& times, const Description& description,
                          const std::string& map_path) {
         const int64_t length = times.end - times.begin;
         if (id != next || out.segments.empty()) {
-            out = description.track;
+            last = &description;
+            out = description.track.representations.front();
             out.timescale = times.timescale;
             out.offset = media::to_ticks(start, times.timescale);
             out.start_number = timeline_->sequence(id);
-            out.initialization = relative_uri(manifest_path_, map_path);
-            out.media = relative_uri(manifest_path_, directory_) + "$RepresentationID$-$Number$.m4s";
+            out.initialization = relative_uri(from, map_path);
+            out.media = relative_uri(from, directory_) + out.id + "-$Number$.m4s";
         } else if (const int64_t gap = times.presented - (out.segments.back().time + out.segments.back().duration);
                    std::abs(gap) <= times.timescale / 10) {
             out.segments.back().duration += gap;
@@ -140,7 +135,9 @@ void Dash::add_track(mpd::Period& period, media::Time start, const Track& track,
         whole.end = std::max(times.end, times.begin + usual);
         add(timeline_->end(), whole, *track.description, open->map_path);
     }
-    if (!out.segments.empty()) period.tracks.push_back(std::move(out));
+    if (out.segments.empty()) return;
+    period.tracks.push_back(last->track);
+    period.tracks.back().representations = {std::move(out)};
 }
 
 }  // namespace service::hls

@@ -2,15 +2,18 @@
 // VariantGroup: the streams of this server that are variants of one multivariant playlist (hls_variants). A stream
 // comes to it when it is published, and stays for as long as there is HLS of it. VariantGroups: all of them.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/stream_groups.h"
 #include "convert/segments/variant_clock.h"
+#include "protocol/mpd/merge.h"
 #include "service/hls/playlists/segment_paths.h"
 
 namespace service::hls {
@@ -22,24 +25,32 @@ class VariantGroup {
     // A variant that is not published stays in the multivariant playlist for so many target durations.
     static constexpr int64_t kListedTargets = 3;
 
-    VariantGroup(live::StreamKey key, SegmentPaths paths, media::Time fragment)
+    // manifest_path: of its DASH, below dash_path; empty: it has none.
+    VariantGroup(live::StreamKey key, SegmentPaths paths, std::string manifest_path, media::Time fragment)
         : key(std::make_shared<const live::StreamKey>(std::move(key))),
           paths(std::move(paths)),
+          manifest_path(std::move(manifest_path)),
           clock(std::make_shared<convert::VariantClock>(fragment)) {}
 
     const std::shared_ptr<const live::StreamKey> key;
     const SegmentPaths paths;
+    const std::string manifest_path;
     const std::shared_ptr<convert::VariantClock> clock;
 
     // False: it has as many as it may have.
     bool add(const std::shared_ptr<Output>& output, const config::StreamGroups::Membership& membership);
     void for_each(const std::function<void(Output&)>& visit) const;
-    // Those that the playlist has, in its order: all that are published, and those that were until lately; if none is,
-    // all that there are.
-    std::vector<std::shared_ptr<Output>> listed(int64_t now_ms) const;
+    enum class Format : uint8_t { kHls, kDash };
+    // Those that the playlist or manifest has, in its order: all that are published, and those that were until lately;
+    // if none is, all that there are.
+    std::vector<std::shared_ptr<Output>> listed(int64_t now_ms, Format format) const;
+    // Of all that are listed. Until the next call.
+    const mpd::Text& manifest(int64_t now_ms);
     // Players of another variant can go on with one of the others.
     bool others_are_current(const Output& output) const;
     bool empty() const;
+    // Of its playlists and its manifest.
+    std::vector<std::string> urls() const;
 
   private:
     struct Member {
@@ -48,6 +59,9 @@ class VariantGroup {
     };
     std::vector<Member> members_;  // in the order of their ranks
     bool by_bitrate_ = false;
+    mpd::Merger merger_;
+    mpd::Text manifest_;
+    std::vector<std::pair<const Output*, uint64_t>> made_of_;  // with the number of its changes
 };
 
 class VariantGroups {
