@@ -525,7 +525,8 @@ class Cases:
             counts = self.o.waiting_players if server != "MediaMTX" else [self.o.waiting_others]
             for count in counts:
                 self.add_waiting_players(server, "", False, count)
-        for server, count in (("ours", self.o.http2_players), ("MediaMTX", self.o.waiting_others)):
+        for server in ("floor", "ours", "MediaMTX"):
+            count = self.o.http2_players if server != "MediaMTX" else self.o.waiting_others
             self.add_waiting_players(server, ", HTTP/2", True, count)
 
     def add_waiting_players(self, server, how, tls, count):

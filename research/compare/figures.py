@@ -11,7 +11,7 @@ GROWTH = ("growth0", "growth1", "growth3")
 GROWTH_BASE = 300  # streams, beside which others are put
 WEBRTC_ROOMS = {"rtcrooms": 3, "meetings": 9}  # players of each stream
 WEBRTC_PLAYERS = ("whep",)
-FLOOR, FLOOR_OF_WHIP, FLOOR_OF_UDP = "floor", "floor, from WHIP", "floor, UDP"
+FLOOR, FLOOR_OF_WHIP, FLOOR_OF_UDP, FLOOR_OF_HTTP2 = "floor", "floor, from WHIP", "floor, UDP", "floor, HTTP/2"
 
 
 def of_players(runs):
@@ -167,10 +167,14 @@ def summarise(raw):
     return out
 
 
+def floor_of(server):
+    floors = {"from WHIP": FLOOR_OF_WHIP, "UDP": FLOOR_OF_UDP, "HTTP/2": FLOOR_OF_HTTP2}
+    return next((floor for word, floor in floors.items() if word in server), FLOOR)
+
+
 def to_floor(groups, group, server, count, key):
     """The figure's ratio to the floor's in the same group, of the same packets, or None."""
-    name = FLOOR_OF_WHIP if "from WHIP" in server else FLOOR_OF_UDP if server.endswith("UDP") else FLOOR
-    floor = groups.get(group, {}).get(name, {}).get(count, {}).get(key)
+    floor = groups.get(group, {}).get(floor_of(server), {}).get(count, {}).get(key)
     figure = groups[group][server][count].get(key)
     return figure / floor if floor and figure else None
 
@@ -430,8 +434,8 @@ def check_waiting_players(groups, v):
             what = f"lowlatencyhls: {server}, {count} players"
             bad = run["dropped"] + run["parts_missed"] + (run["parts_per_s"] < PARTS_PER_S)
             v.at_most(f"{what}: dropped, parts missed, too few parts", bad, 0, always=True)
-            if server.endswith("HTTP/2"):
-                continue
-            if FLOOR in groups["lowlatencyhls"]:
+            if floor_of(server) in groups["lowlatencyhls"]:
                 v.at_most(f"{what}: CPU to the floor's", to_floor(groups, "lowlatencyhls", server, count, "part_cpu_us"), 1.5)
-            v.at_most(f"{what}: kB each", run["server_kb_per_player"], WAITING_KB + IDLE_KB)
+            # Those of TLS have what OpenSSL keeps.
+            if not server.endswith("HTTP/2"):
+                v.at_most(f"{what}: kB each", run["server_kb_per_player"], WAITING_KB + IDLE_KB)

@@ -31,9 +31,9 @@ class LowLatencyHls:
             return self.load.run("low-latency-hls", url, "-n", count, "--server-pid", running.pid, *words)
 
     @contextlib.contextmanager
-    def floor(self, _tls):
-        with self.servers.floor_hls(KBPS, PART_MS) as running:
-            yield running, f"http://127.0.0.1:{running.http}/live/s.m3u8"
+    def floor(self, tls):
+        with self.servers.floor_hls(KBPS, PART_MS, tls) as running:
+            yield running, f"http{'s' if tls else ''}://127.0.0.1:{running.http}/live/s.m3u8"
 
     @contextlib.contextmanager
     def ours(self, tls):

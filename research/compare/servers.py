@@ -212,8 +212,9 @@ class Servers:
     def floor_datagrams(self, kbps, interval_ms):
         return self.process([self.objs / "floor", "--datagrams", self.rtp_port, kbps, interval_ms], None)
 
-    def floor_hls(self, kbps, part_ms):
-        return self.process([self.objs / "floor", "--hls", self.http_port, kbps, part_ms], self.http_port)
+    def floor_hls(self, kbps, part_ms, tls):
+        files = [self.directory / "cert.pem", self.directory / "key.pem"] if tls else []
+        return self.process([self.objs / "floor", "--hls", self.http_port, kbps, part_ms, *files], self.http_port)
 
     def ours(self, play="", vhost="", top="", environment=None, http=""):
         conf = self.directory / "srs.conf"

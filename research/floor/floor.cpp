@@ -19,7 +19,8 @@
 //                                 Many publishers with few players each: see floor/rooms.h.
 //   floor --datagrams PORT KBPS INTERVAL_MS
 //                                 RTSP players by UDP: see floor/datagrams.h.
-//   floor --hls PORT KBPS PART_MS Players of low-latency HLS: see floor/hls.h.
+//   floor --hls PORT KBPS PART_MS [CERTIFICATE KEY]
+//                                 Players of low-latency HLS: see floor/hls.h. With the files: over HTTP/2.
 //
 // It does not parse requests, queue for slow readers (what a socket does not take is lost, the framing with it) or end
 // by itself. SIGTERM ends it; it then says what it moved.
@@ -232,7 +233,7 @@ int usage() {
         "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n"
         "       floor --srtp-rooms PORT\n"
         "       floor --rooms PORT KBPS INTERVAL_MS\n       floor --datagrams PORT KBPS INTERVAL_MS\n"
-        "       floor --hls PORT KBPS PART_MS\n",
+        "       floor --hls PORT KBPS PART_MS [CERTIFICATE KEY]\n",
         stderr);
     return 2;
 }
@@ -261,12 +262,13 @@ int main(int argc, char** argv) {
         if (kbps < 100 || kbps > 100'000 || interval_ms < 20 || interval_ms > 1000) return usage();
         return run_datagram_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), kbps, interval_ms);
     }
-    if (arguments.size() == 4 && arguments[0] == "--hls") {
+    if ((arguments.size() == 4 || arguments.size() == 6) && arguments[0] == "--hls") {
         const int64_t kbps = std::atoll(arguments[2].c_str()), part_ms = std::atoll(arguments[3].c_str());
         if (kbps < 1 || kbps > 100'000 || part_ms < 50 || part_ms > 2000) return usage();
         Floor::raise_open_file_limit();
-        return run_hls_floor(Floor::listening_socket(static_cast<uint16_t>(std::atoi(arguments[1].c_str()))), kbps,
-                             part_ms);
+        const int listener = Floor::listening_socket(static_cast<uint16_t>(std::atoi(arguments[1].c_str())));
+        if (arguments.size() == 4) return run_hls_floor(listener, kbps, part_ms);
+        return run_hls_http2_floor(listener, kbps, part_ms, arguments[4].c_str(), arguments[5].c_str());
     }
     if (arguments.size() == 4 && arguments[0] == "--rooms") {
         const int64_t kbps = std::atoll(arguments[2].c_str()), interval_ms = std::atoll(arguments[3].c_str());

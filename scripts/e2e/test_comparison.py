@@ -92,10 +92,12 @@ WAITING = {"failed": 0, "lost": 0, "wanted": 2000, "window_s": 10, "parts": 60_0
 
 def test_players_that_wait_for_parts_are_put_beside_the_floor(tmp_path):
     runs = {"lowlatencyhls / floor / 2000": {**WAITING, "server_cpu_percent": 10}, "lowlatencyhls / ours / 2000": WAITING,
+            "lowlatencyhls / floor, HTTP/2 / 2000": {**WAITING, "parts": 40_000, "server_cpu_percent": 8},
             "lowlatencyhls / ours, HTTP/2 / 2000": {**WAITING, "parts": 40_000}}  # fmt: skip
     code, text = report(tmp_path, runs)
     assert cells(text, "ours", "2000")[2:11] == ["0.08", "26.67", "1.60", "16", "1.5", "2000", "3.0", "20.0", "90"], text
     assert cells(text, "lowlatencyhls: ours, 2000 players: CPU to the floor's")[1:] == ["1.6", "1.5", "MISSED"], text
+    assert cells(text, "lowlatencyhls: ours, HTTP/2, 2000 players: CPU to the floor's")[1:] == ["2.0", "1.5", "MISSED"], text
     starved = "lowlatencyhls: ours, HTTP/2, 2000 players: dropped, parts missed, too few parts"
     assert cells(text, starved)[1:] == ["1", "0", "MISSED"], text
     assert code == 1, text
