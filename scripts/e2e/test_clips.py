@@ -136,6 +136,29 @@ def test_between_two_times(servers, tmp_path, storage):
         assert abs(len(got) * 0.04 - sum(lengths[2:5])) < 0.01
 
 
+@pytest.mark.parametrize("storage", ["memory", "disk"])
+def test_a_range_of_it(servers, storage):
+    """Of the same segments it is the same file, and of others another one."""
+    server = make(servers, storage=storage)
+    stream = Stream(server, media.from_keyframe(media.frequent_keyframes()))
+    begin, end = (stream.playlist.segments[index].date for index in (1, 4))
+
+    def ask(first=begin + 0.01, last=end + 0.01, **fields):
+        return http.get(server.api_port, clip_path(stream.id, **{"from": f"{first:.3f}", "to": f"{last:.3f}"}), **fields)
+
+    whole = ask()
+    assert whole.status == 200 and whole.headers["accept-ranges"] == "bytes", whole.describe()
+    size, etag = len(whole.body), whole.headers["etag"]
+    for wanted, first, last in (("0-99", 0, 99), (f"{size // 3}-{size // 2}", size // 3, size // 2), ("-10", size - 10, size - 1)):
+        part = ask(first=begin + 0.1, Range=f"bytes={wanted}", If_Range=etag)
+        assert part.status == 206 and part.headers["content-range"] == f"bytes {first}-{last}/{size}", part.describe()
+        assert part.body == whole.body[first : last + 1], wanted
+    assert ask(Range=f"bytes={size}-").status == 416
+    assert ask(If_None_Match=etag).status == 304
+    other = ask(last=end - 1, Range="bytes=0-99", If_Range=etag)
+    assert other.status == 200 and other.headers["etag"] != etag, other.describe()
+
+
 def test_edges_of_what_there_is(servers, tmp_path):
     server = make(servers, window="4")
     with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), media.tags(media.frequent_keyframes()), speed=10):

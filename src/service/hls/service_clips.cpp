@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/clock.h"
 #include "net/http/opened_files.h"
+#include "net/http/representation.h"
 #include "protocol/http/attachment.h"
+#include "protocol/http/date.h"
 #include "protocol/http/timestamp.h"
 #include "service/api_answer.h"
 #include "service/hls/service.h"
@@ -33,14 +37,42 @@ int status_of(base::Code code) {
 struct StartedClip {
     net::Mp4Clip clip;
     int64_t start_ms;
+    std::string etag;
 };
+
+// The same segments are the same file, whichever times were asked for. Their paths may be those of an earlier run, but
+// not at that time.
+std::string etag_of(const ClipPaths& paths, uint64_t bytes) {
+    std::string names;
+    for (const auto& all : {paths.inits, paths.segments})
+        for (const std::string& path : all) names.append(path).append("\n");
+    return fmt::format("\"{:x}-{:x}-{:x}\"", paths.start_ms, bytes, std::hash<std::string>()(names));
+}
+
+// Of the whole file.
+net::FileParts part_of(const net::FileParts& parts, const http::ByteRange& range) {
+    net::FileParts out;
+    uint64_t at = 0;
+    for (const net::FilePart& part : parts) {
+        const uint64_t first = std::max(at, range.first), end = std::min(at + part.length, range.first + range.length);
+        if (first < end) {
+            out.push_back(part);
+            out.back().offset += first - at;
+            out.back().length = end - first;
+        }
+        at += part.length;
+    }
+    return out;
+}
 
 // What is not there any more when it yields is held.
 base::Result<StartedClip> make_clip(const Output& output, const http::TimeRange& range, const net::Resources& resources,
                                     net::OpenedFiles& files) {
     const ClipPaths paths = TRY(output.clip(range));
     const ClipSource source = TRY(ClipSource::find(paths, resources, output.key().vhost));
-    return StartedClip{TRY(source.make(files)), paths.start_ms};
+    net::Mp4Clip clip = TRY(source.make(files));
+    std::string etag = etag_of(paths, clip.bytes);
+    return StartedClip{std::move(clip), paths.start_ms, std::move(etag)};
 }
 
 }  // namespace
@@ -83,12 +115,17 @@ base::Result<void> Service::clip(const Identity& identity, const net::HttpReques
     if (!made) return send_failure(response, identity, status_of(made.error().code()), made.error().text());
     const std::string start = http::format_timestamp(made->start_ms);
     const int64_t duration_ms = made->clip.duration_ms;
-    response.header("Cache-Control", "private, no-store")
-        .header("X-Content-Type-Options", "nosniff")
+    const int64_t end_s = (made->start_ms + duration_ms) / 1'000;
+    const std::string modified = http::format_date(end_s);
+    const net::Representation what{made->clip.bytes, {made->etag, end_s}, modified};
+    response.header("Cache-Control", "private, no-store");
+    if (!TRY(net::check_conditions(what, request, response))) return {};
+    response.header("X-Content-Type-Options", "nosniff")
         .header("Content-Disposition", http::attachment(fmt::format("{}.{}.mp4", name, start)))
         .header("X-Clip-Start", start)
         .header("X-Clip-Duration", fmt::format("{}.{:03}", duration_ms / 1'000, duration_ms % 1'000));
-    return response.send_files(200, "video/mp4", std::move(made->clip.parts));
+    return net::send_wanted(what, "video/mp4", request, response,
+                            [&](const http::ByteRange& wanted) { return part_of(made->clip.parts, wanted); });
 }
 
 }  // namespace service::hls
