@@ -1,11 +1,11 @@
-"""HLS with what stands around it: hls.js in Chromium, GStreamer, and an nginx that caches in front. hls.js comes from npm,
-by scripts/test."""
+"""HLS with what stands around it: hls.js in Chromium, GStreamer, gohlslib, and an nginx that caches in front. hls.js comes
+from npm, by scripts/test."""
 
 import re
 
 import pytest
 
-from lib import api, browser, hls, http as client_http, media, ports, publishing, rtmp
+from lib import api, browser, gohlslib, hls, http as client_http, media, ports, publishing, rtmp
 from lib.ffmpeg import command9
 from lib.server import can_connect
 from lib.timing import scaled, wait_until
@@ -95,6 +95,26 @@ def test_gstreamer(servers, tool, form):
         wait_until(lambda: len(times()) >= 125, 30, lambda: f"125 pictures: {process.text()[-2000:]}", 0.2)
     seen = times()
     assert seen == sorted(set(seen)), f"each picture once: {seen}"
+
+
+@pytest.mark.skipif(not gohlslib.is_there(), reason="there is no Go")
+@pytest.mark.parametrize("form", ["ts", "fmp4", "fmp4-low-latency"])
+def test_gohlslib(servers, form):
+    """Two audio tracks, in playlists of their own. Its client takes parts by their hints alone."""
+    is_ll = form.endswith("latency")
+    server = servers(
+        vhosts=hls.vhost(fragment="1" if is_ll else "2", window="20", ctx="on", use_fmp4="off" if form == "ts" else "on", low_latency="on" if is_ll else "off")
+    )
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), media.tags(media.two_audio_tracks(20))):
+        wait_until(lambda: client_http.get(server.http_port, f"{PATH}?hls_ctx=x").body.count(b"#EXTINF") >= 4, 15, "four segments")
+        found = gohlslib.run(server.http_url(PATH[1:]), 6)
+    assert not found["end"] and not found["decode_errors"], found
+    video, *audio = found["tracks"]
+    assert video["codec"] == "*codecs.H264" and [one["codec"] for one in audio] == ["*codecs.MPEG4Audio"] * 2, found
+    for track, rate in ((video, 25), *((one, 44100 / 1024) for one in audio)):
+        span = track["end"] - track["begin"]
+        assert span > 4 and track["back"] == 0 and track["frames"] >= 0.95 * span * rate, f"{track['frames']} frames of {span} s: {found}"
+    assert (len(found["parts"]) > 10) == is_ll, found
 
 
 NGINX = """

@@ -186,11 +186,11 @@ FragmentBuilder::Shape FragmentBuilder::shape_of(const Track& track, const Track
     s.tfhd_flags = kDefaultBaseIsMoof;
     s.trun_flags = kHasDataOffset | kHasSize;
     if (track.entry != 1) s.tfhd_flags |= kHasDescription;
-    if (!same_duration) {
-        s.trun_flags |= kHasDuration;
-    } else if (samples[0].duration != track.frame_ticks) {
+    // Not left to the default of trex: gohlslib, and so MediaMTX, takes a duration that is not here for 0.
+    if (same_duration)
         s.tfhd_flags |= kHasDefaultDuration;
-    }
+    else
+        s.trun_flags |= kHasDuration;
     if (same_flags) {
         if (samples[0].flags != usual_flags) s.tfhd_flags |= kHasDefaultFlags;
     } else if (same_later_flags && samples[1].flags == usual_flags) {

@@ -43,16 +43,16 @@ TEST(Mp4Fragment, ByteByByte) {
     EXPECT_EQ(builder.bytes(), 7u);
     EXPECT_EQ(media::to_ms(builder.span()), 40);
     auto expected =
-        hex("000000b8 6d6f6f66 00000010 6d666864 00000000 00000001"
+        hex("000000bc 6d6f6f66 00000010 6d666864 00000000 00000001"
             "00000058 74726166"
             "00000014 74666864 00020008 00000001 00000e10"           // track 1, each sample lasts 40 ms
             "00000014 74666474 01000000 00000000 00000e10"           // from 40 ms
-            "00000028 7472756e 01000a05 00000002 000000c0 02000000"  // first is a sync sample; sizes and offsets follow
+            "00000028 7472756e 01000a05 00000002 000000c4 02000000"  // first is a sync sample; sizes and offsets follow
             "00000003 00001c20 00000001 fffff1f0"
-            "00000048 74726166"
-            "00000010 74666864 00020000 00000002"
+            "0000004c 74726166"
+            "00000014 74666864 00020008 00000002 00000400"  // likewise, though trex says it too
             "00000014 74666474 01000000 00000000 000007ed"  // 46 ms of 44,100 Hz
-            "0000001c 7472756e 01000201 00000002 000000c4 00000002 00000001"
+            "0000001c 7472756e 01000201 00000002 000000c8 00000002 00000001"
             "0000000f 6d646174 111111 22 aaaa bb"
             "00000008 66726565");
     EXPECT_EQ(joined(builder.cut({.next_video_dts = media::from_ms(120), .seal = true})), expected);
