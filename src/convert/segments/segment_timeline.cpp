@@ -74,7 +74,7 @@ void SegmentTimeline::drop_old_parts() {
     while (id > kept_ && !at(id - 1).parts.empty()) {
         Segment& segment = segments_[--id - kept_].segment;
         parts_kept_ = std::max(parts_kept_, segment.first_part + segment.parts.size());
-        segment.parts = {};
+        std::vector<Part>().swap(segment.parts);
     }
 }
 

@@ -124,7 +124,7 @@ void RtpRing::clear() {
     begin_ = end_;
     bytes_ = 0;
     keyframe_ = UINT64_MAX;
-    slots_ = {};
+    std::vector<RtpPacket>().swap(slots_);
     tracks_ = {};
     block_ = {};
     free_ = nullptr;

@@ -1,6 +1,7 @@
 #include "live/rtp/rtp_ring.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <string>
 
@@ -97,6 +98,17 @@ TEST_F(RtpRingThreadsTest, EachBlockThatIsDroppedIsKept) {
     EXPECT_LT(threads().stats().retired, 20 * text.size());
     EXPECT_EQ(threads().run(0), 500u);
     EXPECT_EQ(read.size(), 500 * text.size());
+}
+
+// A stream that had players once may go on without them for days.
+TEST(RtpRing, WhatIsClearedKeepsNoMemory) {
+    constexpr uint64_t kPackets = 1000;
+    RtpRing ring;
+    const size_t before = mallinfo2().uordblks;
+    Writer writer{ring};
+    for (uint64_t i = 0; i < kPackets; ++i) writer.put(i, static_cast<uint32_t>(i), "packet");
+    ring.clear();
+    EXPECT_LT(mallinfo2().uordblks, before + 4096);
 }
 
 TEST(RtpRing, KeepsTheOrderOfArrivalAndFindsBySequence) {
