@@ -27,6 +27,7 @@ class RenditionTest : public testing::Test, public RenditionHost {
         root_ = name;
     }
     void TearDown() override {
+        if (main_ && audio_) wait();
         main_.reset(), audio_.reset();
         ASSERT_TRUE(runtime::disk::drain(runtime::Deadline::in_ms(30'000)));
         std::filesystem::remove_all(root_);
@@ -177,6 +178,7 @@ TEST_F(RenditionTest, TakesOverWhatTheMainOneHas) {
     std::filesystem::remove(root_ + "/live/s-2~audio2.ts");
     begin_run();
     EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.ts", "!s-2~audio2.ts"}));
+    wait();
     ASSERT_TRUE(runtime::disk::drain(runtime::Deadline::in_ms(30'000)));
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-0~audio2.ts"));
     std::ifstream playlist(root_ + "/live/s~audio2.m3u8");
@@ -192,6 +194,7 @@ TEST_F(RenditionTest, WhatItTakesOverKeepsItsInitialisationSegment) {
     for (int i = 0; i < 3; ++i) write_segment();
     std::filesystem::remove(root_ + "/live/s-0.m4s");
     begin_run();
+    wait();
     ASSERT_TRUE(runtime::disk::drain(runtime::Deadline::in_ms(30'000)));
     EXPECT_EQ(uris(*audio_), (Uris{"s-1~audio2.m4s", "s-2~audio2.m4s"}));
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-0~audio2.m4s"));
@@ -215,6 +218,7 @@ TEST_F(RenditionTest, WithoutTheMainOnesFilesItsOwnAreOfNoUse) {
     std::filesystem::remove(root_ + "/live/s.m3u8");
     begin_run();
     EXPECT_EQ(uris(*audio_), Uris{});
+    wait();
     ASSERT_TRUE(runtime::disk::drain(runtime::Deadline::in_ms(30'000)));
     EXPECT_FALSE(std::filesystem::exists(root_ + "/live/s-2~audio2.ts"));
     write_segment();

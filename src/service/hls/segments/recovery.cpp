@@ -21,6 +21,8 @@ namespace {
 constexpr size_t kMaxInitBytes = 1024 * 1024;
 // Segments that had left the playlist may still exist: this many earlier sequence numbers are checked at least.
 constexpr uint64_t kMaxLeftBehind = 64;
+// Of a long playlist, with each call of verify(): so many of the newest segments, and so many of the others.
+constexpr SegmentTimeline::Id kNewestVerified = 8, kVerifiedAtOnce = 32;
 // A crash may come after a segment got its name, and before the playlist with it was written.
 constexpr uint64_t kMaxNotListed = 2;
 
@@ -251,36 +253,45 @@ std::optional<uint64_t> remove_left(const SegmentFilesOptions& options, std::vec
 void SegmentFiles::verify() {
     if (busy_ || disposed_ || !list_->is_listed(SegmentList::Where::kOnDisk)) return;
     busy_ = true;  // nothing is added meanwhile
-    drop_missing();
-    step_done();
+    drop_missing(Which::kSome);
+    end_run();
 }
 
 // Yields.
-void SegmentFiles::drop_missing() {
-    struct Looked {
+void SegmentFiles::drop_missing(Which which) {
+    struct Checked {
         Id id;
         std::string path;
         bool is_there = true;
     };
     auto self = shared_from_this();
-    auto looked = std::make_shared<std::vector<Looked>>();
-    for (Id id = list_->first_listed(SegmentList::Where::kOnDisk); id < list_->end(); ++id)
+    const Id first = list_->first_listed(SegmentList::Where::kOnDisk), end = list_->end();
+    const bool all = which == Which::kAll;
+    const Id newest = all ? end : std::max(first, end - std::min(end, kNewestVerified));
+    const Id from = all ? first : std::clamp(verified_, first, newest);
+    const Id to = all ? end : std::min(newest, from + kVerifiedAtOnce);
+    verified_ = to < newest ? to : 0;
+    auto checked = std::make_shared<std::vector<Checked>>();
+    const auto check = [&](Id id) {
         if (const Entry& entry = *list_->find(id); entry.disk == Entry::Disk::kThere)
-            looked->push_back({id, path_of(entry.path)});
-    if (!run_on_worker([looked] {
-            for (Looked& one : *looked) one.is_there = is_file(one.path);
+            checked->push_back({id, path_of(entry.path)});
+    };
+    for (Id id = from; id < to; ++id) check(id);
+    for (Id id = newest; id < end; ++id) check(id);
+    if (!run_on_worker([checked] {
+            for (Checked& one : *checked) one.is_there = is_file(one.path);
         }))
         return;
-    std::erase_if(*looked, &Looked::is_there);
-    if (looked->empty() || disposed_) return;
-    for (const Looked& one : *looked) set_lost(one.id);
+    std::erase_if(*checked, &Checked::is_there);
+    if (checked->empty() || disposed_) return;
+    for (const Checked& one : *checked) set_lost(one.id);
     rewrite_ = true;
     key_on_disk_.clear();
     map_on_disk_.clear();
     if (host_) host_->files_changed();
-    fail(looked->back().path,
+    fail(checked->back().path,
          base::Error(base::Code::kNotFound, fmt::format("{} is gone; {} segments of the playlist are lost",
-                                                        looked->back().path, looked->size())));
+                                                        checked->back().path, checked->size())));
 }
 
 }  // namespace service::hls

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/sync.h"
 
 namespace service::hls {
 
@@ -73,102 +74,116 @@ void SegmentFiles::rewrite() {
     advance();
 }
 
-// ---- Processing one step at a time
+// ---- One after the other
+
+// Operations on the disk that are begun together.
+class SegmentFiles::Operations {
+  public:
+    disk::Done add() {
+        ++state_->left;
+        return [state = state_](base::Result<void> result) {
+            if (!result && state->result) state->result = std::move(result);
+            if (--state->left == 0) state->over.set();
+        };
+    }
+    // Yields until all have ended. The first error.
+    base::Result<void> wait() {
+        TRY(state_->over.wait(runtime::Deadline::never()));
+        return std::move(state_->result);
+    }
+
+  private:
+    struct State {
+        size_t left = 0;
+        base::Result<void> result{};
+        runtime::Event over{"files of a segment"};
+    };
+    const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
 
 void SegmentFiles::advance() {
     if (busy_ || disposed_) return;
-    // Those that left while the disk was slow.
-    while (!waiting_.empty() && !list_->find(waiting_.front().id)) {
-        waiting_.front().file->discard();
+    if (waiting_.empty() && !rewrite_) return remove_unneeded();
+    // Without memory for it, the next call tries it again.
+    busy_ = static_cast<bool>(runtime::spawn("hls-files", [self = shared_from_this()] { self->run(); }));
+}
+
+void SegmentFiles::run() {
+    while (!disposed_ && (!waiting_.empty() || rewrite_)) {
+        if (waiting_.empty()) {
+            write_playlist();
+            continue;
+        }
+        Waiting next = std::move(waiting_.front());
         waiting_.pop_front();
+        // It may have left while the disk was slow.
+        if (list_->find(next.id))
+            write_segment(std::move(next));
+        else
+            next.file->discard();
     }
-    if (!waiting_.empty()) {
-        busy_ = true;
-        return name_next();
-    }
-    if (!rewrite_) return remove_unneeded();
-    busy_ = true;
-    write_playlist([this](const base::Result<void>& result) {
-        if (!result) fail(path_of(list_->paths().playlist()), result.error());
-        step_done();
-    });
+    end_run();
 }
 
-void SegmentFiles::name_next() {
-    Waiting next = std::move(waiting_.front());
-    waiting_.pop_front();
-    naming_ = next.id;
-    const Entry& entry = *list_->find(naming_);
-    naming_path_ = path_of(entry.path);
-    growing_path_ = next.file->path();
-    part_error_.reset();
-    parts_ = 1;
-    write_shared(entry);
-    next.file->finish(naming_path_, part_done());
+void SegmentFiles::end_run() {
+    busy_ = false;
+    if (disposed_) return dispose();
+    advance();
 }
 
-void SegmentFiles::write_shared(const Entry& entry) {
-    if (entry.key_path != std::exchange(key_on_disk_, entry.key_path) && !entry.key_path.empty()) {
-        ++parts_;
-        const auto& key = entry.content.key->bytes;
-        disk::write_file(options_.key_root + "/" + entry.key_path, std::string(key.begin(), key.end()), part_done(),
-                         owner_);
-    }
-    if (entry.map_path != std::exchange(map_on_disk_, entry.map_path) && !entry.map_path.empty()) {
-        ++parts_;
-        disk::write_file(path_of(entry.map_path), *entry.content.init, part_done(), owner_);
-    }
-}
-
-disk::Done SegmentFiles::part_done() {
-    return [self = shared_from_this()](base::Result<void> result) {
-        if (!result && !self->part_error_) self->part_error_ = std::move(result.error());
-        if (--self->parts_ == 0) self->named();
-    };
-}
-
-// The segment and its key and initialisation segment have been written, or one of them failed.
-void SegmentFiles::named() {
-    if (part_error_ || disposed_) {
-        give_up_named();
+void SegmentFiles::write_segment(Waiting next) {
+    const Entry& entry = *list_->find(next.id);
+    const std::string path = path_of(entry.path), growing = next.file->path();
+    Operations operations;
+    write_shared(entry, operations);
+    next.file->finish(path, operations.add());
+    if (const auto written = operations.wait(); !written) {
+        give_up(next.id, growing, path);
         suspicious_ = true;
         if (host_ && !disposed_) host_->files_changed();
-        if (part_error_) fail(naming_path_, *part_error_);
-        return step_done();
+        return fail(path, written.error());
     }
-    if (!suspicious_) return publish_named();
     // The directory may have been removed with its other files.
-    suspicious_ = false;
-    runtime::spawn("hls-verify", [self = shared_from_this()] {
-        self->drop_missing();
-        self->publish_named();
-    });
+    if (!disposed_ && std::exchange(suspicious_, false)) drop_missing(Which::kAll);
+    Entry* there = disposed_ ? nullptr : list_->find(next.id);
+    if (!there) return give_up(next.id, growing, path);  // it has left meanwhile
+    there->disk = Entry::Disk::kThere;
+    if (!there->in_memory) put(there->path, options_.root, options_.max_age_s);
+    if (write_playlist() && host_ && !disposed_ && list_->find(next.id)) host_->segment_on_disk(next.id, path);
 }
 
-void SegmentFiles::give_up_named() {
-    disk::remove(growing_path_);
-    disk::remove(naming_path_);
+// Its key and initialisation segment, unless they are those of the segment before.
+void SegmentFiles::write_shared(const Entry& entry, Operations& operations) {
+    if (entry.key_path != std::exchange(key_on_disk_, entry.key_path) && !entry.key_path.empty()) {
+        const auto& key = entry.content.key->bytes;
+        disk::write_file(options_.key_root + "/" + entry.key_path, std::string(key.begin(), key.end()),
+                         operations.add(), owner_);
+    }
+    if (entry.map_path != std::exchange(map_on_disk_, entry.map_path) && !entry.map_path.empty())
+        disk::write_file(path_of(entry.map_path), *entry.content.init, operations.add(), owner_);
+}
+
+void SegmentFiles::give_up(Id id, const std::string& growing, const std::string& path) {
+    disk::remove(growing);
+    disk::remove(path);
     key_on_disk_.clear();
     map_on_disk_.clear();
-    set_lost(naming_);
+    set_lost(id);
 }
 
-void SegmentFiles::publish_named() {
-    Entry* entry = list_->find(naming_);
-    if (!entry || disposed_) {  // it has left meanwhile
-        give_up_named();
-        return step_done();
-    }
-    entry->disk = Entry::Disk::kThere;
-    if (!entry->in_memory) put(entry->path, options_.root, options_.max_age_s);
-    write_playlist([this](const base::Result<void>& result) {
-        if (!result) {
-            fail(path_of(list_->paths().playlist()), result.error());
-        } else if (host_ && list_->find(naming_) && !disposed_) {
-            host_->segment_on_disk(naming_, naming_path_);
-        }
-        step_done();
-    });
+// Yields. False: it could not be written, which is reported.
+bool SegmentFiles::write_playlist() {
+    rewrite_ = false;
+    const std::string path = path_of(list_->paths().playlist());
+    Operations operations;
+    disk::write_file(path, m3u8::write(list_->playlist(SegmentList::Where::kOnDisk)).text, operations.add(), owner_);
+    const auto written = operations.wait();
+    playlist_good_ = written.has_value();
+    if (!written)
+        fail(path, written.error());
+    else if (host_ && !disposed_)
+        host_->files_changed();
+    return playlist_good_;
 }
 
 void SegmentFiles::put(const std::string& path, const std::string& root, int64_t max_age_s) {
@@ -178,24 +193,6 @@ void SegmentFiles::put(const std::string& path, const std::string& root, int64_t
     resource.max_age_s = max_age_s;
     resource.stream = options_.stream;
     resources_.put(options_.vhost, path, std::move(resource));
-}
-
-void SegmentFiles::write_playlist(std::function<void(base::Result<void>)> then) {
-    rewrite_ = false;
-    disk::write_file(
-        path_of(list_->paths().playlist()), m3u8::write(list_->playlist(SegmentList::Where::kOnDisk)).text,
-        [self = shared_from_this(), then = std::move(then)](base::Result<void> result) {
-            self->playlist_good_ = result.has_value();
-            if (result && self->host_ && !self->disposed_) self->host_->files_changed();
-            then(std::move(result));
-        },
-        owner_);
-}
-
-void SegmentFiles::step_done() {
-    busy_ = false;
-    if (disposed_) return dispose();
-    advance();
 }
 
 void SegmentFiles::fail(const std::string& path, const base::Error& error) {

@@ -1,13 +1,12 @@
 #pragma once
 // SegmentFiles: the segments of a rendition as files. A segment is written under a temporary name. When it is complete,
 // its key and initialisation segment are written, it is renamed, the playlist is rewritten, and only then is the host
-// notified. Segments are processed one at a time. What cannot be written is a gap of the playlist. Whenever the process
-// ends, the playlist on disk names only complete files; the next run reads it and continues after it.
+// notified. Segments are processed one at a time, by a coroutine that exists while there is something to write. What
+// cannot be written is a gap of the playlist. Whenever the process ends, the playlist on disk names only complete
+// files; the next run reads it and continues after it.
 
 #include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,7 +54,8 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     // The list has what an earlier run has left, which is served from now on. unneeded: see remove(); the playlist
     // still names them.
     void take_over(std::vector<std::string> unneeded);
-    // Yields. Checks that the files named by the playlist still exist; those that do not are removed from it.
+    // Yields. Checks whether the files named by the playlist still exist: the newest ones, and with each call some
+    // of the others. What does not is a gap of it.
     void verify();
 
     // For each segment: open, any number of writes, then finish or abandon.
@@ -75,22 +75,22 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     void detach() { host_ = nullptr; }
 
   private:
+    class Operations;
     struct Waiting {
         Id id;
         std::unique_ptr<runtime::disk::AppendFile> file;
     };
 
     void advance();
-    void name_next();
-    void write_shared(const Entry& entry);
-    runtime::disk::Done part_done();
-    void named();
-    void publish_named();
-    void give_up_named();
+    void run();
+    void end_run();
+    void write_segment(Waiting next);
+    void write_shared(const Entry& entry, Operations& operations);
+    void give_up(Id id, const std::string& growing, const std::string& path);
+    bool write_playlist();
     void set_lost(Id id);
-    void drop_missing();
-    void write_playlist(std::function<void(base::Result<void>)> then);
-    void step_done();
+    enum class Which : uint8_t { kSome, kAll };
+    void drop_missing(Which which);
     void fail(const std::string& path, const base::Error& error);
     void put(const std::string& path, const std::string& root, int64_t max_age_s);
     void remove_unneeded();
@@ -106,7 +106,7 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     const uint64_t first_file_;  // number of its first file; files of earlier runs have lower numbers
     uint64_t files_ = 0;
     size_t buffer_bytes_ = 0;  // final size of the last buffer; the next segment is of the same stream
-    bool busy_ = false;
+    bool busy_ = false;        // a coroutine writes, or verifies
     bool rewrite_ = false;
     bool disposed_ = false;
     bool suspicious_ = false;    // after a failure: older files may be missing too
@@ -114,11 +114,7 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     std::deque<Waiting> waiting_;
     std::vector<std::string> unneeded_;      // to be removed once the playlist on disk does not name them
     std::string key_on_disk_, map_on_disk_;  // the last ones that were written
-    // The segment being renamed.
-    Id naming_ = 0;
-    std::string naming_path_, growing_path_;
-    int parts_ = 0;
-    std::optional<base::Error> part_error_;
+    Id verified_ = 0;                        // those of a long playlist before that one were verified; 0: all
 };
 
 }  // namespace service::hls

@@ -264,6 +264,26 @@ TEST_F(SegmentFilesTest, FilesThatAreGoneAreGaps) {
     EXPECT_EQ(run->failures.size(), 1u);
 }
 
+TEST_F(SegmentFilesTest, OfALongPlaylistSomeFilesAreVerifiedAtATime) {
+    auto run = begin();
+    for (int i = 0; i < 59; ++i) {
+        run->segment("x");
+        run->wait();
+    }
+    for (const char* gone : {"/live/s-3.ts", "/live/s-40.ts", "/live/s-58.ts"}) fs::remove(root_ + gone);
+    const auto gaps = [&] { return std::ranges::count_if(run->uris(), [](auto& uri) { return uri[0] == '!'; }); };
+    run->files->verify();
+    run->wait();
+    EXPECT_EQ(gaps(), 2) << "one of the first ones, and the newest";
+    run->files->verify();
+    run->wait();
+    EXPECT_EQ(gaps(), 3);
+    fs::remove(root_ + "/live/s-5.ts");
+    run->files->verify();
+    run->wait();
+    EXPECT_EQ(gaps(), 4) << "it begins again";
+}
+
 TEST_F(SegmentFilesTest, FilesStayWhileThePlaylistOnDiskNamesThem) {
     auto run = begin();
     for (const char* bytes : {"0", "1"}) run->segment(bytes);
