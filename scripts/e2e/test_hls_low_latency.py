@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lib import api, flv, hls, hls_checked, http, media, publishing, rtmp  # hls_checked: the path of research
+from lib import api, flv, hls, hls_checked, hooks, http, media, publishing, rtmp  # hls_checked: the path of research
 from lib.timing import scaled, wait_until
 
 from hls_check import playlist as checked
@@ -250,11 +250,25 @@ def test_a_restart_keeps_what_never_changes(servers):
     assert came.all()[-1].parts and came.sequence >= now.sequence
 
 
-@pytest.mark.parametrize("guard", ["", "security { enabled on; allow play all; allow publish all; }"])
+GUARDS = {
+    "nobody": "",
+    "address": "security { enabled on; allow play all; allow publish all; }",
+    "page": "refer { enabled on; }",
+    "hook": "http_hooks { enabled on; on_play HOOK; }",
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
 def test_caches_of_all_viewers(servers, guard):
     """They must not keep what only some viewers may have."""
-    server = servers(vhosts=hls.vhost(storage="memory", more=guard, **ON))
-    whose = "private" if guard else "public"
+    whose = "public" if guard == "nobody" else "private"
+    with hooks.HookServer() as asked:
+        directives = GUARDS[guard].replace("HOOK", asked.url())
+        server = servers(vhosts=hls.vhost(storage="memory", more=directives, **ON))
+        check_caches(server, whose)
+
+
+def check_caches(server, whose):
     with publish(server):
         now = wait(server, 2)
         number, part = now.next_part()

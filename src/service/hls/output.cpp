@@ -360,7 +360,8 @@ void Output::lose_segment() {
     // Players know a segment that has parts: it keeps its number, and is a gap.
     if (open->parts.empty()) return timeline_->abandon();
     const Part& last = open->parts.back();
-    timeline_->close(last.start + last.duration - open->start, runtime::now_ms());
+    const SegmentTimeline::Id id = timeline_->close(last.start + last.duration - open->start, runtime::now_ms());
+    if (!off_) renditions_.close(id);
 }
 
 void Output::end_part(const PartEnd& end) {

@@ -36,11 +36,13 @@ class OutputTest : public testing::Test {
         stream_.reset();
         registry_.stop();
     }
-    std::unique_ptr<Output> make(size_t memory_limit = 64 << 20) {
+    std::unique_ptr<Output> make(size_t memory_limit = 64 << 20, bool low_latency = false) {
         OutputOptions options{.key = {"v", "live", "s"}, .hls = {}, .memory_limit = memory_limit};
         options.hls.enabled = true;
         options.hls.storage = "memory";
         options.hls.fragment = options.hls.aof_ratio = 1;
+        options.hls.low_latency = options.hls.use_fmp4 = low_latency;
+        options.hls.part_ms = 300;
         auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), resources_,
                                                events_, failures_, [](const live::StreamKey&, const std::string&) {});
         output->follow(*stream_, nullptr);
@@ -96,6 +98,31 @@ TEST_F(OutputTest, APublisherMayHaveLeftMeanwhile) {
     publication_.end();
     output->begin();
     EXPECT_EQ(segments(*output), (Strings{"1000000 s-0.ts", "1000000 s-1.ts"}));
+}
+
+// Its parts were listed: it is a gap, and players are told which part comes next.
+TEST_F(OutputTest, AnOpenSegmentThatIsLostIsAGapWithoutAPause) {
+    const auto output = make(64 << 20, true);
+    output->begin();
+    publication_.publish(aac(0, "1210", true));
+    publish(2);
+    for (int i = 0; i < 7; ++i, dts_ += 100) publication_.publish(aac(dts_, "2122"));
+    const auto text = [&] { return *output->view()->body({}).text; };
+    const auto hint = [&] { return text().substr(text().find("#EXT-X-PRELOAD-HINT")); };
+    ASSERT_NE(text().find("#EXT-X-PRELOAD-HINT"), std::string::npos) << text();
+    const std::string before = hint();
+    const size_t listed = segments(*output).size();
+    media::Frame other = aac(dts_, "2122");
+    other.codec = media::Codec::kOpus;  // not that of its track
+    output->on_frame(other);
+    EXPECT_EQ(output->failures(), 1u);
+    EXPECT_EQ(segments(*output).size(), listed + 1);
+    EXPECT_TRUE(output->view()->playlist().segments.back().gap);
+    ASSERT_NE(text().find("#EXT-X-PRELOAD-HINT"), std::string::npos) << text();
+    EXPECT_EQ(hint(), before) << "parts are numbered on";
+    dts_ += 100;
+    publish(2);
+    EXPECT_FALSE(output->view()->playlist().segments.back().gap);
 }
 
 TEST_F(OutputTest, WhatWaitsIsBounded) {
