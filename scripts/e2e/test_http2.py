@@ -17,6 +17,7 @@ from lib.timing import scaled, wait_until
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HLS = "hls { enabled on; hls_storage memory; hls_fragment 1; hls_window 6; hls_ctx off; }"
+LOW_LATENCY = HLS.replace("hls_ctx", "hls_low_latency on; hls_use_fmp4 on; hls_ctx")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def make(servers, pair):
         server = servers(
             top=top,
             http=f"{options.pop('limits', '')} https {{ listen 127.0.0.1:HTTPS_PORT; {tls} }}",
-            vhosts=default_vhost(vhost=HLS, play="mw_latency 50;"),
+            vhosts=default_vhost(vhost=options.pop("hls", HLS), play="mw_latency 50;"),
             **options,
         )
         (server.dir / "html" / "file.txt").write_text("what is in it\n" * 5000)
@@ -195,6 +196,64 @@ def test_node_asks_for_much_at_once(make, tmp_path):
         assert answer["status"] == (200 if answer["path"] == "/file.txt" else 404), answer
         assert answer["path"] != "/file.txt" or answer["size"] == size
     assert told["streams"] == 128
+
+
+# Rounds of: a reload that waits, of which there are several, the hinted part, and one for later that is given up.
+RELOADS = """
+const http2 = require('http2');
+const client = http2.connect('https://127.0.0.1:%d', {rejectUnauthorized: false});
+const ask = (path) => new Promise((done) => {
+    const stream = client.request({':path': '/live/' + path});
+    let status = 0, chunks = [];
+    stream.on('response', (fields) => { status = fields[':status']; });
+    stream.on('data', (bytes) => chunks.push(bytes));
+    stream.on('error', (error) => done({error: error.code}));
+    stream.on('close', () => done({status, body: Buffer.concat(chunks)}));
+    stream.end();
+});
+const hint = (text) => /PRELOAD-HINT:TYPE=PART,URI="([^"]+)"/.exec(text)[1];
+(async () => {
+    let text = String((await ask('low.m3u8')).body);
+    const rounds = [];
+    for (let round = 0; round < 5; ++round) {
+        const number = Number(/MEDIA-SEQUENCE:([0-9]+)/.exec(text)[1]) + text.match(/#EXTINF/g).length;
+        const open = text.slice(text.lastIndexOf('#EXTINF'));
+        const part = (open.match(/EXT-X-PART:/g) ?? []).length;
+        const later = client.request({':path': `/live/low.m3u8?_HLS_msn=${number + 1}`});
+        later.on('error', () => {});
+        const reload = `low.m3u8?_HLS_msn=${number}&_HLS_part=${part}`, name = hint(text);
+        const [hinted, ...reloads] = await Promise.all([ask(name), ask(reload), ask(reload), ask(reload)]);
+        later.close(http2.constants.NGHTTP2_CANCEL);
+        const same = reloads.every((one) => one.status === 200 && one.body.equals(reloads[0].body));
+        text = String(reloads[0].body);
+        rounds.push({name, status: hinted.status, size: hinted.body?.length, same, listed: text.includes(`URI="${name}"`) && hint(text) !== name});
+    }
+    client.close();
+    console.log(JSON.stringify(rounds));
+})();
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
+def test_low_latency_hls(make, tmp_path):
+    """Requests that wait are streams of one connection; one that is given up is no longer there."""
+    server = make(hls=LOW_LATENCY, top=metrics.EXPORTER % "")
+    with publishing.Steady(rtmp.publisher(server, "live", "low", timeout=scaled(10)), media.from_keyframe(media.frequent_keyframes())):
+        wait_until(lambda: curl("--http2", url(server, "live/low.m3u8"))[0] == 200, 15, "the playlist")
+        script = tmp_path / "reload.js"
+        script.write_text(RELOADS % server.https_port)
+        done = subprocess.run(["node", script], capture_output=True, text=True, check=True, timeout=scaled(60))
+        rounds = json.loads(done.stdout)
+        assert len(rounds) == 5 and len({one["name"] for one in rounds}) == 5, rounds
+        for one in rounds:
+            assert one["status"] == 200 and one["same"] and one["listed"], one
+            status, version, part = curl("--http2", url(server, f"live/{one['name']}"))
+            assert (status, version, len(part)) == (200, "2", one["size"]), one
+        wait_until(lambda: metrics.Metrics(server).value("srs_waiting_requests") == 0, 5, "nothing waits")
+        text = curl("--http2", url(server, "live/low.m3u8"))[2].decode()
+        number = int(text.partition("MEDIA-SEQUENCE:")[2].split()[0]) + text.count("#EXTINF")
+        status, version, reload = curl("--http2", url(server, f"live/low.m3u8?_HLS_msn={number + 1}"))
+        assert (status, version) == (200, "2") and reload.decode().count("#EXTINF") + int(reload.decode().partition("MEDIA-SEQUENCE:")[2].split()[0]) >= number + 1
 
 
 PAGE = """async () => {
