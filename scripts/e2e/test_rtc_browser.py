@@ -2,7 +2,7 @@
 
 import pytest
 
-from lib import browser, dvr, flashes, hls, load, mediamtx, rtc
+from lib import browser, dvr, flashes, hls, load, mediamtx, rtc, rtc_plain
 from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
@@ -106,6 +106,48 @@ def test_codec(rtc_server, pages, codec):
     seen = page.wait(lambda one: rtc.decodes(one, 30) and rtc.hears(one), 30, "30 frames and audio")
     assert seen["player"]["video"]["codec"] == f"video/{codec}", rtc.shortened(seen)
     rtc.assert_colours(seen["colours"], rtc.FIELDS)
+
+
+LAYERS = [
+    {"rid": "q", "scaleResolutionDownBy": 4, "maxBitrate": 80_000},
+    {"rid": "h", "scaleResolutionDownBy": 2, "maxBitrate": 200_000},
+    {"rid": "f", "maxBitrate": 500_000},
+]
+
+
+def play_layers(rtc_server, publisher, player):
+    """One layer after the other is played, as the page switches them off and on."""
+
+    def wait_width(width, more, seconds, what):
+        frames = ((player.last() or {}).get("player") or {}).get("video", {}).get("framesDecoded", 0)
+        return player.wait(lambda one: one["width"] == width and rtc.decodes(one, frames + more), seconds, f"{what}, {width} pixels wide")
+
+    seen = wait_width(960, 30, 30, "the largest layer")
+    rtc.assert_colours(seen["colours"], rtc.FIELDS)
+    assert set(publisher.last()["publisher"]["layers"]) == {"q", "h", "f"}, rtc.shortened(publisher.last())
+    for command, width, what in (("off f", 480, "the next one"), ("on f", 960, "the largest again")):
+        publisher.commands.append(command)
+        seen = wait_width(width, 30, 20, what)
+        rtc.assert_colours(seen["colours"], rtc.FIELDS)
+    assert seen["player"]["video"]["packetsLost"] == 0, rtc.shortened(seen)
+    assert rtc.hears(seen), rtc.shortened(seen)
+    rtc.wait_sessions(rtc_server, "rtc-publish", 1)
+
+
+@pytest.mark.parametrize("codec", ["H264", "VP8"])
+def test_of_layers_the_largest_is_played(rtc_server, pages, codec):
+    """A page offers three, the smallest first. One that it switches off is replaced, and returns: players go on, in another
+    size."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("this is about our choice of layers")
+    publisher = pages(source="canvas", zoom=1.5, codec=codec, encodings=LAYERS, publish=rtc.whip_url(rtc_server))
+    publisher.wait(lambda one: (one["publisher"] or {}).get("state") == "connected", 30, "a publisher")
+    player = pages(play=rtc.whep_url(rtc_server))
+    with rtc_plain.Watcher(rtc_server) as viewer:
+        play_layers(rtc_server, publisher, player)
+        viewer.wait_more(20, "the changes")
+        steps = [b - a for a, b in zip(viewer.times, viewer.times[1:])]
+        assert min(steps) > 0 and max(steps) < scaled(3000), f"times by FLV go on: {viewer.describe()}, steps of {sorted(steps)[-5:]} ms"
 
 
 # ---- How sessions end, and what others see of what a browser publishes: of our server alone

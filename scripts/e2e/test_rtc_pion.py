@@ -39,3 +39,13 @@ def test_codec_passes(rtc_server, codec):
     assert_passed(found, codec)
     assert found["player"]["video"]["first"] <= 25, f"the player begins at the keyframe that is there: {found}"
     assert found["publisher"].get("twcc", 0) > 0, f"the publisher is told how its packets arrive: {found}"
+
+
+# OBS offers the largest first, browsers the smallest.
+@pytest.mark.parametrize("codec, order", [("h264", "qhf"), ("h264", "fhq"), ("vp8", "qhf")])
+def test_of_layers_the_largest_passes(rtc_server, codec, order):
+    """Whatever their order. Each layer has numbers of its own, and the player's are without a hole."""
+    layers = pion.layers(codec, order)
+    found = pion.run(codec=codec, whip=rtc.whip_url(rtc_server), whep=rtc.whep_url(rtc_server), seconds=5, layers=layers)
+    assert found["answered_layers"] == ";".join(order), f"all layers are answered in their order: {found}"
+    assert_passed(found, codec)

@@ -15,7 +15,7 @@ from lib.rtc_offers import SDP, bad_offers, call, offer
 from lib.server import default_vhost
 from lib.timing import SLOW, VALGRIND, wait_until
 
-PUBLISHERS = ["chromium_whip", "chromium_simulcast", "aiortc_whip", "pion_whip", "ffmpeg_whip", "safari_whip", "obs_whip", "gstreamer_whip"]
+PUBLISHERS = ["chromium_whip", "chromium_simulcast", "aiortc_whip", "pion_whip", "ffmpeg_whip", "safari_whip", "obs_whip", "obs_simulcast", "gstreamer_whip"]
 PLAYERS = ["chromium_whep", "aiortc_whep", "pion_whep", "firefox_whep"]
 FRAGMENT = {"Content_Type": "application/trickle-ice-sdpfrag"}
 
@@ -57,6 +57,10 @@ def assert_answers(answer, wanted, role):
         setup = "active" if "a=setup:passive" in their_lines else "passive"
         for line in ("a=rtcp-mux", "a=end-of-candidates", f"a=setup:{setup}"):
             assert line in lines, f"expected {line} in {lines}"
+        # OBS refuses an answer with fewer layers. Without the extension they cannot be told apart.
+        layers = [line for line in their_lines if line.startswith(("a=rid:", "a=simulcast:")) or "sdes:rtp-stream-id" in line]
+        expected = [line.replace("send", "recv") for line in layers if "a=simulcast" in "".join(layers)]
+        assert [line for line in lines if line in expected] == expected, f"expected the layers {expected} in {lines}"
         for name in ("ice-ufrag", "ice-pwd", "fingerprint:sha-256", "candidate", "rtpmap"):
             assert any(line.startswith(f"a={name}") for line in lines), f"expected {name} in {lines}"
     assert len(accepted) == 2, f"audio and video should be accepted: {answer}"

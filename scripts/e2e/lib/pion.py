@@ -37,6 +37,21 @@ def video(codec):
     return media._made(f"pion.{codec}", words)
 
 
+# By rid: the sizes of the layers of simulcast, each half of the next.
+LAYERS = {"q": "80x44", "h": "160x90", "f": "320x180"}
+
+
+def layers(codec, order):
+    """The option of that name: a file for each layer, in that order."""
+    files = {}
+    for rid in order:
+        size = LAYERS[rid]
+        rate = f"{50 * 4 ** list(LAYERS).index(rid)}k"
+        words = ffmpeg.command9(*PICTURE, "-vf", f"scale={size.replace('x', ':')}", *RATE, "-b:v", rate, *ENCODERS[codec], "OUT")
+        files[rid] = media._made(f"pion.{rid}.{codec}", words)
+    return ",".join(f"{rid}={path}" for rid, path in files.items())
+
+
 def audio():
     return media._made("pion.ogg", ffmpeg.command9(*SOUND, "-c:a", "libopus", "-b:a", "48k", "-page_duration", "20000", "-f", "ogg", "OUT"))
 
@@ -45,7 +60,9 @@ def words(codec="h264", whip=None, whep=None, seconds=4, **more):
     """Of a run. more: whip_port and whep_port to go through a relay."""
     out = [build(), "-codec", codec, "-seconds", str(seconds)]
     if whip:
-        out += ["-whip", whip, "-video", video(codec), "-audio", audio()]
+        out += ["-whip", whip, "-audio", audio()]
+        if "layers" not in more:
+            out += ["-video", video(codec)]
     if whep:
         out += ["-whep", whep]
     for name, value in more.items():

@@ -19,6 +19,7 @@ import (
 type connection struct {
 	peer      *webrtc.PeerConnection
 	resource  string
+	answer    string
 	connected chan struct{}
 }
 
@@ -65,6 +66,9 @@ func newConnection(codec string, rtx bool) (*connection, error) {
 		}
 	}
 	registry := &interceptor.Registry{}
+	if err := webrtc.ConfigureSimulcastExtensionHeaders(engine); err != nil {
+		return nil, err
+	}
 	if err := webrtc.ConfigureTWCCHeaderExtensionSender(engine, registry); err != nil {
 		return nil, err
 	}
@@ -105,6 +109,7 @@ func (c *connection) start(where string, port int) error {
 	if err != nil {
 		return err
 	}
+	c.answer = answer
 	if port != 0 {
 		answer = throughPort(answer, port)
 	}

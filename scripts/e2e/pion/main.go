@@ -1,6 +1,7 @@
 // peer: pion/webrtc as WHIP publisher and WHEP player of one stream, for the end-to-end tests. It publishes the encoded
-// pictures of a file (Annex B with access unit delimiters, or IVF) and the Opus packets of an Ogg file in real time, plays
-// the stream, and says as JSON on stdout how what came compares, packet by packet, with what was sent.
+// pictures of a file (Annex B with access unit delimiters, or IVF), or of a file for each layer of simulcast, and the Opus
+// packets of an Ogg file in real time, plays the stream, and says as JSON on stdout how what came compares, packet by packet,
+// with what was sent: of layers with the largest one.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 
 type options struct {
 	whip, whep, codec, video, audio string
+	layers                          string
 	whipPort, whepPort              int
 	seconds                         float64
 	vanish, rtx, publisherRtx       bool
@@ -24,6 +26,7 @@ func main() {
 	flag.StringVar(&o.whep, "whep", "", "play from there")
 	flag.StringVar(&o.codec, "codec", "h264", "of the video: h264, h265, vp8, vp9, av1")
 	flag.StringVar(&o.video, "video", "", "file with the video")
+	flag.StringVar(&o.layers, "layers", "", "instead of a video its layers of simulcast, in the offer's order: RID=FILE,RID=FILE")
 	flag.StringVar(&o.audio, "audio", "", "Ogg file with a packet per page")
 	flag.IntVar(&o.whipPort, "whip-port", 0, "send what is published to this port instead of the answer's")
 	flag.IntVar(&o.whepPort, "whep-port", 0, "the same of the player")
@@ -67,6 +70,7 @@ func run(o options) error {
 	if publishing != nil {
 		publishing.stop()
 		result["publisher"] = publishing.heard()
+		result["answered_layers"] = publishing.answeredLayers()
 	}
 	if playing != nil {
 		// What was sent last, and what is being mended.

@@ -122,6 +122,8 @@ type track struct {
 	unitMs   int
 	sent     []sentPacket
 	sequence uint16
+	rid      string // of a layer of simulcast, which its packets name by this header extension
+	ridId    uint8
 }
 
 type sentPacket struct {
@@ -129,6 +131,14 @@ type sentPacket struct {
 	timestamp uint32
 	marker    bool
 	at        time.Duration // by the stream's clock, since its begin
+}
+
+func (t *track) bytes() int {
+	sum := 0
+	for _, unit := range t.units {
+		sum += len(unit)
+	}
+	return sum
 }
 
 // packets of the unit of that number; the units are repeated.
@@ -140,10 +150,14 @@ func (t *track) packets(number int) []*rtp.Packet {
 	for i, payload := range payloads {
 		marker := t.clock == videoClock && i == len(payloads)-1
 		t.sequence++
-		out = append(out, &rtp.Packet{
+		packet := &rtp.Packet{
 			Header:  rtp.Header{Version: 2, SequenceNumber: t.sequence, Timestamp: timestamp, Marker: marker},
 			Payload: payload,
-		})
+		}
+		if t.ridId != 0 {
+			_ = packet.Header.SetExtension(t.ridId, []byte(t.rid))
+		}
+		out = append(out, packet)
 		t.sent = append(t.sent, sentPacket{string(payload), timestamp, marker, elapsed})
 	}
 	return out

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -8,15 +11,21 @@ import (
 	"github.com/pion/webrtc/v4"
 )
 
+// sending is a track, or a layer of one, and where it is written to.
+type sending struct {
+	what  *track
+	local *webrtc.TrackLocalStaticRTP
+}
+
 type publisher struct {
 	*connection
-	tracks map[string]*track
-	local  map[string]*webrtc.TrackLocalStaticRTP
-	begin  time.Time
-	done   chan struct{}
-	group  sync.WaitGroup
-	lock   sync.Mutex
-	counts map[string]int // of what was heard, by kind of RTCP packet
+	tracks  map[string]*track // by kind; of layers the largest
+	senders []sending
+	begin   time.Time
+	done    chan struct{}
+	group   sync.WaitGroup
+	lock    sync.Mutex
+	counts  map[string]int // of what was heard, by kind of RTCP packet
 }
 
 func newPublisher(o options) (*publisher, error) {
@@ -24,15 +33,19 @@ func newPublisher(o options) (*publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &publisher{connection: base, tracks: map[string]*track{}, local: map[string]*webrtc.TrackLocalStaticRTP{},
-		done: make(chan struct{}), counts: map[string]int{}}
-	if o.video != "" {
-		units, err := readPictures(o.video, o.codec)
+	p := &publisher{connection: base, tracks: map[string]*track{}, done: make(chan struct{}), counts: map[string]int{}}
+	if o.layers != "" {
+		if err := p.addLayers(o); err != nil {
+			return nil, err
+		}
+	}
+	if o.video != "" && o.layers == "" {
+		one, err := videoTrack(o.video, o.codec)
 		if err != nil {
 			return nil, err
 		}
 		capability, _ := videoCapability(o.codec)
-		if err := p.add("video", capability, &track{units: units, payloads: payloader(o.codec), clock: videoClock, unitMs: pictureMs}); err != nil {
+		if err := p.add("video", capability, one); err != nil {
 			return nil, err
 		}
 	}
@@ -57,9 +70,82 @@ func (p *publisher) add(kind string, capability webrtc.RTPCodecCapability, one *
 	if err != nil {
 		return err
 	}
-	p.tracks[kind], p.local[kind] = one, local
+	p.tracks[kind] = one
+	p.senders = append(p.senders, sending{one, local})
 	go p.listen(transceiver.Sender())
 	return nil
+}
+
+func videoTrack(path, codec string) (*track, error) {
+	units, err := readPictures(path, codec)
+	return &track{units: units, payloads: payloader(codec), clock: videoClock, unitMs: pictureMs}, err
+}
+
+func (p *publisher) addLayers(o options) error {
+	capability, _ := videoCapability(o.codec)
+	most := 0
+	var sender *webrtc.RTPSender
+	for _, layer := range strings.Split(o.layers, ",") {
+		rid, path, _ := strings.Cut(layer, "=")
+		one, err := videoTrack(path, o.codec)
+		if err != nil {
+			return err
+		}
+		one.rid = rid
+		local, err := webrtc.NewTrackLocalStaticRTP(capability, "video", "stream", webrtc.WithRTPStreamID(rid))
+		if err != nil {
+			return err
+		}
+		if sender == nil {
+			transceiver, err := p.peer.AddTransceiverFromTrack(local, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
+			if err != nil {
+				return err
+			}
+			sender = transceiver.Sender()
+			go p.listen(sender)
+		} else if err := sender.AddEncoding(local); err != nil {
+			return err
+		}
+		p.senders = append(p.senders, sending{one, local})
+		if size := one.bytes(); size > most {
+			most, p.tracks["video"] = size, one
+		}
+	}
+	return nil
+}
+
+// start also takes from the answer by which header extension the layers are named.
+func (p *publisher) start(where string, port int) error {
+	if err := p.connection.start(where, port); err != nil {
+		return err
+	}
+	for _, sender := range p.peer.GetSenders() {
+		for _, extension := range sender.GetParameters().HeaderExtensions {
+			if extension.URI != "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id" {
+				continue
+			}
+			for _, one := range p.senders {
+				if one.what.rid != "" {
+					one.what.ridId = uint8(extension.ID)
+				}
+			}
+		}
+	}
+	for _, one := range p.senders {
+		if one.what.rid != "" && one.what.ridId == 0 {
+			return errors.New("layers cannot be told apart; the answer was\n" + p.answer)
+		}
+	}
+	return nil
+}
+
+var simulcast = regexp.MustCompile(`(?m)^a=simulcast:recv (\S+)`)
+
+func (p *publisher) answeredLayers() string {
+	if found := simulcast.FindStringSubmatch(p.answer); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 func (p *publisher) listen(sender *webrtc.RTPSender) {
@@ -98,9 +184,9 @@ func (p *publisher) heard() map[string]int {
 // send begins to send all tracks, in real time, until stop().
 func (p *publisher) send() {
 	p.begin = time.Now()
-	for kind, one := range p.tracks {
+	for _, one := range p.senders {
 		p.group.Add(1)
-		go p.sendTrack(one, p.local[kind])
+		go p.sendTrack(one.what, one.local)
 	}
 }
 

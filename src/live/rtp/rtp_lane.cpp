@@ -60,6 +60,7 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks) {
             break;
         }
         states_[i].has_received = states_[i].restarted = false;
+        states_[i].next_timestamp.reset();
         const uint32_t version = states_[i].clock.version;
         states_[i].clock = {};
         states_[i].clock.version = version;
@@ -73,11 +74,14 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks) {
     notify_sinks(&RtpSink::on_tracks);
 }
 
-void RtpLane::restart_track(size_t track) {
+void RtpLane::restart_track(size_t track, std::optional<int64_t> ntp_us) {
     CHECK(track < tracks_.size());
+    TrackState& state = states_[track];
     ++counters_.restarts;
-    states_[track].has_received = false;
-    states_[track].restarted = states_[track].has_history;
+    state.has_received = false;
+    state.restarted = state.has_history;
+    state.next_timestamp.reset();
+    if (ntp_us && state.clock.exact) state.next_timestamp = state.clock.at(*ntp_us + clock_offset_us_);
     if (tracks_[track].kind == media::Kind::kVideo) {
         ring_.forget_keyframe(static_cast<uint8_t>(track));
         keyframe_asked_ms_ = INT64_MIN / 2;
@@ -135,6 +139,9 @@ bool RtpLane::take_sequence(TrackState& state, const RtpPacket& packet, uint64_t
 int64_t RtpLane::first_ticks(TrackState& state, uint32_t rate, uint32_t timestamp, int64_t now_us) {
     int64_t at = timestamp;
     if (state.has_history) at = state.timestamp + ticks_of_us(now_us - state.arrival_us, rate);
+    if (const auto exact = std::exchange(state.next_timestamp, {});
+        exact && std::abs(*exact - at) <= kMaxRestartErrorS * int64_t{rate})
+        at = *exact;
     if (state.restarted) at = std::max(at, state.timestamp + rate / kMinStepsPerSecond);
     state.add = static_cast<uint32_t>(at) - timestamp;
     return at;

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -84,6 +85,8 @@ class RtpLane final : private SendGroup {
     // the lane's timestamps continue without it. So they never deviate from the wall clock by more than publishers'
     // clocks do.
     static constexpr int64_t kTimestampJumpS = 10;
+    // The moment of another source's first packet that contradicts its arrival by more is not used.
+    static constexpr int64_t kMaxRestartErrorS = 2;
 
     enum class Wants : uint8_t { kPlay, kConvert };  // a player, or a bridge: a bridge is no viewer
 
@@ -97,9 +100,11 @@ class RtpLane final : private SendGroup {
     // The tracks of the next packets; at most RtpRing::kMaxTracks. Called again for another publisher: sequences and
     // timestamps of a track of the same kind continue, older packets in the ring are discarded.
     void set_tracks(std::vector<RtpTrack> tracks);
-    // The same publisher's next packets of a track come from another source (RFC 3550, 8.2: another SSRC): sequences
-    // and timestamps continue, and the next request for a keyframe is not delayed by kKeyframeEveryMs.
-    void restart_track(size_t track);
+    // The same publisher's next packets of a track come from another source (RFC 3550, 8.2: another SSRC; another layer
+    // of simulcast): sequences and timestamps continue, and the next request for a keyframe is not delayed by
+    // kKeyframeEveryMs. ntp_us: the moment of the next packet, by the clock of set_clock(); its time is exact where
+    // that is known of both sources, otherwise by arrival.
+    void restart_track(size_t track, std::optional<int64_t> ntp_us = std::nullopt);
     // The tracks of a publisher that is not connected yet, for the negotiation of players that join before it. They
     // have no other effect. by: the source of the expectation; the last one counts.
     void expect(const KeyframeSource* by, std::vector<RtpTrack> tracks);
@@ -151,13 +156,14 @@ class RtpLane final : private SendGroup {
   private:
     friend class Stream;
     struct TrackState {
-        uint64_t last_sequence = 0;       // the highest assigned
-        uint64_t first_sequence = 0;      // the lowest that a packet of this numbering may have
-        uint16_t publisher_sequence = 0;  // the newest number of its publisher
-        bool has_received = false;        // packets of this source arrived
-        bool has_history = false;         // packets of any source arrived
-        bool restarted = false;           // another source of the same publisher
-        int64_t timestamp = 0;            // the lane's, of the newest packet, unwrapped
+        uint64_t last_sequence = 0;             // the highest assigned
+        uint64_t first_sequence = 0;            // the lowest that a packet of this numbering may have
+        uint16_t publisher_sequence = 0;        // the newest number of its publisher
+        bool has_received = false;              // packets of this source arrived
+        bool has_history = false;               // packets of any source arrived
+        bool restarted = false;                 // another source of the same publisher
+        std::optional<int64_t> next_timestamp;  // of its first packet, unwrapped, where it is known
+        int64_t timestamp = 0;                  // the lane's, of the newest packet, unwrapped
         int64_t arrival_us = 0;
         uint32_t add = 0;  // added to the publisher's timestamps
         media::Kind kind = media::Kind::kVideo;

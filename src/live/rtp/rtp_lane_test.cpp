@@ -282,6 +282,30 @@ TEST_F(RtpLaneTest, ARestartAsksForAKeyframeAtOnce) {
     EXPECT_GT(last().sequence, 1u);
 }
 
+TEST_F(RtpLaneTest, ARestartIsExactWhereItsMomentIsKnown) {
+    lane.set_tracks({kVideo});
+    put(0, 1, 1000, "a", true);
+    // Without a clock of the first source its moment says nothing.
+    now_us += 40'000;
+    lane.restart_track(0, 5'000'000);
+    put(0, 9, 70'000, "b", true);
+    EXPECT_EQ(last().timestamp, 1000u + 3600);
+    lane.set_clock(0, 5'000'000, 70'000);
+    // 40 ms later by its clock, but it took 60 ms more.
+    now_us += 100'000;
+    lane.restart_track(0, 5'040'000);
+    put(0, 500, 1, "c", true);
+    EXPECT_EQ(last().timestamp, 1000u + 3600 + 3600);
+    // A moment before the last one, and one that its arrival contradicts.
+    lane.restart_track(0, 5'040'000);
+    put(0, 700, 1, "d", true);
+    EXPECT_EQ(last().timestamp, 1000u + 3600 + 3600 + 900);
+    now_us += 20'000;
+    lane.restart_track(0, 5'000'000 + 60'000'000);
+    put(0, 900, 1, "e", true);
+    EXPECT_EQ(last().timestamp, 1000u + 3600 + 3600 + 900 + 1800);
+}
+
 TEST_F(RtpLaneTest, TheLastExpectationCounts) {
     Source one, two;
     EXPECT_TRUE(lane.expected_tracks().empty());

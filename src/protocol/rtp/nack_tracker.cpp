@@ -24,10 +24,25 @@ bool NackTracker::is_restart(int64_t sequence) {
 
 void NackTracker::restart() {
     restart_at_ = INT64_MIN;
+    give_up_all();
+    unwrapper_.reset();
+}
+
+void NackTracker::give_up_all() {
     if (!missing_.empty()) damage_ = true;
     counters_.given_up += missing_.size();
     missing_.clear();
-    unwrapper_.reset();
+}
+
+bool NackTracker::is_ignored(int64_t now_ms) const {
+    if (counters_.recovered > 0 || missing_.empty()) return false;
+    const Missing& oldest = missing_.front();
+    return oldest.tries >= 2 && now_ms - oldest.first_asked_ms >= kIgnoredMs;
+}
+
+void NackTracker::give_up() {
+    options_.max_missing = 0;
+    give_up_all();
 }
 
 bool NackTracker::awaits(uint16_t sequence) const {

@@ -43,6 +43,12 @@ class NackTracker {
     // Whether a packet was given up since the last call: decoding needs a keyframe to continue.
     bool take_damage();
 
+    // Whether the sender seems to ignore requests: it has answered none, and has been requested the same packet again
+    // for kIgnoredMs.
+    bool is_ignored(int64_t now_ms) const;
+    // From now on nothing is requested: each missing packet is damage at once.
+    void give_up();
+
     // Starts a new sequence with the next packet: packets of the old one are no longer requested.
     void restart();
     // Whether the packet is missing and was requested.
@@ -59,6 +65,7 @@ class NackTracker {
 
   private:
     static constexpr int64_t kFirstRoundTripMs = 100, kMaxRoundTripMs = 1000;
+    static constexpr int64_t kIgnoredMs = 600;
     // After this many NACKs for a packet each interval is twice the one before, so that the tries are not used up
     // within an outage of a few round trips.
     static constexpr unsigned kEvenTries = 4;
@@ -75,6 +82,7 @@ class NackTracker {
     bool take(int64_t sequence, int64_t now_ms);
     bool is_restart(int64_t sequence);
     void learn_round_trip(const Missing& answered, int64_t now_ms);
+    void give_up_all();
     void give_up_old(int64_t now_ms);
 
     Options options_;

@@ -247,6 +247,32 @@ TEST(NackTracker, ReorderedPacketsAreGivenTime) {
     EXPECT_EQ(tracker.counters().recovered, 0u) << "it arrived without a NACK";
 }
 
+TEST(NackTracker, ASenderThatAnswersNothingIgnoresIt) {
+    NackTracker tracker;
+    tracker.on_packet(1, 0);
+    tracker.on_packet(3, 0);
+    ask(tracker, 0);
+    EXPECT_FALSE(tracker.is_ignored(1000)) << "requested once";
+    ask(tracker, 200);
+    EXPECT_FALSE(tracker.is_ignored(599));
+    EXPECT_TRUE(tracker.is_ignored(600));
+    tracker.give_up();
+    EXPECT_TRUE(tracker.take_damage());
+    EXPECT_FALSE(tracker.is_ignored(700));
+    tracker.on_packet(5, 700);
+    EXPECT_TRUE(tracker.take_damage());
+    EXPECT_EQ(ask(tracker, 800), Sequences());
+    EXPECT_EQ(tracker.counters().given_up, 2u);
+
+    NackTracker answered;
+    answered.on_packet(1, 0);
+    answered.on_packet(4, 0);
+    ask(answered, 0);
+    ask(answered, 200);
+    answered.on_packet(3, 210);
+    EXPECT_FALSE(answered.is_ignored(5000));
+}
+
 TEST(NackTracker, AHoleTooLargeIsDamageAndNoQuestion) {
     NackTracker tracker({.max_missing = 10});
     tracker.on_packet(0, 0);

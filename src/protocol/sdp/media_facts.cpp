@@ -36,6 +36,7 @@ constexpr StaticType kStatic[] = {{0, "PCMU"}, {8, "PCMA"}};
 constexpr size_t kMaxCname = 255;
 constexpr size_t kMaxFmtp = 1024;
 constexpr size_t kMaxMid = 32;
+constexpr size_t kMaxRids = 16;  // of a section; further ones are ignored
 
 std::unexpected<base::Error> bad(const Attribute& attribute) {
     return fail(Code::kProtocol,
@@ -47,6 +48,12 @@ std::unexpected<base::Error> bad(const Attribute& attribute) {
 bool is_ice_text(std::string_view text, size_t least) {
     return text.size() >= least && text.size() <= 256 &&
            std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+bool is_rid(std::string_view text) {
+    return !text.empty() && text.size() <= MediaFacts::kMaxRid && std::ranges::all_of(text, [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+    });
 }
 
 class Reader {
@@ -78,6 +85,8 @@ class Reader {
             {"extmap", &Reader::extmap},
             {"ssrc", &Reader::ssrc},
             {"ssrc-group", &Reader::ssrc_group},
+            {"rid", &Reader::rid},
+            {"simulcast", &Reader::simulcast},
             {"mid", &Reader::mid},
             {"msid", &Reader::msid},
             {"setup", &Reader::setup},
@@ -114,6 +123,7 @@ class Reader {
                 media->rtx = second;
                 std::erase_if(facts_.ssrcs, [&](const SsrcFacts& other) { return other.ssrc == second; });
             }
+        take_layers();
     }
 
   private:
@@ -211,6 +221,42 @@ class Reader {
         return {};
     }
 
+    Result<void> rid(const Attribute& attribute) {
+        std::string_view rest = attribute.value;
+        std::string_view id = take_word(rest);
+        std::string_view direction = take_word(rest);
+        if (id.empty() || direction.empty()) return bad(attribute);
+        if (direction == "send" && is_rid(id) && rids_.size() < kMaxRids) rids_.emplace_back(id);
+        return {};
+    }
+
+    // "send a;~b recv c"; also " send rid=a;b" of the first drafts. Only one is allowed.
+    Result<void> simulcast(const Attribute& attribute) {
+        std::string_view rest = attribute.value;
+        for (int i = 0; i < 2 && (i == 0 || !rest.empty()); ++i) {
+            std::string_view direction = take_word(rest);
+            std::string_view list = take_word(rest);
+            if (list.empty() && (i == 0 || !direction.empty())) return bad(attribute);
+            if (direction == "send" && sent_layers_.empty()) sent_layers_ = list;
+        }
+        return {};
+    }
+
+    // Of alternatives, which are separated by commas, the first one counts. A layer needs an a=rid.
+    void take_layers() {
+        std::string_view rest = sent_layers_;
+        if (rest.starts_with("rid=")) rest.remove_prefix(4);
+        while (!rest.empty() && facts_.layers.size() < MediaFacts::kMaxLayers) {
+            std::string_view alternatives = take_word(rest, ';');
+            std::string_view id = take_word(alternatives, ',');
+            const bool paused = id.starts_with('~');
+            if (paused) id.remove_prefix(1);
+            if (std::ranges::find(rids_, id) == rids_.end()) continue;
+            if (std::ranges::find(facts_.layers, id, &Layer::rid) != facts_.layers.end()) continue;
+            facts_.layers.push_back({std::string(id), paused});
+        }
+    }
+
     Result<void> mid(const Attribute& attribute) {
         const std::string& value = attribute.value;
         if (value.empty() || value.size() > kMaxMid || value.find(' ') != value.npos) return bad(attribute);
@@ -290,6 +336,8 @@ class Reader {
     std::array<int16_t, 128> index_of_type_;  // index of a payload type in facts_.payload_types
     Feedback all_;
     std::vector<std::pair<uint32_t, uint32_t>> pairs_;
+    std::vector<std::string_view> rids_;  // that the author sends
+    std::string_view sent_layers_;        // of a=simulcast
     bool own_fingerprint_ = false;
 };
 

@@ -1,8 +1,9 @@
 #pragma once
 // The WebRTC attributes of a media section: payload types with their formats and feedback (RFC 8866, 4585, 5104, 4588),
 // header extensions (RFC 8285), SSRCs (RFC 5576), directions, and the transport's attributes (ICE: RFC 8839, DTLS: RFC
-// 8122, 8842), which may be at session level. One pass over the attributes. Unknown attributes are ignored; a known
-// attribute that is truncated is an error.
+// 8122, 8842), which may be at session level. Layers of simulcast that the author sends (RFC 8851, 8853), without their
+// restrictions. One pass over the attributes. Unknown attributes are ignored; a known attribute that is truncated is an
+// error.
 
 #include <array>
 #include <cstdint>
@@ -82,6 +83,13 @@ struct SsrcFacts {
     std::string cname;
 };
 
+// A layer of simulcast: one of several encodings of the same video.
+struct Layer {
+    std::string rid;      // 1 to kMaxRid letters, digits, '-' and '_'
+    bool paused = false;  // not sent at first
+    friend bool operator==(const Layer&, const Layer&) = default;
+};
+
 struct MediaFacts {
     std::string mid;
     Direction direction = Direction::kSendRecv;
@@ -90,6 +98,7 @@ struct MediaFacts {
     std::vector<PayloadType> payload_types;  // in the order of the m= line
     ExtensionIds extensions{};
     std::vector<SsrcFacts> ssrcs;  // at most kMaxSsrcs; further ones are ignored
+    std::vector<Layer> layers;     // sent by the author, in the order of a=simulcast; at most kMaxLayers, likewise
     std::string msid;              // "stream track"
     uint32_t kbps = 0;             // from b=AS or b=TIAS; 0: absent
 
@@ -104,6 +113,8 @@ struct MediaFacts {
 
     static constexpr size_t kMaxSsrcs = 16;
     static constexpr size_t kMaxCandidates = 32;
+    static constexpr size_t kMaxLayers = 3;
+    static constexpr size_t kMaxRid = 16;
     const PayloadType* find(uint8_t number) const;
     const PayloadType* rtx_of(uint8_t number) const;
 };

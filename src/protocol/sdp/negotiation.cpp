@@ -138,6 +138,10 @@ class Answerer {
         for (Extension wanted : local_.extensions)
             media.extensions[static_cast<size_t>(wanted)] = facts.extensions[static_cast<size_t>(wanted)];
         if (!local_.send) media.ssrcs = facts.ssrcs;
+        if (!local_.send && media.extension_id(Extension::kRid) != 0) media.layers = facts.layers;
+        if (media.layers.empty())
+            for (Extension layered : {Extension::kRid, Extension::kRepairedRid})
+                media.extensions[static_cast<size_t>(layered)] = 0;
         media.msid = facts.msid;
         media.kbps = facts.kbps;
         if (!local_.send && local_.start_at_offered_rate && media.kind == Kind::kVideo) media.start_kbps = facts.kbps;
@@ -192,8 +196,18 @@ class Answerer {
         if (offer_.media[index].has("rtcp-rsize")) section.add("rtcp-rsize");
         detail::write_format(section, media);
         if (local_.send) detail::write_sender(section, local_, media.kind);
+        write_layers(section, media.layers);
         for (const Candidate& candidate : local_.candidates) section.add("candidate", candidate.write());
         section.add("end-of-candidates");
+    }
+
+    static void write_layers(MediaSection& section, const std::vector<Layer>& layers) {
+        std::string list;
+        for (const Layer& layer : layers) {
+            section.add("rid", layer.rid + " recv");
+            list += fmt::format("{}{}{}", list.empty() ? "" : ";", layer.paused ? "~" : "", layer.rid);
+        }
+        if (!layers.empty()) section.add("simulcast", "recv " + list);
     }
 
     const SessionDescription& offer_;

@@ -2,8 +2,9 @@
 // Offer and answer (RFC 3264, RFC 8829 as the answerer, RFC 8843) for an endpoint that is ice-lite, sends or receives
 // at most one audio and one video, and requires one BUNDLE with rtcp-mux. An offer may have any number of m= lines in
 // any order: of each kind the first suitable one is accepted, the others are in the answer with port 0. The offerer's
-// side is offer.h. The answer and the negotiated result come from the same pass, so that they cannot differ. Not
-// supported: simulcast (the answer has none, so the peer sends one layer), data channels, media without DTLS.
+// side is offer.h. The answer and the negotiated result come from the same pass, so that they cannot differ. Of
+// simulcast (RFC 8853), layers are received: see NegotiatedMedia::layers. Not supported: data channels, media without
+// DTLS.
 
 #include <cstdint>
 #include <optional>
@@ -33,7 +34,7 @@ struct LocalOptions {
     // Media.
     bool send = false;                  // false: we receive
     std::vector<CodecWish> codecs;      // of both kinds, in order of preference
-    std::vector<Extension> extensions;  // that we write or read
+    std::vector<Extension> extensions;  // that we write or read; kRid: we receive layers of simulcast
     Feedback feedback;                  // that we support
     bool rtx = true;
     std::vector<LocalTrack> tracks;      // for sending
@@ -67,9 +68,12 @@ struct NegotiatedMedia {
     ExtensionIds extensions{};
     Feedback feedback;
     std::vector<SsrcFacts> ssrcs;  // the peer's, as far as it announces them
-    std::string msid;              // the peer's
-    uint32_t kbps = 0;             // from the peer's b= line; 0: absent
-    uint32_t start_kbps = 0;       // start rate in the answer; 0: none
+    // The layers that the peer sends, which only a rid in their packets tells apart: in its order, all of them up to
+    // MediaFacts::kMaxLayers. Empty: no simulcast; a peer that offered it then sends one layer.
+    std::vector<Layer> layers;
+    std::string msid;         // the peer's
+    uint32_t kbps = 0;        // from the peer's b= line; 0: absent
+    uint32_t start_kbps = 0;  // start rate in the answer; 0: none
 
     uint8_t extension_id(Extension extension) const { return extensions[static_cast<size_t>(extension)]; }
 };

@@ -15,13 +15,31 @@ sdp::LocalOptions options(bool send) {
     for (auto codec : {media::Codec::kH264, media::Codec::kHevc, media::Codec::kAv1, media::Codec::kVp9,
                        media::Codec::kVp8, media::Codec::kOpus, media::Codec::kPcmUlaw, media::Codec::kPcmAlaw})
         local.codecs.push_back({codec, {}});
-    local.extensions = {sdp::Extension::kMid, sdp::Extension::kTwcc, sdp::Extension::kAbsSendTime};
+    local.extensions = {sdp::Extension::kMid, sdp::Extension::kTwcc, sdp::Extension::kAbsSendTime, sdp::Extension::kRid,
+                        sdp::Extension::kRepairedRid};
     local.feedback = {true, true, true, true, true};
     local.tracks = {{media::Kind::kAudio, 1, 0}, {media::Kind::kVideo, 2, 3}};
     local.ice = {"ufrag", "0123456789012345678901"};
     local.fingerprint = {"sha-256", "AA:BB"};
     local.candidates = {sdp::host_candidate("192.0.2.1", 8000, false, 0)};
     return local;
+}
+
+// The answer names each layer once, and those of a=simulcast are those of a=rid.
+void check_layers(const sdp::MediaSection& section, const sdp::NegotiatedMedia& media) {
+    std::string list;
+    size_t rids = 0;
+    for (const sdp::Attribute& attribute : section.attributes) {
+        if (attribute.name != "rid") continue;
+        CHECK(rids < media.layers.size() && attribute.value == media.layers[rids].rid + " recv");
+        list += (rids > 0 ? ";" : "recv ") + std::string(media.layers[rids].paused ? "~" : "") + media.layers[rids].rid;
+        ++rids;
+    }
+    CHECK(rids == media.layers.size() && rids <= sdp::MediaFacts::kMaxLayers);
+    CHECK(section.has("simulcast") == (rids > 0));
+    for (const sdp::Attribute& attribute : section.attributes)
+        if (attribute.name == "simulcast") CHECK(attribute.value == list);
+    CHECK((media.extension_id(sdp::Extension::kRid) != 0) == (rids > 0));
 }
 
 }  // namespace
@@ -47,6 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             CHECK(read.error().code() == base::Code::kLimit);
             continue;
         }
+        for (size_t i = 0; i < read->media.size(); ++i) check_layers(read->media[i], answered->negotiated.media[i]);
         auto seen = sdp::read_answer(*offer, *read);
         CHECK(seen.has_value());
         for (size_t i = 0; i < seen->media.size(); ++i) {

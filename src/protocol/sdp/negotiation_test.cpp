@@ -1,7 +1,9 @@
 #include "protocol/sdp/negotiation.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -185,6 +187,11 @@ TEST(Negotiation, AnAttributeCutShortIsAnError) {
                             "ssrc-group:",
                             "ssrc-group:FID",
                             "ssrc-group:FID 1",
+                            "rid:",
+                            "rid:q",
+                            "simulcast:",
+                            "simulcast:send",
+                            "simulcast:recv q send",
                             "mid:",
                             "mid:a b",
                             "msid:",
@@ -291,6 +298,60 @@ TEST(Negotiation, APublisherMayBeToldToBeginWithItsRate) {
               std::string::npos);
 }
 
+// A publisher's video with these attributes, and an id for the rid of its packets.
+base::Result<Answered> answer_layers(std::string_view attributes, std::string_view extension = "rtp-stream-id") {
+    Offer offer;
+    offer.video += fmt::format("a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:{}\r\n", extension);
+    offer.video += "a=extmap:5 urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id\r\n";
+    offer.video += attributes;
+    LocalOptions local = options(false);
+    local.extensions.insert(local.extensions.end(), {Extension::kRid, Extension::kRepairedRid});
+    return answer_text(offer.text(), local);
+}
+
+TEST(Negotiation, LayersAreAnsweredInTheirOrder) {
+    struct Case {
+        const char* offered;
+        const char* answered;  // of a=simulcast; empty: none
+    };
+    for (const auto& [offered, answered] : {
+             Case{"a=rid:q send\r\na=rid:h send\r\na=rid:f send\r\na=simulcast:send q;h;f\r\n", "recv q;h;f"},
+             // Before the rids, restricted, and the largest first.
+             Case{"a=simulcast:send 2;1\r\na=rid:2 send pt=96;max-width=1280\r\na=rid:1 send max-fps=30\r\n",
+                  "recv 2;1"},
+             Case{"a=rid:a send\r\na=rid:b send\r\na=simulcast: send rid=a;b\r\n", "recv a;b"},
+             Case{"a=rid:a send\r\na=rid:b send\r\na=rid:c recv\r\na=simulcast:recv c send a;~b\r\n", "recv a;~b"},
+             // Of alternatives the first; one without a=rid, and a second time the same.
+             Case{"a=rid:a send\r\na=rid:b send\r\na=rid:c send\r\na=simulcast:send a,b;d;c;a\r\n", "recv a;c"},
+             Case{"a=rid:1 send\r\na=rid:2 send\r\na=rid:3 send\r\na=rid:4 send\r\na=simulcast:send 1;2;3;4\r\n",
+                  "recv 1;2;3"},
+             Case{"a=rid:a-rid-of-seventeen send\r\na=rid:b.c send\r\na=simulcast:send a-rid-of-seventeen;b.c\r\n", ""},
+             Case{"a=rid:a send\r\na=simulcast:recv a\r\n", ""},
+             Case{"a=rid:a send\r\n", ""},
+             Case{"a=simulcast:send a;b\r\n", ""},
+         }) {
+        auto result = answer_layers(offered);
+        ASSERT_TRUE(result) << result.error().text() << offered;
+        const MediaSection& section = result->description.media[1];
+        const std::string* list = section.find("simulcast");
+        EXPECT_EQ(list ? *list : "", answered) << offered;
+        const NegotiatedMedia& video = *result->negotiated.find(Kind::kVideo);
+        EXPECT_EQ(video.layers.size(),
+                  static_cast<size_t>(std::ranges::count(section.attributes, "rid", &Attribute::name)));
+        for (const Layer& layer : video.layers)
+            EXPECT_EQ(std::ranges::count(section.attributes, Attribute{"rid", layer.rid + " recv"}), 1) << offered;
+        EXPECT_EQ(video.extension_id(Extension::kRid), list ? 4 : 0) << offered;
+        EXPECT_EQ(video.extension_id(Extension::kRepairedRid), list ? 5 : 0) << offered;
+    }
+}
+
+TEST(Negotiation, LayersThatNoPacketNamesAreOne) {
+    auto result = answer_layers("a=rid:q send\r\na=rid:h send\r\na=simulcast:send q;h\r\n", "another");
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->negotiated.find(Kind::kVideo)->layers.empty());
+    EXPECT_FALSE(result->description.media[1].has("simulcast"));
+}
+
 // RFC 6184, 8.2.2: the offered profile and mode that match best.
 TEST(Negotiation, H264sBestFormatIsTaken) {
     const char* formats[] = {
@@ -382,7 +443,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Peer{"pion_whip", false, 96, 97, 111}, Peer{"pion_whep", true, 96, 97, 111},
                     Peer{"ffmpeg_whip", false, 106, 105, 111}, Peer{"firefox_whep", true, 126, 127, 109},
                     Peer{"safari_whip", false, 98, 99, 111}, Peer{"obs_whip", false, 96, -1, 111},
-                    Peer{"gstreamer_whip", false, 96, -1, 97}));
+                    Peer{"obs_simulcast", false, 96, -1, 111}, Peer{"gstreamer_whip", false, 96, -1, 97}));
 
 TEST(Offer, IsAnsweredByUs) {
     for (bool send : {true, false}) {

@@ -1,8 +1,8 @@
 // A WebRTC publisher and its players together, in simulated time. The input is a sequence of steps: packets of the
 // publisher with sequence numbers near to its last one or far from it, retransmissions with other bytes, losses, NACKs
 // and other RTCP of players, time that passes, players that join and leave, publishers that follow each other with
-// other tracks. FakeSession is the filter of what each player gets: no SRTP index of an SSRC has two contents. A packet
-// must be RTP that was negotiated, and what the stream keeps is bounded and counted.
+// other tracks, some with layers of simulcast. FakeSession is the filter of what each player gets: no SRTP index of an
+// SSRC has two contents. A packet must be RTP that was negotiated, and what the stream keeps is bounded and counted.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +25,8 @@ using service::rtc::testing::FakeSession;
 constexpr size_t kMaxSteps = 300;
 constexpr uint8_t kVideoType = 102, kRtxType = 103, kAudioType = 111, kVp8Type = 96;
 constexpr uint32_t kFirstSsrc = 0x1000;
+constexpr uint8_t kRidId = 4, kRepairedRidId = 6;
+constexpr std::string_view kRids[] = {"q", "h", "f"};
 
 // One end of the stream, with a session of its own.
 template <class T>
@@ -50,6 +52,7 @@ struct PublishedTrack {
     uint32_t ssrc = 0, rtx_ssrc = 0, timestamp = 0;
     uint16_t sequence = 0, rtx_sequence = 0;
     uint8_t type = 0;
+    std::string_view rid{};  // of a layer
 };
 
 struct PublisherEnd : End<Publisher> {
@@ -143,7 +146,9 @@ class Relay {
                        .ptime_ms = form & 8 ? 60 : 20};
         ReceiveFormat vp8{.track = {}, .mid = "2"};
         vp8.track = {.kind = media::Kind::kVideo, .codec = media::Codec::kVp8, .payload_type = kVp8Type};
-        switch (form >> 4 & 3) {
+        format.rid_id = kRidId;
+        format.repaired_rid_id = form & 0x80 ? kRepairedRidId : uint8_t{0};
+        switch (form & 0x40 ? 4 : form >> 4 & 3) {
             case 0:
                 format.tracks = {video, audio};
                 break;
@@ -153,6 +158,14 @@ class Relay {
             case 2:
                 format.tracks = {vp8, video, audio};
                 break;
+            case 4:
+                for (const std::string_view rid : kRids) {
+                    ReceiveFormat& layer = format.tracks.emplace_back(form & 0x10 ? video : vp8);
+                    layer.nack = true;
+                    layer.rid = rid;
+                }
+                format.tracks.push_back(audio);
+                break;
             default:
                 format.tracks = {audio, video};
         }
@@ -161,7 +174,8 @@ class Relay {
             end.tracks.push_back({.ssrc = next_ssrc_++,
                                   .rtx_ssrc = next_ssrc_++,
                                   .sequence = static_cast<uint16_t>(form << 8),
-                                  .type = track.track.payload_type});
+                                  .type = track.track.payload_type,
+                                  .rid = end_rid(track)});
         end.media = std::make_unique<Publisher>(parts(end.session), stream_, format, 77);
         if (!end.media->prepare()) return end.media.reset();
         end.media->on_connected(runtime::now_ms());
@@ -197,7 +211,10 @@ class Relay {
     void add_payload(std::vector<uint8_t>& packet, uint8_t type, uint8_t form) {
         static constexpr uint8_t kNalTypes[] = {0x65, 0x41, 0x67, 0x7c, 0x78, 0x41, 0x41, 0x41};
         if (type == kVideoType) packet.push_back(kNalTypes[form & 7]);
+        // Keyframes of VP8 have one of four sizes.
         if (type == kVp8Type) packet.insert(packet.end(), {0x10, static_cast<uint8_t>(form & 1)});
+        if (type == kVp8Type && !(form & 1))
+            packet.insert(packet.end(), {0, 0, 0x9d, 1, 0x2a, static_cast<uint8_t>(16 << (form >> 1 & 3)), 0, 16, 0});
         const uint32_t number = ++payloads_;
         for (int shift = 0; shift < 32; shift += 8) packet.push_back(static_cast<uint8_t>(number >> shift));
         packet.resize(packet.size() + (form & 0x80 ? 900 : 20));
@@ -223,9 +240,23 @@ class Relay {
         send(end, track, sequence, form);
     }
 
+    static std::string_view end_rid(const ReceiveFormat& track) {
+        const auto at = std::ranges::find(kRids, track.rid);
+        return at == std::end(kRids) ? std::string_view() : *at;
+    }
+
+    // The header of a packet that names its layer, or not.
+    static std::vector<uint8_t> header(const rtp::Header& header, uint8_t id, std::string_view rid) {
+        std::vector<rtp::Extension> extensions;
+        if (!rid.empty()) extensions.push_back({id, {reinterpret_cast<const uint8_t*>(rid.data()), rid.size()}});
+        std::vector<uint8_t> packet(rtp::written_header_size(extensions));
+        rtp::write_header(packet.data(), header, extensions);
+        return packet;
+    }
+
     void send(PublisherEnd& end, PublishedTrack& track, uint16_t sequence, uint8_t form) {
-        std::vector<uint8_t> packet(rtp::kFixedHeaderSize);
-        rtp::write_header(packet.data(), {(form & 16) != 0, track.type, sequence, track.timestamp, track.ssrc});
+        std::vector<uint8_t> packet = header({(form & 16) != 0, track.type, sequence, track.timestamp, track.ssrc},
+                                             kRidId, form % 8 == 7 ? std::string_view() : track.rid);
         add_payload(packet, track.type, form >> 4 | (form & 0x80));
         end.media->on_rtp(packet, runtime::now_us());
     }
@@ -236,8 +267,8 @@ class Relay {
         const uint8_t back = in_.u8();
         PublishedTrack& track = end.tracks[back % end.tracks.size()];
         if (track.type != kVideoType) return send(end, track, static_cast<uint16_t>(track.sequence - back), back);
-        std::vector<uint8_t> packet(rtp::kFixedHeaderSize);
-        rtp::write_header(packet.data(), {false, kRtxType, track.rtx_sequence++, track.timestamp, track.rtx_ssrc});
+        std::vector<uint8_t> packet = header({false, kRtxType, track.rtx_sequence++, track.timestamp, track.rtx_ssrc},
+                                             kRepairedRidId, back & 1 ? track.rid : std::string_view());
         packet.resize(packet.size() + 2);
         base::put_u16(&packet[packet.size() - 2], static_cast<uint16_t>(track.sequence - back));
         add_payload(packet, track.type, back);

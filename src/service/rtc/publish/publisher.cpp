@@ -19,6 +19,8 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
       lane_(stream->rtp_lane()),
       mid_id_(format.mid_id),
       twcc_id_(format.twcc_id),
+      rid_id_(format.rid_id),
+      repaired_rid_id_(format.repaired_rid_id),
       limits_(parts.vhost.publish, 0),
       snapshot_(std::move(parts.snapshot)),
       vhost_(parts.vhost),
@@ -30,6 +32,12 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
         tracks_.emplace_back(track);
         has_twcc |= track.transport_cc;
         wants_remb_ |= track.remb;
+    }
+    const auto layers = static_cast<size_t>(
+        std::ranges::count_if(format.tracks, [](const ReceiveFormat& track) { return !track.rid.empty(); }));
+    if (layers > 0) {
+        layers_ = std::make_unique<LayerChoice>(layers);
+        other_layers_ = layers - 1;
     }
     // Only one of the two: a client that gets both uses the smaller estimate.
     if (has_twcc && twcc_id_ != 0) {
@@ -45,7 +53,7 @@ Publisher::~Publisher() {
 
 std::vector<live::RtpTrack> Publisher::lane_tracks() const {
     std::vector<live::RtpTrack> tracks;
-    for (const ReceiveTrack& track : tracks_) tracks.push_back(track.format().track);
+    for (size_t i = other_layers_; i < tracks_.size(); ++i) tracks.push_back(tracks_[i].format().track);
     return tracks;
 }
 
@@ -73,9 +81,19 @@ void Publisher::enter_lane() {
         convert::RtpToFramesOptions options;
         options.aac_bitrate = rtc_.aac_bitrate;
         options.keyframe_ms = static_cast<int64_t>(rtc_.pli_for_rtmp * 1000);
-        options.missing_since_ms = [this](size_t track) { return tracks_[track].nacks().missing_since_ms(); };
+        options.missing_since_ms = [this](size_t track) { return missing_since_ms(track); };
         bridge_ = std::make_unique<convert::RtpToFrames>(publication_, options);
     }
+}
+
+// Since when a packet is requested that the bridge waits for.
+std::optional<int64_t> Publisher::missing_since_ms(size_t lane_index) const {
+    size_t index = lane_index + other_layers_;
+    if (is_layer(index)) {
+        if (!layers_->current()) return std::nullopt;
+        index = *layers_->current();
+    }
+    return tracks_[index].nacks().missing_since_ms();
 }
 
 void Publisher::publication_waits() {
@@ -103,7 +121,7 @@ void Publisher::on_connected(int64_t now_ms) {
     next_twcc_ms_ = now_ms + kTwccEveryMs;
 }
 
-// Finds a packet's track: by SSRC; for a new SSRC by mid, then by payload type.
+// Finds a packet's track: by SSRC; for a new SSRC by mid, payload type and rid.
 ReceiveTrack* Publisher::track_of(const rtp::PacketView& view, int64_t now_ms) {
     for (ReceiveTrack& track : tracks_)
         if (track.owns(view.ssrc())) return &track;
@@ -113,12 +131,23 @@ ReceiveTrack* Publisher::track_of(const rtp::PacketView& view, int64_t now_ms) {
     for (ReceiveTrack& track : tracks_) {
         if (!track.has_payload_type(view.payload_type())) continue;
         if (!mid.empty() && mid != track.format().mid) continue;
+        if (!track.format().rid.empty() && !may_be_layer(track, view)) continue;
         if (takes_ssrc(track, view, now_ms)) return &track;
     }
     return nullptr;
 }
 
-// One SSRC per track is accepted: another one is another layer while the current one is active.
+// A packet of an SSRC that is not known yet names its layer, or is a retransmission that was requested of it. Senders
+// leave the rid out once they know from reports that its SSRC is known.
+bool Publisher::may_be_layer(const ReceiveTrack& track, const rtp::PacketView& view) const {
+    const bool rtx = track.is_rtx(view.payload_type());
+    for (const uint8_t id : {rtx ? repaired_rid_id_ : uint8_t{0}, rid_id_})
+        if (id != 0)
+            if (const auto value = view.extension(id)) return rtp::text_value(*value) == track.format().rid;
+    return rtx && track.answers(view);
+}
+
+// One SSRC per track is accepted: another one is not used while the current one is active.
 bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms) {
     const bool rtx = track.is_rtx(view.payload_type());
     if (view.ssrc() == 0 && track.ssrc() != 0) return false;  // 0 means none
@@ -135,8 +164,10 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
                          track.kind() == media::Kind::kVideo ? "video" : "audio", view.ssrc(), track.ssrc());
     ++counters_.ssrc_changes;
     track.follow(view.ssrc(), now_ms);
-    if (waits_) return true;
-    lane_.restart_track(static_cast<size_t>(&track - tracks_.data()));
+    const auto index = static_cast<size_t>(&track - tracks_.data());
+    if (is_layer(index)) layers_->restart(index);
+    if (waits_ || !is_carried(index)) return true;
+    lane_.restart_track(lane_index(index));
     if (track.kind() == media::Kind::kVideo) lane_.request_keyframe(now_ms);
     return true;
 }
@@ -188,20 +219,41 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const media::Codec codec = track.format().track.codec;
     const auto payload = view.payload();
     track.on_packet(view, by_rtx, now_us);
+    counters_.bytes += payload.size();
     if (!track.nacks().idle() && !std::exchange(misses_packets_, true)) session_.tick_sooner(now_us / 1000);
     limits_.on_media(now_us);
     const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
+    std::optional<media::VideoInfo> info;
+    if (keyframe) info = video_info(codec, payload);
+    if (is_layer(index) && !carry_layer(index, view, keyframe, info ? &*info : nullptr, now_us / 1000)) return;
     if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
-    if (keyframe) {
-        if (auto info = video_info(codec, payload)) lane_.set_video_info(std::move(*info));
-    }
+    if (info) lane_.set_video_info(std::move(*info));
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
-    lane_.append(index, head, payload, now_us);
+    lane_.append(lane_index(index), head, payload, now_us);
+}
+
+// Whether the lane carries this packet of a layer. It changes to another layer here: its players see one track, which
+// continues at a keyframe.
+bool Publisher::carry_layer(size_t index, const rtp::PacketView& view, bool keyframe, const media::VideoInfo* info,
+                            int64_t now_ms) {
+    LayerChoice::Packet packet{view.sequence(), view.timestamp(), view.payload().size(), keyframe};
+    if (info) packet.pixels = static_cast<uint64_t>(info->width) * static_cast<uint64_t>(info->height);
+    const auto before = layers_->current();
+    const LayerChoice::Step step = layers_->on_packet(index, packet, now_ms);
+    if (step != LayerChoice::Step::kBegins) return step == LayerChoice::Step::kCarried;
+    if (counters_.layer_changes < kLayerChangesLogged)
+        base::log::trace("rtc-publish: the stream is layer {}, {}x{}{}", tracks_[index].format().rid,
+                         info ? info->width : 0, info ? info->height : 0,
+                         before ? ", was " + tracks_[*before].format().rid : "");
+    if (!before) return true;
+    ++counters_.layer_changes;
+    if (!waits_) lane_.restart_track(lane_index(index), tracks_[index].moment_us(view.timestamp()));
+    return true;
 }
 
 void Publisher::make_keyframe() {
-    for (const ReceiveTrack& track : tracks_)
-        if (track.kind() == media::Kind::kVideo) send_pli(track);
+    for (size_t i = 0; i < tracks_.size(); ++i)
+        if (tracks_[i].kind() == media::Kind::kVideo && (is_carried(i) || !layers_->current())) send_pli(tracks_[i]);
 }
 
 void Publisher::on_tick(int64_t now_ms) {
@@ -210,10 +262,12 @@ void Publisher::on_tick(int64_t now_ms) {
         session_.end(passed->text, passed->reason);
     ask_for_missing(now_ms);
     misses_packets_ = false;
-    for (ReceiveTrack& track : tracks_) {
-        if (track.take_damage() && !waits_) lane_.request_keyframe(now_ms);
-        misses_packets_ |= track.nacks().missing() > 0;
+    for (size_t i = 0; i < tracks_.size(); ++i) {
+        if (tracks_[i].take_damage() && is_carried(i) && !waits_) lane_.request_keyframe(now_ms);
+        misses_packets_ |= tracks_[i].nacks().missing() > 0;
     }
+    if (layers_)
+        if (const auto layer = layers_->on_tick(now_ms)) send_pli(tracks_[*layer]);
     if (bridge_) bridge_->on_tick(now_ms);
     if (!waits_) lane_.tick(now_ms);
     if (now_ms >= next_twcc_ms_) send_twcc(now_ms);
@@ -232,9 +286,9 @@ void Publisher::on_closed() {
     base::log::trace(
         "rtc-publish: {} packets, {} by RTX, {} of no track, {} dropped by payload type; {} requested by NACK, {} "
         "keyframes requested, "
-        "{} reports, {} of congestion control, {} malformed reports, {} changes of an SSRC",
+        "{} reports, {} of congestion control, {} malformed reports, {} changes of an SSRC, {} of the layer",
         c.packets, c.by_rtx, c.foreign, c.dropped_for_pt, c.nacks_sent, c.plis_sent, c.reports_sent, c.twcc_sent,
-        c.bad_rtcp, c.ssrc_changes);
+        c.bad_rtcp, c.ssrc_changes, c.layer_changes);
     end_publication();
 }
 
@@ -246,10 +300,10 @@ void Publisher::end_publication() {
 
 std::string Publisher::describe() const {
     std::string text;
-    for (const ReceiveTrack& track : tracks_)
-        text +=
-            fmt::format("{}{} {}", text.empty() ? "" : ", ", track.kind() == media::Kind::kVideo ? "video" : "audio",
-                        media::codec_info(track.format().track.codec).name);
+    for (const live::RtpTrack& track : lane_tracks())
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", track.kind == media::Kind::kVideo ? "video" : "audio",
+                            media::codec_info(track.codec).name);
+    if (layers_) text += fmt::format(", {} layers", other_layers_ + 1);
     return text;
 }
 

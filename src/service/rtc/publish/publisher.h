@@ -2,10 +2,12 @@
 // Publisher: a WebRTC client's published media, from decrypted packets to the stream's RTP lane. It restores RTX
 // packets, requests missing packets (RFC 4585), sends reports (RFC 3550, transport-wide congestion control, REMB), and
 // requests a keyframe when a loss could not be repaired or a player needs one. Packets enter the lane unchanged and in
-// their order of arrival: see live/rtp/rtp_ring.h. It does not repacketize. Of simulcast one layer is used.
+// their order of arrival: see live/rtp/rtp_ring.h. It does not repacketize. Of simulcast, all layers are received, and
+// the lane carries one of them at a time (layer_choice.h).
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,28 +19,34 @@
 #include "protocol/rtp/ntp.h"
 #include "service/rtc/config.h"
 #include "service/rtc/media.h"
+#include "service/rtc/publish/layer_choice.h"
 #include "service/rtc/publish/receive_track.h"
 
 namespace service::rtc {
 
 struct PublishFormat {
-    std::vector<ReceiveFormat> tracks;  // at most RtpRing::kMaxTracks
-    uint8_t mid_id = 0;                 // header extension id; 0: not negotiated
+    // At most RtpRing::kMaxTracks; layers of simulcast, those with a rid, are the first ones.
+    std::vector<ReceiveFormat> tracks;
+    uint8_t mid_id = 0;  // header extension id; 0: not negotiated
     uint8_t twcc_id = 0;
+    uint8_t rid_id = 0;
+    uint8_t repaired_rid_id = 0;  // of RTX packets
 };
 
 struct PublisherCounters {
     uint64_t packets = 0;
+    uint64_t bytes = 0;  // of payload, of all tracks
     uint64_t by_rtx = 0;
     uint32_t rtx_unasked = 0;  // dropped: by RTX, but not requested, or no longer missing
-    uint32_t foreign = 0;      // belong to no track: another layer, an unknown payload type
+    uint32_t foreign = 0;      // belong to no track: a layer that was not negotiated, an unknown payload type
     uint32_t dropped_for_pt = 0;
     uint32_t nacks_sent = 0;  // packets requested
     uint32_t plis_sent = 0;
     uint32_t reports_sent = 0;
     uint32_t twcc_sent = 0;
     uint32_t bad_rtcp = 0;
-    uint32_t ssrc_changes = 0;  // of a track that already had an SSRC
+    uint32_t ssrc_changes = 0;   // of a track that already had an SSRC
+    uint32_t layer_changes = 0;  // of the layer that the lane carries
 };
 
 class Publisher final : public Media, private live::PublicationOwner, private live::KeyframeSource {
@@ -78,12 +86,13 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     static constexpr int64_t kNackTickMs = 20;  // while packets are missing
     static constexpr size_t kMaxNacksAtOnce = 128;
     // A track switches to another SSRC of its payload type (RFC 3550, 8.2) only when its own SSRC has been silent for
-    // this long or has sent BYE: while its own is active, the other SSRC is another layer. This is also the minimum
-    // interval between two switches.
+    // this long or has sent BYE: while its own is active, the other SSRC is a layer that was not negotiated. This is
+    // also the minimum interval between two switches.
     static constexpr int64_t kSsrcSilentMs = 300;
     // SSRCs of the session, RTX included: as many as protocol/srtp/receiver.h tracks. Packets of further SSRCs are
     // ignored.
     static constexpr size_t kMaxSsrcs = 32;
+    static constexpr uint32_t kLayerChangesLogged = 100;
 
     live::PublisherFacts facts() const override { return facts_; }
     bool publisher_alive() const override { return !closed_; }
@@ -100,9 +109,18 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool joined() const { return static_cast<bool>(publication_); }
     void enter_lane();
     ReceiveTrack* track_of(const rtp::PacketView& view, int64_t now_ms);
+    bool may_be_layer(const ReceiveTrack& track, const rtp::PacketView& view) const;
     bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
     bool record_ssrc(uint32_t ssrc);
     std::vector<live::RtpTrack> lane_tracks() const;
+    // The lane's index of a track: its layers are one track there.
+    size_t lane_index(size_t index) const { return index < other_layers_ ? 0 : index - other_layers_; }
+    bool is_layer(size_t index) const { return layers_ && index <= other_layers_; }
+    // Whether the lane carries the track now.
+    bool is_carried(size_t index) const { return !is_layer(index) || layers_->current() == index; }
+    bool carry_layer(size_t index, const rtp::PacketView& view, bool keyframe, const media::VideoInfo* info,
+                     int64_t now_ms);
+    std::optional<int64_t> missing_since_ms(size_t lane_index) const;
     void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void end_publication();
     void ask_for_missing(int64_t now_ms);
@@ -110,6 +128,8 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void report_losses();
     void send_twcc(int64_t now_ms);
     void send_pli(const ReceiveTrack& track);
+    // In the clock of all tracks; 0 where the sender has none.
+    int64_t ntp_us_of(uint64_t ntp) { return ntp == 0 ? 0 : ntp_.us(ntp); }
     uint64_t rate_to_offer(int64_t now_ms);
 
     // First what each packet needs, in few cache lines.
@@ -117,9 +137,11 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     const VhostConfig& rtc_;
     live::RtpLane& lane_;
     live::Publication publication_;
-    std::vector<ReceiveTrack> tracks_;  // in the lane's order
+    std::vector<ReceiveTrack> tracks_;     // in the lane's order, but for the layers at its begin
+    std::unique_ptr<LayerChoice> layers_;  // null: no simulcast
+    size_t other_layers_ = 0;              // layers beside the first one
     std::unique_ptr<rtcp::TwccCollector> twcc_;
-    uint8_t mid_id_, twcc_id_;
+    uint8_t mid_id_, twcc_id_, rid_id_, repaired_rid_id_;
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
     bool misses_packets_ = false;
     live::PublisherLimits limits_;  // from on_connected() on

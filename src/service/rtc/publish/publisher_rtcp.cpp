@@ -21,17 +21,20 @@ class Publisher::Feedback final : public rtcp::Visitor {
         for (size_t i = 0; i < publisher_.tracks_.size(); ++i) {
             ReceiveTrack& track = publisher_.tracks_[i];
             if (report.ssrc == 0 || report.ssrc != track.ssrc()) continue;
-            track.on_sender_report(report.ntp, now_us_);
-            // A sender without a clock sends 0 (RFC 3550, 6.4.1).
-            if (report.ntp != 0 && !publisher_.waits_)
-                publisher_.lane_.set_clock(i, publisher_.ntp_.us(report.ntp), report.rtp_timestamp);
+            const int64_t ntp_us = publisher_.ntp_us_of(report.ntp);
+            track.on_sender_report(report.ntp, ntp_us, report.rtp_timestamp, now_us_);
+            if (report.ntp != 0 && !publisher_.waits_ && publisher_.is_carried(i))
+                publisher_.lane_.set_clock(publisher_.lane_index(i), ntp_us, report.rtp_timestamp);
         }
     }
 
     // Called only for packets authenticated by SRTP: no other host can send a BYE for it.
     void on_bye(uint32_t ssrc) override {
-        for (ReceiveTrack& track : publisher_.tracks_)
-            if (ssrc != 0 && ssrc == track.ssrc()) track.on_bye();
+        for (size_t i = 0; i < publisher_.tracks_.size(); ++i) {
+            if (ssrc == 0 || ssrc != publisher_.tracks_[i].ssrc()) continue;
+            publisher_.tracks_[i].on_bye();
+            if (publisher_.is_layer(i)) publisher_.layers_->on_bye(i);
+        }
     }
 
   private:
@@ -49,6 +52,8 @@ void Publisher::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
 void Publisher::ask_for_missing(int64_t now_ms) {
     for (ReceiveTrack& track : tracks_) {
         if (!track.format().nack || track.ssrc() == 0) continue;
+        // Some senders answer for one of their layers only.
+        if (!track.format().rid.empty() && track.nacks().is_ignored(now_ms)) track.nacks().give_up();
         uint16_t sequences[kMaxNacksAtOnce];
         const auto due = track.nacks().due(now_ms, 0, sequences);
         if (due.empty()) continue;
@@ -92,7 +97,7 @@ void Publisher::send_twcc(int64_t now_ms) {
 // For clients that adapt to REMB: no limit, and less while the loss is high (as GCC's loss-based part does).
 uint64_t Publisher::rate_to_offer(int64_t now_ms) {
     constexpr uint64_t kMinRate = 300'000, kMaxRate = 20'000'000;  // bit/s
-    const uint64_t bytes = lane_.counters().bytes;
+    const uint64_t bytes = counters_.bytes;
     const int64_t ms = now_ms - rated_ms_;
     const uint64_t rate =
         rated_ms_ == 0 || ms <= 0 ? kMaxRate : (bytes - rated_bytes_) * 8000 / static_cast<uint64_t>(ms);

@@ -14,6 +14,7 @@ void ReceiveTrack::follow(uint32_t ssrc, int64_t now_ms) {
     format_.track.ssrc = ssrc;
     format_.rtx_ssrc = 0;
     stats_.reset();
+    report_.reset();
     nacks_.restart();
     has_bye_ = false;
     followed_ms_ = heard_ms_ = now_ms;
@@ -21,9 +22,24 @@ void ReceiveTrack::follow(uint32_t ssrc, int64_t now_ms) {
 
 bool ReceiveTrack::may_learn_rtx(const rtp::PacketView& packet) const {
     if (format_.rtx_ssrc != 0) return false;
-    const auto payload = packet.payload();
     const bool changed = followed_ms_ >= 0;
-    return !changed || (payload.size() >= rtp::kRtxOverhead && nacks_.awaits(rtp::get_u16(payload.data())));
+    return !changed || answers(packet);
+}
+
+bool ReceiveTrack::answers(const rtp::PacketView& rtx) const {
+    const auto payload = rtx.payload();
+    return payload.size() >= rtp::kRtxOverhead && nacks_.awaits(rtp::get_u16(payload.data()));
+}
+
+void ReceiveTrack::on_sender_report(uint64_t ntp, int64_t ntp_us, uint32_t timestamp, int64_t now_us) {
+    if (stats_) stats_->on_sender_report(ntp, now_us);
+    if (ntp != 0) report_ = {ntp_us, timestamp};  // a sender without a clock sends 0 (RFC 3550, 6.4.1)
+}
+
+std::optional<int64_t> ReceiveTrack::moment_us(uint32_t timestamp) const {
+    if (!report_) return std::nullopt;
+    const auto ticks = static_cast<int32_t>(timestamp - report_->timestamp);
+    return report_->ntp_us + int64_t{ticks} * 1'000'000 / format_.track.clock_rate;
 }
 
 void ReceiveTrack::on_packet(const rtp::PacketView& packet, bool by_rtx, int64_t now_us) {

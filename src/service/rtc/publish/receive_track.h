@@ -1,7 +1,7 @@
 #pragma once
-// ReceiveTrack: one received track of a WebRTC publisher: which packets belong to it, which are missing, what to
-// report. Its SSRC may change during the session (RFC 3550, 8.2); loss tracking and statistics then start again. It
-// sends nothing and stores no packets. Pure.
+// ReceiveTrack: one received track of a WebRTC publisher, or one layer of its simulcast: which packets belong to it,
+// which are missing, what to report. Its SSRC may change during the session (RFC 3550, 8.2); loss tracking and
+// statistics then start again. It sends nothing and stores no packets. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -26,6 +26,7 @@ struct ReceiveFormat {
     bool transport_cc = false;
     bool remb = false;
     std::string mid{};
+    std::string rid{};  // of a layer of simulcast, which its packets name; empty: no layer
 };
 
 class ReceiveTrack {
@@ -55,15 +56,19 @@ class ReceiveTrack {
     // Whether the packet's SSRC may be learned as this track's RTX SSRC. After an SSRC change it may be the RTX SSRC of
     // the old one, so then only a retransmission that was requested counts (RFC 4588, 5.3).
     bool may_learn_rtx(const rtp::PacketView& packet) const;
+    // Whether it is a retransmission (RFC 4588) that was requested of this track.
+    bool answers(const rtp::PacketView& rtx) const;
     bool owns(uint32_t ssrc) const { return ssrc != 0 && (ssrc == format_.track.ssrc || ssrc == format_.rtx_ssrc); }
 
     // A packet of the track with its original sequence number, received directly or by RTX.
     void on_packet(const rtp::PacketView& packet, bool by_rtx, int64_t now_us);
-    void on_sender_report(uint64_t ntp, int64_t now_us) {
-        if (stats_) stats_->on_sender_report(ntp, now_us);
-    }
+    // ntp: as sent. ntp_us: the same in microseconds, on a clock of all tracks.
+    void on_sender_report(uint64_t ntp, int64_t ntp_us, uint32_t timestamp, int64_t now_us);
+    // The moment of one of its timestamps on that clock; nothing before the first report.
+    std::optional<int64_t> moment_us(uint32_t timestamp) const;
     std::optional<rtp::ReportBlock> report(int64_t now_us) { return stats_ ? stats_->report(now_us) : std::nullopt; }
     rtp::NackTracker& nacks() { return nacks_; }
+    const rtp::NackTracker& nacks() const { return nacks_; }
     // True: a missing packet was given up, so video cannot be decoded until the next keyframe.
     bool take_damage() { return nacks_.take_damage() && kind() == media::Kind::kVideo; }
 
@@ -76,7 +81,12 @@ class ReceiveTrack {
     int64_t heard_ms_ = 0;  // last packet of its own SSRC
     rtp::NackTracker nacks_;
     std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
-    int64_t followed_ms_ = INT64_MIN / 2;       // when the track switched to its SSRC; the default: never switched
+    struct Report {
+        int64_t ntp_us;
+        uint32_t timestamp;
+    };
+    std::optional<Report> report_;         // the newest
+    int64_t followed_ms_ = INT64_MIN / 2;  // when the track switched to its SSRC; the default: never switched
     bool has_bye_ = false;
 };
 

@@ -103,6 +103,17 @@ ReceiveFormat receive_format(const sdp::NegotiatedMedia& media) {
     return format;
 }
 
+// One format; of simulcast one for each layer, whose SSRCs its packets show.
+void add_receive_formats(std::vector<ReceiveFormat>& formats, const sdp::NegotiatedMedia& media) {
+    ReceiveFormat format = receive_format(media);
+    if (media.layers.empty()) return formats.push_back(std::move(format));
+    format.track.ssrc = format.rtx_ssrc = 0;
+    for (const sdp::Layer& layer : media.layers) {
+        format.rid = layer.rid;
+        formats.push_back(format);
+    }
+}
+
 SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint32_t, 3>& ssrcs) {
     const bool video = media.kind == Kind::kVideo;
     return {.kind = media.kind,
@@ -147,7 +158,7 @@ void add_publisher_options(const MediaParts& parts, sdp::LocalOptions& options) 
     options.send = false;
     add_codecs(options.codecs, parts.vcodec, kVideoCodecs);
     add_codecs(options.codecs, parts.acodec, kAudioCodecs);
-    options.extensions = {sdp::Extension::kMid};
+    options.extensions = {sdp::Extension::kMid, sdp::Extension::kRid, sdp::Extension::kRepairedRid};
     if (rtc.twcc) options.extensions.push_back(sdp::Extension::kTwcc);
     options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = rtc.twcc, .remb = true};
     options.rtx = rtc.nack && rtc.nack_prefer_rtx;
@@ -171,7 +182,11 @@ base::Result<std::unique_ptr<Media>> make_publisher(MediaParts parts, const sdp:
     for (Kind kind : {Kind::kVideo, Kind::kAudio}) {
         const sdp::NegotiatedMedia* media = negotiated.find(kind);
         if (!media || !sdp::receives(media->direction)) continue;
-        format.tracks.push_back(receive_format(*media));
+        add_receive_formats(format.tracks, *media);
+        if (media->kind == Kind::kVideo) {
+            format.rid_id = media->extension_id(sdp::Extension::kRid);
+            format.repaired_rid_id = media->extension_id(sdp::Extension::kRepairedRid);
+        }
         if (format.mid_id == 0) format.mid_id = media->extension_id(sdp::Extension::kMid);
         if (format.twcc_id == 0) format.twcc_id = media->extension_id(sdp::Extension::kTwcc);
     }
