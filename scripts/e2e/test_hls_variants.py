@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from lib import api, browser, edges, hls, hooks, http, media, publishing, rtmp, signed_urls
+from lib import api, browser, edges, flv, hls, hooks, http, media, publishing, rtmp, signed_urls
 from lib.server import ROOT, run_once
 from lib.timing import SLOW, scaled, wait_until
 
@@ -146,6 +146,20 @@ def test_encoders_of_their_own_come_later(servers, tmp_path, form):
                 assert not errors, text
                 playlists = playlists_of(server)
     assert_equal_numbers(playlists, apart=2)
+
+
+@pytest.mark.parametrize("storage", ["memory", "disk"])
+def test_a_late_keyframe_of_one_is_the_target_duration_of_all(servers, storage):
+    server = servers(vhosts=hls.vhost(fragment="1", storage=storage, variants=GROUP, wait_keyframe="on"))
+    late = media.tags(media.ladder("540p"))
+    keyframes = [tag for tag in late if flv.is_keyframe(tag)]
+    late = [tag for tag in late if tag not in keyframes[4:7]]
+    with rtmp.publisher(server, "live", NAMES[0], timeout=scaled(10)) as one, rtmp.publisher(server, "live", NAMES[1], timeout=scaled(10)) as other:
+        with publishing.Steady(one, late), publishing.Steady(other, media.tags(media.ladder("360p"))):
+            wait_names(server, NAMES[:2])
+            wait_until(lambda: hls.get(server, f"/live/{NAMES[0]}.m3u8").target >= 4, 20, "a long segment")
+            targets = [hls.get(server, f"/live/{name}.m3u8").target for name in NAMES[:2]]
+            assert targets[0] == targets[1] == 4, targets
 
 
 def test_a_variant_leaves_and_returns(servers):

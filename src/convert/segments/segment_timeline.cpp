@@ -59,6 +59,12 @@ void SegmentTimeline::choose_target() {
     for (Id id = listed(); id < end(); ++id) target_s_ = std::max(target_s_, rounded_s(at(id).duration));
 }
 
+bool SegmentTimeline::raise_target(int64_t target_s) {
+    if (!options_.grows || target_s_ == 0 || target_s_ >= target_s) return false;
+    target_s_ = target_s;
+    return true;
+}
+
 void SegmentTimeline::set_date(Segment& segment) {
     if (segment.discontinuity || !clock_) clock_ = {segment.start, std::max(segment.date_ms, date_end_ms_)};
     segment.clock = *clock_;

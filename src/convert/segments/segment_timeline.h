@@ -128,6 +128,9 @@ class SegmentTimeline {
     // Another list begins with the open segment, at that position; at its own number if that is higher. Those before
     // leave. Without an effect where they go on to that position.
     void continue_at(const ListPosition& position, int64_t now_ms);
+    // Another playlist of the same group has a longer target duration, which is to be that of all. False: it is no
+    // shorter than that, or does not grow.
+    bool raise_target(int64_t target_s);
     // The next segment is not continuous with the one before.
     void break_here() { breaks_ = true; }
     // Forgets those that no player needs any more. all: each one, without waiting.

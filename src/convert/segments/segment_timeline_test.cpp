@@ -105,6 +105,20 @@ TEST(SegmentTimelineTest, TheTargetDurationOfLowLatencyIsThatOfTheConfiguration)
     EXPECT_EQ(timeline.target_s(), 2);
 }
 
+TEST(SegmentTimelineTest, TheLongestTargetDurationOfAGroupIsThatOfAll) {
+    SegmentTimeline timeline({.window_ms = 60'000, .target_ms = 2'000, .grows = true});
+    EXPECT_FALSE(timeline.raise_target(9)) << "it is chosen with the first segment";
+    add(timeline, of_ms(2'000), 0);
+    EXPECT_TRUE(timeline.raise_target(5));
+    EXPECT_EQ(timeline.target_s(), 5);
+    EXPECT_FALSE(timeline.raise_target(5));
+    EXPECT_FALSE(timeline.raise_target(4));
+    EXPECT_EQ(timeline.target_s(), 5);
+    SegmentTimeline fixed({.window_ms = 60'000, .target_ms = 2'000});
+    add(fixed, of_ms(2'000), 0);
+    EXPECT_FALSE(fixed.raise_target(5)) << "it does not grow";
+}
+
 TEST(SegmentTimelineTest, TheTargetDurationGrowsWhereASegmentWaitsForItsKeyframe) {
     SegmentTimeline timeline({.window_ms = 60'000, .target_ms = 2'000, .grows = true});
     for (const int64_t ms : {2'000, 4'600, 1'000}) {

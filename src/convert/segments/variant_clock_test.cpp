@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+
 namespace convert {
 namespace {
 
@@ -136,6 +141,110 @@ TEST_F(VariantClockTest, AGroupThatAllHaveLeftBeginsAnew) {
     Member moved = std::move(second);
     EXPECT_EQ(moved.position_at(1s)->sequence, 4u);
     EXPECT_FALSE(second);  // NOLINT(bugprone-use-after-move)
+}
+
+// ---- An hour
+
+// An encoder with a keyframe each second, as an Output cuts its stream: in segments of 2 s.
+struct Encoder {
+    static constexpr Time kGop = 1s, kFragment = 2s, kSlack = 100ms;
+
+    void start(const std::shared_ptr<VariantClock>& clock, int64_t at_ms, Time first_dts) {
+        member = Member(clock, at_ms);
+        began_ms = at_ms;
+        next_dts = first_dts;
+        member.set_offset(first_dts, first_dts + 300ms, at_ms + 300);
+        has_segment = false;
+        keyframes = 0;
+    }
+    // Its clock is fast by so much.
+    int64_t due_ms() const {
+        return began_ms + static_cast<int64_t>(static_cast<double>(1'000 * keyframes) / (1 + ppm * 1e-6));
+    }
+    void keyframe(int64_t late_ms) {
+        const Time at = member.shared(next_dts);
+        member.arrived(at, due_ms() + late_ms);
+        next_dts += kGop;
+        ++keyframes;
+        if (!has_segment) {
+            if (const auto position = member.position_at(at)) number = std::max(number + 1, position->sequence);
+        } else if (at - segment + kSlack >= kFragment || at < segment || member.ends_before(number, at)) {
+            ++number;
+            begins[number] = at;
+        } else {
+            return;
+        }
+        has_segment = true;
+        segment = at;
+        member.begin_segment({number, 0, 2, 1}, at);
+    }
+
+    double ppm = 0;
+    Member member{};
+    int64_t began_ms = 0, keyframes = 0;
+    Time next_dts{}, segment{};
+    bool has_segment = false;
+    uint64_t number = 0;
+    std::map<uint64_t, Time> begins{};  // without the first one of a publishing, which begins in the middle of others'
+};
+
+TEST_F(VariantClockTest, NumbersStayEqualForAnHour) {
+    std::vector<Encoder> encoders(3);
+    encoders[1].ppm = 100;
+    encoders[2].ppm = -100;
+    std::minstd_rand random(1);  // NOLINT(cert-msc51-cpp): the same each time
+    encoders[0].start(clock_, 0, 500s);
+    encoders[1].start(clock_, 5'400, 0s);
+    encoders[2].start(clock_, 11'700, 70s);
+    std::optional<int64_t> returns_ms;
+    for (int64_t restarts = 0; true;) {
+        Encoder& next = *std::ranges::min_element(
+            encoders, {}, [](const Encoder& one) { return one.member ? one.due_ms() : INT64_MAX; });
+        const int64_t now_ms = next.due_ms();
+        if (now_ms > 3'600'000) break;
+        if (returns_ms && now_ms >= *returns_ms) {
+            encoders[static_cast<size_t>(restarts % 3)].start(clock_, now_ms + 37, from_ms(restarts * 1'234));
+            returns_ms.reset();
+            ++restarts;
+            continue;
+        }
+        // One after the other leaves, each seven minutes, and returns with times that begin anew.
+        if (now_ms >= 420'000 * (restarts + 1) && !returns_ms) {
+            encoders[static_cast<size_t>(restarts % 3)].member = {};
+            returns_ms = now_ms + 20'000;
+            continue;
+        }
+        next.keyframe(std::uniform_int_distribution<int64_t>(0, 60)(random));
+        for (const Encoder& one : encoders) {
+            if (!one.member || !one.has_segment || !next.has_segment) continue;
+            ASSERT_LE(std::abs(static_cast<int64_t>(one.number - next.number)), 1) << now_ms;
+        }
+    }
+    EXPECT_GT(encoders[0].number, 1'500u);
+    size_t compared = 0;
+    for (const auto& [number, begin] : encoders[0].begins) {
+        for (const size_t i : {1, 2}) {
+            const auto found = encoders[i].begins.find(number);
+            if (found == encoders[i].begins.end()) continue;
+            ASSERT_LE(media::distance(begin, found->second), Encoder::kGop + Encoder::kSlack) << number;
+            ++compared;
+        }
+    }
+    EXPECT_GT(compared, 3'000u);
+}
+
+TEST_F(VariantClockTest, WhoseTimesHaveJumpedGoesOnWithTheNumbersOfAll) {
+    Encoder one, other;
+    one.start(clock_, 0, 0s);
+    other.start(clock_, 2'300, 0s);
+    for (int64_t second = 0; second < 3'600; ++second) {
+        if (second == 600) other.next_dts += 1h;
+        if (second == 1'800) other.next_dts -= 2h;
+        one.keyframe(0);
+        other.keyframe(0);
+        ASSERT_LE(std::abs(static_cast<int64_t>(one.number - other.number)), 2) << second;
+    }
+    EXPECT_EQ(one.number, 1'799u) << "its segments are of 2 s, whatever the other does";
 }
 
 }  // namespace

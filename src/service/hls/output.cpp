@@ -415,7 +415,17 @@ void Output::close_segment(const Closing& closing) {
     segmenter_.set_longest(timeline_->longest());
     if (has_hls_) renditions_.close(id);
     if (dash_) dash_->close(id, frame_rate_);
+    share_target();
     keep_below(options_.memory_limit / 2);
+}
+
+// It may have grown with the segment. Playlists of a group have one (draft-pantos-hls-rfc8216bis, 6.2.4).
+void Output::share_target() {
+    if (!group_) return;
+    group_->for_each([this](Output& other) {
+        if (&other == this || !other.is_current() || !other.timeline_->raise_target(target_s())) return;
+        other.renditions_.for_each([](Rendition& rendition) { rendition.list_changed(); });
+    });
 }
 
 // ---- The multivariant playlist

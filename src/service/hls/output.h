@@ -184,6 +184,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void feed_waiting();
     void show_parts();
     void report_to_others() const;
+    void share_target();
     void drop_waiting();
     void place_in_group();
     void join_group(media::Time start);

@@ -89,6 +89,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     void forget();
     // The timeline has begun another list.
     void begin_list();
+    // Something that the playlist says of all segments has changed.
+    void list_changed();
     // Requests that wait for what comes next get 404.
     void end_waiting();
     // There is no segment, nor a file that has been one.
@@ -116,7 +118,6 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     void hint(std::optional<uint64_t> part);
     uint64_t bandwidth_of(Id id) const;
     ListedSegments::Bandwidth bandwidth_of(const m3u8::MediaPlaylist& playlist) const;
-    void list_changed();
     void show_shared(const Entry& entry);
     void lose_memory(const base::Error& why) override;
     void serve_from_file(Id id);
