@@ -4,13 +4,14 @@ manifest is read by lib/dash.py, which knows the schema."""
 import contextlib
 import datetime
 import gzip
+import re
 import signal
 import time
 from urllib.parse import quote
 
 import pytest
 
-from lib import api, dash, edges, http, media, mp4, publishing, rtmp
+from lib import api, dash, edges, http, media, mp4, publishing, rtmp, signed_urls
 from lib.timing import scaled, wait_until
 
 FOLDER = ("html", "live", "one")
@@ -114,6 +115,26 @@ def test_codecs_and_languages(servers, tmp_path):
         assert two.track("audio").attributes["audioSamplingRate"] != two.track("audio2").attributes["audioSamplingRate"], two.text
 
 
+@pytest.mark.parametrize(
+    "video, audio, codecs, others",
+    [
+        ("libaom-av1", "libopus", r"av01\.0\.\d\d[MH]\.08", "Opus"),
+        ("libvpx-vp9", "libopus", r"vp09\.00\.\d\d\.08", "Opus"),
+        ("libx265", "flac", r"hvc1\.1\.\d\.L\d+(\.[0-9A-F]+)+", "fLaC|flac"),
+    ],
+)
+def test_codecs_of_enhanced_rtmp(servers, tmp_path, video, audio, codecs, others):
+    """They have their strings of RFC 6381 and their own sizes, and FFmpeg reads the manifest and what it lists."""
+    server = servers(vhosts=dash.vhost(**KEPT))
+    with publish(server, media.tags(media.encoded_by_9(video, audio))):
+        manifest = dash.wait(server, lambda one: all(len(one.numbers(id)) >= 2 for id in ("video", "audio")), 30, video)
+        tracks = [manifest.track("video"), manifest.track("audio")]
+        assert re.fullmatch(codecs, tracks[0].codecs) and re.fullmatch(others, tracks[1].codecs), manifest.text
+        assert int(tracks[0].attributes["width"]) > 0 and int(tracks[1].attributes["audioSamplingRate"]) > 0, manifest.text
+        for track in tracks:
+            check_media(server, tmp_path, track, track.kind)
+
+
 def test_a_publisher_returns(servers):
     """Behind it a Period begins; nothing of the first one changes, nor does availabilityStartTime (lib/dash.py)."""
     server = servers(vhosts=dash.vhost(**KEPT, rejoin=2))
@@ -198,6 +219,34 @@ def test_an_edge_fetches_what_a_manifest_is_asked_of(servers, ctx):
         dash.fetch(edge, later.track().segments[-1].uri)
     missing = http.get(edge.http_port, "/live/two.mpd")
     assert missing.status == 404 and missing.headers["cache-control"] == "no-store", missing.describe()
+
+
+@pytest.mark.parametrize("form", ["alone", "group", "low-latency"])
+def test_which_signature_opens_what(servers, form):
+    """That of the manifest opens it, and by the id in it all that it lists; no other one does."""
+    name, hls = {"alone": ("one", ""), "group": ("x", GROUP), "low-latency": ("one", LOW)}[form]
+    signed = f"signed_urls {{ enabled on; secret {signed_urls.SECRET}; publish off; }}"
+    server = servers(vhosts=dash.vhost(ctx="on", hls=hls, more=signed, **KEPT))
+    track = "x_180p-video" if form == "group" else "video"
+
+    def status(path):
+        return http.get_status(server.http_port, path)
+
+    with published_group(server) if form == "group" else publish(server):
+        query = signed_urls.query("play", name)
+        manifest = wait_group(server, lambda one: len(one.numbers(track)) >= 2, path=f"/live/{name}.mpd?{query}")
+        again = dash.get(server, f"/live/{manifest.location}")
+        assert again.numbers(track), again.text
+        uris = [again.track(track).initialization, again.track(track).segments[0].uri]
+        if form == "low-latency":
+            uris.append(again.track(track).segments[-1].uri)  # in the making
+        for uri in uris:
+            bare = uri.partition("?")[0]
+            for bad in (bare, f"{bare}?hls_ctx=zzzzzzzz", f"{bare}?{query}"):
+                assert status(bad) == 403, bad
+            assert status(uri) == 200, uri
+        for bad in ("", f"?{signed_urls.query('play', 'other')}", "?hls_ctx=zzzzzzzz"):
+            assert status(f"/live/{name}.mpd{bad}") == 403, bad
 
 
 def test_rules_hold_for_each_request(servers):

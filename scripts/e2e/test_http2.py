@@ -11,13 +11,19 @@ import time
 
 import pytest
 
-from lib import browser, flv, http, media, metrics, publishing, rtmp
+from lib import browser, dash, flv, http, media, metrics, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HLS = "hls { enabled on; hls_storage memory; hls_fragment 1; hls_window 6; hls_ctx off; }"
 LOW_LATENCY = HLS.replace("hls_ctx", "hls_low_latency on; hls_use_fmp4 on; hls_ctx")
+
+
+DASH = (
+    "hls { hls_storage memory; hls_fragment 2; hls_low_latency on; hls_ctx off; } "
+    "dash { enabled on; dash_fragment 2; dash_window_size 100; dash_timeshift 300; }"
+)
 
 
 @pytest.fixture(scope="module")
@@ -235,6 +241,19 @@ const hint = (text) => /PRELOAD-HINT:TYPE=PART,URI="([^"]+)"/.exec(text)[1];
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
+def test_a_segment_of_dash_comes_as_it_grows(make):
+    server = make(hls=DASH)
+    with publishing.Steady(rtmp.publisher(server, "live", "one", timeout=scaled(10)), media.from_keyframe(media.frequent_keyframes())):
+        manifest = dash.wait(server, lambda one: len(one.numbers()) >= 2, what="two segments")
+        now = dash.wait(server, lambda one: one.numbers()[-1] > manifest.numbers()[-1], what="one that begins")
+        uris = [now.track(id).segments[-1].uri.lstrip("/") for id in ("video", "audio")]
+        began = time.monotonic()
+        grown = curl("--http2", url(server, uris[0]))
+        assert time.monotonic() - began > 0.3 and grown[:2] == (200, "2"), "it has come as it was made"
+        assert grown[2] == curl("--http1.1", url(server, uris[0]))[2], "the bytes of the complete one"
+        assert curl("--http2", url(server, uris[1]))[:2] == (200, "2")
+
+
 def test_low_latency_hls(make, tmp_path):
     """Requests that wait are streams of one connection; one that is given up is no longer there."""
     server = make(hls=LOW_LATENCY, top=metrics.EXPORTER % "")
