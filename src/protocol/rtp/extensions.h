@@ -34,6 +34,18 @@ inline void write_playout_delay(uint32_t least_ms, uint32_t most_ms, std::span<u
     out[2] = static_cast<uint8_t>(most);
 }
 
+// The time of sending (http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time): 24 bits of seconds, 18 of them
+// behind the point, of any clock.
+inline constexpr size_t kSendTimeBytes = 3;
+
+inline void write_send_time(int64_t us, std::span<uint8_t, kSendTimeBytes> out) {
+    const auto time =
+        static_cast<uint64_t>(us) / 1'000'000 << 18 | (static_cast<uint64_t>(us) % 1'000'000 << 18) / 1'000'000;
+    out[0] = static_cast<uint8_t>(time >> 16);
+    out[1] = static_cast<uint8_t>(time >> 8);
+    out[2] = static_cast<uint8_t>(time);
+}
+
 inline std::string_view text_value(std::span<const uint8_t> data) {  // mid, rid
     return {reinterpret_cast<const char*>(data.data()), data.size()};
 }

@@ -49,6 +49,7 @@ void Player::on_closed() {
 void Player::match_tracks() {
     track_index_.fill(-1);
     video_ = -1;
+    paced_.reset();
     const auto& lane_tracks = lane_.tracks();
     for (size_t index = 0; index < tracks_.size(); ++index) {
         tracks_[index].restart();
@@ -85,6 +86,10 @@ bool Player::on_packets(int64_t now_us) {
     if (const MediaSession::Room room = session_.room(); room != MediaSession::Room::kNow) {
         apply(cursor_.skip_stale(ring, now_us), now_us / 1000);
         return room == MediaSession::Room::kSoon;
+    }
+    if (paced_) [[unlikely]] {
+        send_audio(now_us);
+        return false;
     }
     if (!cursor_.is_steady(ring)) begin_or_skip(now_us);
     const uint64_t end = ring.end();
@@ -123,6 +128,54 @@ bool Player::forward(const live::RtpPacket& packet) {
     return true;
 }
 
+// ---- A short link
+
+void Player::begin_pacing(int64_t now_us) {
+    const ShortLink link(cursor_.position(), cursor_.waits_for_keyframe(), bandwidth_.kbps(), bandwidth_.queue_ms(),
+                         now_us);
+    paced_ = std::make_unique<Paced>(*this, link);
+    paced_->set_after(kPaceMs);
+    // Without them a browser takes the video that is held back for a longer way, and its estimate falls to nothing.
+    for (SendTrack& track : tracks_) track.set_send_times(true);
+    base::log::trace("rtc-play: the link takes {} kbit/s, less than the stream: audio and as much video are sent",
+                     bandwidth_.kbps());
+}
+
+// It is never held back.
+void Player::send_audio(int64_t now_us) {
+    const live::RtpRing& ring = lane_.ring();
+    for (cursor_.reach(ring.begin()); cursor_.position() < ring.end(); cursor_.advance()) {
+        const live::RtpPacket& packet = ring.at(cursor_.position());
+        SendTrack* track = track_of(packet.track);
+        if (!track || track->kind() != media::Kind::kAudio) continue;
+        track->stamp(now_us);
+        if (forward(packet)) paced_->link.spend(packet.payload.size());
+    }
+    if (reports_due_) send_due_reports();
+}
+
+void Player::send_paced(int64_t now_us) {
+    const live::RtpRing& ring = lane_.ring();
+    ShortLink& link = paced_->link;
+    bandwidth_.tick(now_us / 1000);
+    link.refill(bandwidth_.kbps(), now_us);
+    apply(link.update(ring, bandwidth_.kbps(), now_us), now_us / 1000);
+    if (session_.room() == MediaSession::Room::kNow) {
+        tracks_[static_cast<size_t>(video_)].stamp(now_us);
+        for (int left = kPacketsPerPass; left > 0 && link.has_next(ring); link.advance()) {
+            const live::RtpPacket& packet = ring.at(link.position());
+            if (track_index_[packet.track] != video_ || !forward(packet)) continue;
+            link.spend(packet.payload.size());
+            --left;
+        }
+    }
+    if (bandwidth_.is_short() || !link.has_caught_up(ring)) return paced_->set_after(kPaceMs);
+    cursor_.go_on(ring);
+    paced_.reset();
+    for (SendTrack& track : tracks_) track.set_send_times(false);
+    base::log::trace("rtc-play: the link takes the stream again");
+}
+
 void Player::apply(const RtpCursor::Change& change, int64_t now_ms) {
     using Video = RtpCursor::Change::Video;
     if (change.has_jumped) {
@@ -137,7 +190,8 @@ void Player::apply(const RtpCursor::Change& change, int64_t now_ms) {
 // The viewer sees no gap: its sequence numbers continue at the keyframe. The publisher is asked for one.
 void Player::on_track_restart(size_t lane_track) {
     if (video_ < 0 || track_index_[lane_track] != video_) return;
-    apply(cursor_.wait_for_keyframe(lane_.ring()), runtime::now_ms());
+    const auto change = paced_ ? paced_->link.wait_for_keyframe(lane_.ring()) : cursor_.wait_for_keyframe(lane_.ring());
+    apply(change, runtime::now_ms());
 }
 
 int Player::lane_track_of(const SendTrack& track) const {
@@ -153,7 +207,7 @@ void Player::log_counters() const {
         "jumps, "
         "{} keyframes requested, {} of 256 lost, REMB {} kbit/s, {} malformed reports",
         c.packets, c.nacks, c.retransmitted, c.nacks_unknown, c.nacks_repeated, c.nacks_refused, c.jumps,
-        c.keyframe_requests, c.fraction_lost, c.remb_kbps, c.bad_rtcp);
+        c.keyframe_requests, c.fraction_lost, bandwidth_.remb_kbps(), c.bad_rtcp);
 }
 
 std::string Player::describe() const {

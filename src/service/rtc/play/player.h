@@ -15,11 +15,15 @@
 
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
+#include "runtime/loop/clock.h"
+#include "runtime/loop/timers.h"
 #include "service/rtc/media.h"
+#include "service/rtc/play/bandwidth.h"
 #include "service/rtc/play/playout_delay.h"
 #include "service/rtc/play/retransmission_log.h"
 #include "service/rtc/play/rtp_cursor.h"
 #include "service/rtc/play/send_track.h"
+#include "service/rtc/play/short_link.h"
 
 namespace service::rtc {
 
@@ -33,7 +37,6 @@ struct PlayerCounters {
     uint32_t jumps = 0;           // skips to a later keyframe
     uint32_t keyframe_requests = 0;
     uint32_t bad_rtcp = 0;
-    uint32_t remb_kbps = 0;      // the bitrate in the viewer's last REMB; 0: none received
     uint32_t fraction_lost = 0;  // of 256, the worst track in the viewer's last report
     uint32_t jitter_ms = 0;      // likewise
 };
@@ -78,7 +81,18 @@ class Player final : private live::RtpSink, public Media {
     static constexpr uint32_t kFirstReports = 6;
     static constexpr int64_t kFirstReportsEveryMs = 200;
 
+    // While the link is short: video is measured out.
+    static constexpr int64_t kPaceMs = 10;
+    // Likewise, or while that is suspected: reports, whose answers tell the round trip.
+    static constexpr int64_t kProbeEveryMs = 200;
+
     class Feedback;
+    struct Paced final : runtime::Timer {
+        Paced(Player& to, const ShortLink& short_link) : player(to), link(short_link) {}
+        void on_due() override { player.send_paced(runtime::now_us()); }
+        Player& player;
+        ShortLink link;
+    };
 
     bool on_packets(int64_t now_us) override;
     void prefetch_needs() const override;
@@ -96,6 +110,9 @@ class Player final : private live::RtpSink, public Media {
     void apply(const RtpCursor::Change& change, int64_t now_ms);
     // True: a packet was sent.
     bool forward(const live::RtpPacket& packet);
+    void send_audio(int64_t now_us);
+    void begin_pacing(int64_t now_us);
+    void send_paced(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
     void on_video_report(uint8_t fraction_lost, int64_t now_ms);
@@ -119,11 +136,14 @@ class Player final : private live::RtpSink, public Media {
     int32_t credit_ = kFirstCredit;  // bytes
     uint32_t credited_octets_ = 0;   // of the tracks, for which credit was earned
     uint32_t clock_version_ = 0;
+    uint32_t last_answered_ = 0;  // the sender report whose round trip was measured last
     uint32_t reports_ = 0;
     int64_t next_report_ms_ = 0;
     int64_t start_by_us_ = 0;  // until then a keyframe on request is better than a large backlog
     RoundTrips round_trips_;
     PlayoutDelay playout_delay_;
+    Bandwidth bandwidth_;
+    std::unique_ptr<Paced> paced_;                           // null: it is sent all of the stream
     std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
 };
 

@@ -26,8 +26,11 @@ class Player::Feedback final : public rtcp::Visitor {
                 jitter_ms_ = std::max(jitter_ms_, rtp::jitter_ms(block.jitter, rate));
             }
             const uint64_t now = rtp::ntp_of_unix_us(base::wall_ms() * 1000);
-            if (const auto us = rtp::round_trip_us(now, block.last_sr, block.delay_since_sr))
+            const auto us = rtp::round_trip_us(now, block.last_sr, block.delay_since_sr);
+            if (us && block.last_sr != std::exchange(player_.last_answered_, block.last_sr)) {
                 player_.round_trips_.add(*us);
+                player_.bandwidth_.on_round_trip(static_cast<uint32_t>(*us / 1000), now_ms_);
+            }
         }
         player_.counters_.fraction_lost = worst_;
         player_.counters_.jitter_ms = jitter_ms_;
@@ -44,7 +47,7 @@ class Player::Feedback final : public rtcp::Visitor {
     void on_pli(uint32_t, uint32_t) override { ask(); }
     void on_fir(uint32_t, uint32_t, uint8_t) override { ask(); }
     void on_remb(uint32_t, uint64_t bits_per_second, rtcp::SsrcList) override {
-        player_.counters_.remb_kbps = static_cast<uint32_t>(std::min<uint64_t>(bits_per_second / 1000, UINT32_MAX));
+        player_.bandwidth_.on_remb(bits_per_second, now_ms_);
     }
 
   private:
@@ -70,9 +73,16 @@ class Player::Feedback final : public rtcp::Visitor {
 };
 
 void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
-    Feedback feedback(*this, now_us / 1000);
+    const int64_t now_ms = now_us / 1000;
+    bandwidth_.on_sent(session_.counters().bytes_sent, lane_.counters().bytes, now_ms);
+    Feedback feedback(*this, now_ms);
     const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+    if (bandwidth_.wants_round_trip(now_ms) && now_ms >= next_report_ms_ - kReportEveryMs + kProbeEveryMs) {
+        reports_due_ = true;
+        next_report_ms_ = now_ms + kReportEveryMs;
+    }
+    if (bandwidth_.is_short() && !paced_ && joined_ && video_ >= 0) begin_pacing(now_us);
 }
 
 void Player::on_video_report(uint8_t fraction_lost, int64_t now_ms) {
@@ -90,7 +100,7 @@ net::RtcQuality Player::quality() const {
     out.nacks = counters_.nacks;
     out.retransmitted = counters_.retransmitted;
     out.keyframes_asked = counters_.keyframe_requests;
-    out.remb_kbps = counters_.remb_kbps;
+    out.remb_kbps = bandwidth_.remb_kbps();
     return out;
 }
 

@@ -71,6 +71,13 @@ struct Viewer {
         ASSERT_TRUE(writer.receiver_report(9, std::span(&block, 1)));
         rtcp(writer);
     }
+    void remb(uint64_t kbps) {
+        uint8_t out[100];
+        rtcp::Writer writer(out);
+        const uint32_t ssrc = kVideoSsrc;
+        ASSERT_TRUE(writer.remb(9, kbps * 1000, std::span(&ssrc, 1)));
+        rtcp(writer);
+    }
     void pli() {
         uint8_t out[100];
         rtcp::Writer writer(out);
@@ -424,6 +431,35 @@ TEST(RetransmissionLog, TheLaterOfTwoThatShareAPlaceHasIt) {
     // The numbers have wrapped; audio has its own slots.
     EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 30'000));
     EXPECT_EQ(retransmission_log.find(media::Kind::kAudio, 10 + 256, 1100)->tries, 0);
+}
+
+// The estimate falls below what is sent, again and again: audio goes on, the video is measured out, and its packets
+// tell when they are sent.
+TEST_F(PlayerTest, AViewerWithAShortLinkGetsAudioAndAsMuchVideoAsItTakes) {
+    put(0, 100, "idr", true);
+    auto viewer = view(true);
+    settle();
+    viewer->session.counts.bytes_sent = 1'000'000;
+    for (const uint64_t remb : {9'000, 400, 300, 80}) {
+        (void)runtime::sleep_ms(310);
+        viewer->session.counts.bytes_sent += 40'000;  // 1,000 kbit/s
+        viewer->remb(remb);
+    }
+    (void)viewer->got();
+    const std::string large(1'000, 'x');
+    for (uint32_t i = 0; i < 50; ++i) put(0, 200 + i, large);
+    put(1, 20, "sound");
+    settle();
+    EXPECT_EQ(viewer->got(), "a1001:sound ") << "it is not held back by the video before it";
+    (void)runtime::sleep_ms(300);
+    const size_t sent = viewer->session.sent.size();
+    viewer->read = sent;
+    EXPECT_LT(sent, 2 + 10u) << "80 kbit/s are 3 packets in 300 ms";
+    EXPECT_GT(sent, 2u) << "the video goes on where it was";
+    put(0, 400, "IDR", true);
+    std::string later;
+    const auto has_skipped = [&] { return (later += viewer->got()).ends_with(":IDR "); };
+    EXPECT_TRUE(wait_for(has_skipped)) << "what is late is skipped";
 }
 
 TEST_F(PlayerTest, RequestsForKeyframesAreMerged) {

@@ -45,6 +45,11 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
         ++all.nacks_repeated;
         return;
     }
+    if (paced_ && !paced_->link.may_send()) {
+        ++counters_.nacks_refused;
+        ++all.nacks_refused;
+        return;
+    }
     if (credit_ < size) {
         ++counters_.nacks_refused;
         ++all.nacks_refused;
@@ -53,6 +58,10 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     }
     again->sent(now);
     credit_ -= size;
+    if (paced_) {
+        paced_->link.spend(static_cast<size_t>(size));
+        track.stamp(runtime::now_us());
+    }
     ++counters_.retransmitted;
     ++all.retransmitted;
     // The number under which it was sent, which may be before a jump.

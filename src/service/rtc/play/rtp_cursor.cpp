@@ -15,6 +15,17 @@ size_t backlog_from(const live::RtpRing& ring, uint64_t keyframe, size_t most) {
 
 }  // namespace
 
+uint64_t first_sequence(const live::RtpRing& ring, uint64_t keyframe) {
+    const live::RtpPacket& first = ring.at(keyframe);
+    uint64_t lowest = first.sequence;
+    for (uint64_t i = keyframe; i < std::min(ring.end(), keyframe + RtpCursor::kMaxBehind); ++i) {
+        const live::RtpPacket& packet = ring.at(i);
+        if (packet.track == first.track && packet.timestamp == first.timestamp)
+            lowest = std::min(lowest, packet.sequence);
+    }
+    return lowest;
+}
+
 void RtpCursor::restart(const live::RtpRing& ring, bool has_video) {
     *this = {};
     position_ = ring.end();
@@ -61,22 +72,21 @@ RtpCursor::Change RtpCursor::update(const live::RtpRing& ring, size_t max_backlo
     return {.wants_start = !std::exchange(wanted_start_, true)};
 }
 
+void RtpCursor::go_on(const live::RtpRing& ring) {
+    const bool has_video = has_video_;
+    *this = {};
+    position_ = ring.end();
+    has_video_ = has_video;
+}
+
 RtpCursor::Change RtpCursor::begin_at(const live::RtpRing& ring, uint64_t keyframe) {
-    const live::RtpPacket& first = ring.at(keyframe);
-    // Packets of the keyframe may have been reordered.
-    uint64_t lowest = first.sequence;
-    for (uint64_t i = keyframe; i < std::min(ring.end(), keyframe + kMaxBehind); ++i) {
-        const live::RtpPacket& packet = ring.at(i);
-        if (packet.track == first.track && packet.timestamp == first.timestamp)
-            lowest = std::min(lowest, packet.sequence);
-    }
     // Old audio is of no use.
     audio_from_ = std::max(audio_from_, position_);
     video_from_ = keyframe;
     position_ = std::min(position_, keyframe);
     waits_for_keyframe_ = false;
     catching_up_ = true;
-    return {.video = Change::Video::kBegins, .first_sequence = lowest};
+    return {.video = Change::Video::kBegins, .first_sequence = first_sequence(ring, keyframe)};
 }
 
 }  // namespace service::rtc

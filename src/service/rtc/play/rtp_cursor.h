@@ -11,6 +11,9 @@
 
 namespace service::rtc {
 
+// The lowest sequence number of a keyframe, whose packets may have been reordered. keyframe: its first position.
+uint64_t first_sequence(const live::RtpRing& ring, uint64_t keyframe);
+
 class RtpCursor {
   public:
     // While it sends a backlog, it skips to a newer keyframe that is at least this many packets ahead.
@@ -35,6 +38,8 @@ class RtpCursor {
         return position_ >= (kind == media::Kind::kVideo ? video_from_ : audio_from_);
     }
     void advance() { ++position_; }
+    // Earlier positions are gone.
+    void reach(uint64_t position) { position_ = std::max(position_, position); }
 
     // Other tracks: it gets what comes from now on.
     void restart(const live::RtpRing& ring, bool has_video);
@@ -51,6 +56,8 @@ class RtpCursor {
     // Before packets are sent. A player that begins is not sent a GOP of more bytes than max_backlog: it wants a start,
     // once, and waits for a keyframe or a larger max_backlog.
     Change update(const live::RtpRing& ring, size_t max_backlog);
+    // Everything before the ring's end was sent, by other means.
+    void go_on(const live::RtpRing& ring);
     // Everything was sent.
     void catch_up() { catching_up_ = false; }
 

@@ -20,28 +20,55 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
     // A packet that is retransmitted unchanged has the header of its first transmission.
     const bool may_change = has_rtx() || !nack_;
     // The one-byte form, whose ids end at 14.
-    const auto is_usable = [&](uint8_t id) { return may_change && id >= 1 && id <= 14; };
-    if (is_usable(format.mid_id) && !format.mid.empty() && format.mid.size() <= kMaxMid)
-        write_extension(format.mid_id, {reinterpret_cast<const uint8_t*>(format.mid.data()), format.mid.size()});
-    if (is_usable(format.playout_delay_id)) playout_delay_id_ = format.playout_delay_id;
+    const auto usable = [&](uint8_t id) { return may_change && id <= 14 ? id : uint8_t{0}; };
+    playout_delay_id_ = usable(format.playout_delay_id);
+    send_time_id_ = usable(format.send_time_id);
+    if (usable(format.mid_id) == 0 || format.mid.empty() || format.mid.size() > kMaxMid) return;
+    begin_extensions();
+    add_extension(format.mid_id, {reinterpret_cast<const uint8_t*>(format.mid.data()), format.mid.size()});
 }
 
-void SendTrack::write_extension(uint8_t id, std::span<const uint8_t> data) {
-    header_[0] = 0x90;
-    base::put_u16(&header_[12], rtp::kOneByteProfile);
-    header_[16] = static_cast<uint8_t>(id << 4 | (data.size() - 1));
-    std::ranges::fill(std::ranges::copy(data, header_.begin() + 17).out, header_.end(), uint8_t{0});
+void SendTrack::begin_extensions() {
+    header_[0] = 0x80;
+    header_size_ = rtp::kFixedHeaderSize;
+}
+
+// They end at a word (RFC 8285, 4.1.2), to which zeros are added: what follows an element takes their place.
+void SendTrack::add_extension(uint8_t id, std::span<const uint8_t> data) {
+    if (header_[0] == 0x80) {
+        header_[0] = 0x90;
+        base::put_u16(&header_[12], rtp::kOneByteProfile);
+        header_size_ = 16;
+    }
+    header_[header_size_] = static_cast<uint8_t>(id << 4 | (data.size() - 1));
+    std::ranges::copy(data, &header_[header_size_ + 1u]);
     const size_t words = (1 + data.size() + 3) / 4;
-    base::put_u16(&header_[14], static_cast<uint32_t>(words));
-    header_size_ = static_cast<uint8_t>(16 + 4 * words);
+    std::fill(&header_[header_size_ + 1u + data.size()], &header_[header_size_] + 4 * words, uint8_t{0});
+    header_size_ = static_cast<uint8_t>(header_size_ + 4 * words);
+    base::put_u16(&header_[14], static_cast<uint32_t>(header_size_ - 16) / 4);
+}
+
+// After the first packets. The time of sending stands first: see stamp().
+void SendTrack::write_extensions() {
+    begin_extensions();
+    uint8_t value[rtp::kPlayoutDelayBytes]{};
+    if (has_send_times_) add_extension(send_time_id_, value);
+    if (packets_ >= told_at_) return;
+    rtp::write_playout_delay(playout_delay_ms_, rtp::kLongestPlayoutDelayMs, value);
+    add_extension(playout_delay_id_, value);
+}
+
+void SendTrack::set_send_times(bool on) {
+    if (send_time_id_ == 0 || packets_ < kExtendedPackets || has_send_times_ == on) return;
+    has_send_times_ = on;
+    write_extensions();
 }
 
 void SendTrack::set_playout_delay(uint16_t ms) {
     CHECK(takes_playout_delay());
-    uint8_t value[rtp::kPlayoutDelayBytes];
-    rtp::write_playout_delay(ms, rtp::kLongestPlayoutDelayMs, value);
-    write_extension(playout_delay_id_, value);
-    plain_from_ = packets_ + kExtendedPackets;
+    playout_delay_ms_ = ms;
+    told_at_ = packets_ + kExtendedPackets;
+    write_extensions();
 }
 
 void SendTrack::begin_at(uint64_t ring_sequence) {
@@ -63,10 +90,7 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
 
 inline std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& packet, uint8_t payload_type,
                                                         uint32_t ssrc, uint16_t sequence) {
-    if (packets_ == plain_from_) {
-        header_[0] = 0x80;
-        header_size_ = rtp::kFixedHeaderSize;
-    }
+    if (packets_ == told_at_) write_extensions();
     header_[1] = static_cast<uint8_t>(payload_type | (packet.marker ? 0x80 : 0));
     rtp::set_sequence(header_.data(), sequence);
     rtp::set_timestamp(header_.data(), packet.timestamp);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "live/rtp/rtp_ring.h"
+#include "protocol/rtp/extensions.h"
 #include "protocol/rtp/packet.h"
 
 namespace service::rtc {
@@ -30,6 +31,7 @@ struct SendFormat {
     uint8_t rtx_payload_type = kNoPayloadType;
     uint8_t mid_id = 0;            // header extension id; 0: not negotiated
     uint8_t playout_delay_id = 0;  // likewise
+    uint8_t send_time_id = 0;
     bool nack = false;
     std::string mid{};
 
@@ -83,6 +85,12 @@ class SendTrack {
     // It is asked to do so for that long at least.
     void set_playout_delay(uint16_t ms);
 
+    // The next packets tell when they are sent, or do not any more. Before each that does: stamp().
+    void set_send_times(bool on);
+    void stamp(int64_t now_us) {
+        if (has_send_times_) rtp::write_send_time(now_us, std::span<uint8_t, rtp::kSendTimeBytes>(&header_[17], 3));
+    }
+
     // For sender reports; retransmissions are not counted.
     uint32_t packets() const { return packets_; }
     uint32_t octets() const { return octets_; }
@@ -102,13 +110,17 @@ class SendTrack {
 
     static constexpr size_t kMaxMid = 15;  // a longer mid is not sent
 
-    void write_extension(uint8_t id, std::span<const uint8_t> data);
+    void begin_extensions();
+    void add_extension(uint8_t id, std::span<const uint8_t> data);
+    void write_extensions();
     std::span<const uint8_t> start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc,
                                           uint16_t sequence);
 
     std::array<uint8_t, rtp::kFixedHeaderSize + 4 + 1 + kMaxMid> header_{};
     uint8_t header_size_ = rtp::kFixedHeaderSize;
-    uint8_t playout_delay_id_ = 0;
+    uint8_t playout_delay_id_ = 0, send_time_id_ = 0;
+    bool has_send_times_ = false;
+    uint16_t playout_delay_ms_ = 0;
     media::Kind kind_;
     media::Codec codec_;
     uint8_t payload_type_, rtx_payload_type_;
@@ -116,8 +128,8 @@ class SendTrack {
     bool begun_ = false;
     uint32_t ssrc_;
     uint32_t packets_ = 0, octets_ = 0;
-    uint32_t plain_from_ = kExtendedPackets;  // packets_, from which on the header has no extension
-    uint64_t highest_;                        // the highest viewer sequence number sent
+    uint32_t told_at_ = kExtendedPackets;  // packets_, from which on mid and playout delay are known
+    uint64_t highest_;                     // the highest viewer sequence number sent
     Segment now_;
     Segment before_;
     uint64_t rtx_sequence_;  // of the next RTX packet

@@ -124,6 +124,7 @@ SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint3
             .rtx_payload_type = video ? media.rtx_payload_type.value_or(kNoPayloadType) : kNoPayloadType,
             .mid_id = media.extension_id(sdp::Extension::kMid),
             .playout_delay_id = media.extension_id(sdp::Extension::kPlayoutDelay),
+            .send_time_id = media.extension_id(sdp::Extension::kAbsSendTime),
             .nack = media.feedback.nack,
             .mid = media.mid};
 }
@@ -136,9 +137,9 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     options.send = true;
     add_codecs_to_play(options.codecs, stream.get(), Kind::kVideo, parts.vcodec, kVideoCodecs, parts.codec_log);
     add_codecs_to_play(options.codecs, stream.get(), Kind::kAudio, parts.acodec, kAudioCodecs, parts.codec_log);
-    // All viewers get the same video, so nothing is adapted to a viewer's network. Feedback for each packet
-    // (transport-wide) would be useless work; REMB reports the viewer's bandwidth once a second.
-    options.extensions = {sdp::Extension::kMid};
+    // REMB reports the viewer's bandwidth once a second; feedback for each packet (transport-wide) would cost more than
+    // it tells. The times of sending are only for REMB, while the link is short.
+    options.extensions = {sdp::Extension::kMid, sdp::Extension::kAbsSendTime};
     if (rtc.playout_delay > 0) options.extensions.push_back(sdp::Extension::kPlayoutDelay);
     options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
     options.rtx = rtc.nack && rtc.nack_prefer_rtx;

@@ -1,0 +1,108 @@
+#pragma once
+// Bandwidth: what the link to one viewer takes, by its feedback: whether less than the stream, and how much. Pure.
+//
+//  - REMB (draft-alvestrand-rmcat-remb) is the viewer's own estimate by times of arrival, about 0.85 of what arrives
+//    once a queue grows. A browser that is busy reports the same, so that it is a suspicion.
+//  - Then a round trip is measured. If a queue has made it longer, or the estimate falls again and again, the link is
+//    short. Random loss is not congestion.
+//  - While it is short each fall of REMB with a queue, and a lasting queue, makes the estimate lower. It follows REMB
+//  up, and rises
+//    without it kQuietMs later.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace service::rtc {
+
+class Bandwidth {
+  public:
+    static constexpr uint32_t kLeastKbps = 50;
+
+    // With each feedback: what was sent to the viewer, and what the stream had, in bytes since the beginning.
+    void on_sent(uint64_t sent_bytes, uint64_t stream_bytes, int64_t now_ms) {
+        const int64_t ms = now_ms - rated_ms_;
+        if (ms < kRateMs) return;
+        if (rated_ms_ > 0) {
+            sent_kbps_ = kbps_of(static_cast<uint32_t>(sent_bytes) - rated_sent_, ms);
+            const uint32_t stream = kbps_of(static_cast<uint32_t>(stream_bytes) - rated_stream_, ms);
+            stream_kbps_ = stream_kbps_ == 0 ? stream : (3 * stream_kbps_ + stream) / 4;
+        }
+        rated_ms_ = now_ms;
+        rated_sent_ = static_cast<uint32_t>(sent_bytes);
+        rated_stream_ = static_cast<uint32_t>(stream_bytes);
+    }
+    void on_remb(uint64_t bits_per_second, int64_t now_ms) {
+        const auto kbps = static_cast<uint32_t>(std::min<uint64_t>(bits_per_second / 1000, UINT32_MAX));
+        const bool falls = kbps < remb_kbps_ - remb_kbps_ / 25;
+        remb_kbps_ = kbps;
+        if (is_short_) {
+            if (falls && kbps < kbps_ && queue_ms_ >= kSomeQueueMs) lower_further(now_ms);
+        } else if (sent_kbps_ > 0 && kbps < sent_kbps_ / 10 * 9) {
+            falls_ = static_cast<uint8_t>(now_ms < suspected_until_ms_ ? falls_ + falls : 1);
+            if (falls || now_ms >= suspected_until_ms_) suspected_until_ms_ = now_ms + kSuspectedMs;
+            if (falls_ >= kFalls) begin(now_ms);
+        }
+    }
+    // A new one, of the viewer's report.
+    void on_round_trip(uint32_t ms, int64_t now_ms) {
+        // It follows a longer way slowly.
+        base_ms_ = base_ms_ == 0 || ms < base_ms_ ? ms : base_ms_ + 1;
+        const bool had_queue = queue_ms_ >= kQueueMs;
+        queue_ms_ = ms < base_ms_ ? 0 : ms - base_ms_;
+        if (queue_ms_ < kQueueMs) return;
+        if (is_short_) {
+            if (had_queue) lower_further(now_ms);
+        } else if (now_ms < suspected_until_ms_) {
+            begin(now_ms);
+        }
+    }
+    // Now and then, while it is short.
+    void tick(int64_t now_ms) {
+        const bool is_quiet = now_ms - lowered_ms_ >= kQuietMs;
+        if (!is_short_ || now_ms - raised_ms_ < kRaiseEveryMs || (!is_quiet && kbps_ >= remb_kbps_)) return;
+        raised_ms_ = now_ms;
+        kbps_ += std::max<uint32_t>(1, kbps_ / (is_quiet ? kRaiseBy : 2 * kRaiseBy));
+        if (stream_kbps_ > 0 && kbps_ > stream_kbps_ / 10 * 12) is_short_ = false;
+    }
+
+    // Whether a round trip should be measured soon.
+    bool wants_round_trip(int64_t now_ms) const { return is_short_ || now_ms < suspected_until_ms_; }
+    bool is_short() const { return is_short_; }
+    uint32_t kbps() const { return kbps_; }            // while it is short
+    uint32_t remb_kbps() const { return remb_kbps_; }  // 0: none was received
+    // How long a packet has waited in the queue that the last round trip found.
+    uint32_t queue_ms() const { return queue_ms_; }
+
+  private:
+    static constexpr int64_t kRateMs = 300, kSuspectedMs = 1'000, kLowerEveryMs = 500, kQuietMs = 3'000;
+    static constexpr int64_t kRaiseEveryMs = 500;
+    static constexpr uint32_t kRaiseBy = 14;  // 15 % a second
+    static constexpr uint8_t kFalls = 3;
+    static constexpr uint32_t kQueueMs = 60, kSomeQueueMs = 20;
+
+    static uint32_t kbps_of(uint32_t bytes, int64_t ms) {
+        return static_cast<uint32_t>(uint64_t{bytes} * 8 / static_cast<uint64_t>(ms));
+    }
+    void begin(int64_t now_ms) {
+        is_short_ = true;
+        falls_ = 0;
+        lower(std::min(remb_kbps_, sent_kbps_), now_ms);
+    }
+    // Feedback of before the last time says nothing of what is sent since.
+    void lower_further(int64_t now_ms) {
+        if (now_ms - lowered_ms_ >= kLowerEveryMs) lower(kbps_ / 8 * 7, now_ms);
+    }
+    void lower(uint32_t kbps, int64_t now_ms) {
+        kbps_ = std::max(kbps, kLeastKbps);
+        lowered_ms_ = now_ms;
+    }
+
+    int64_t rated_ms_ = 0, suspected_until_ms_ = 0, lowered_ms_ = 0, raised_ms_ = 0;
+    uint32_t rated_sent_ = 0, rated_stream_ = 0;
+    uint32_t sent_kbps_ = 0, stream_kbps_ = 0, remb_kbps_ = 0, kbps_ = 0;
+    uint32_t base_ms_ = 0, queue_ms_ = 0;
+    bool is_short_ = false;
+    uint8_t falls_ = 0;  // of REMB, while it is suspected
+};
+
+}  // namespace service::rtc

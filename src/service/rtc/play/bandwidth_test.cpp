@@ -1,0 +1,100 @@
+#include "service/rtc/play/bandwidth.h"
+
+#include <gtest/gtest.h>
+
+namespace service::rtc {
+namespace {
+
+// A viewer of a stream of 1,000 kbit/s, whose feedback comes each 200 ms.
+struct Link {
+    Bandwidth bandwidth;
+    int64_t now_ms = 10'000;
+    uint64_t sent = 0, stream = 0;
+    uint32_t kbps = 1'000;  // that it is sent
+
+    void report(uint64_t remb_kbps, uint32_t round_trip_ms) {
+        now_ms += 200;
+        stream += 1'000 * 200 / 8;
+        sent += kbps * 200 / 8;
+        bandwidth.on_sent(sent, stream, now_ms);
+        bandwidth.on_round_trip(round_trip_ms, now_ms);
+        bandwidth.on_remb(remb_kbps * 1'000, now_ms);
+        bandwidth.tick(now_ms);
+    }
+    void report_for(int64_t ms, uint64_t remb_kbps, uint32_t round_trip_ms) {
+        for (const int64_t end = now_ms + ms; now_ms < end;) report(remb_kbps, round_trip_ms);
+    }
+};
+
+TEST(Bandwidth, IsShortOnceAQueueConfirmsALowEstimate) {
+    Link link;
+    link.report_for(2'000, 2'000, 40);
+    EXPECT_FALSE(link.bandwidth.wants_round_trip(link.now_ms));
+    link.report(850, 45);
+    EXPECT_FALSE(link.bandwidth.is_short());
+    EXPECT_TRUE(link.bandwidth.wants_round_trip(link.now_ms));
+    link.report(850, 160);
+    EXPECT_TRUE(link.bandwidth.is_short());
+    EXPECT_EQ(link.bandwidth.kbps(), 850u);
+    EXPECT_NEAR(link.bandwidth.queue_ms(), 120, 5);
+}
+
+TEST(Bandwidth, IsShortWhenTheEstimateFallsAgainAndAgain) {
+    Link link;
+    link.report_for(2'000, 2'000, 40);
+    for (const uint64_t remb : {880, 800, 720}) {
+        EXPECT_FALSE(link.bandwidth.is_short()) << remb;
+        link.report(remb, 40);
+    }
+    EXPECT_TRUE(link.bandwidth.is_short());
+    EXPECT_EQ(link.bandwidth.kbps(), 720u);
+}
+
+// What a busy browser reports, and what a network with random losses does.
+TEST(Bandwidth, ALowEstimateAloneIsNoShortLink) {
+    Link link;
+    link.report_for(2'000, 2'000, 40);
+    for (int i = 0; i < 20; ++i) {
+        link.report(500, 40);
+        link.report_for(3'000, 510, 45);
+    }
+    EXPECT_FALSE(link.bandwidth.is_short());
+    link.report_for(2'000, 1'500, 45);
+    link.report_for(10'000, 1'500, 400);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "a queue alone: its estimate has room";
+}
+
+TEST(Bandwidth, FollowsTheEstimateAndRisesWhenNothingSpeaksAgainstIt) {
+    Link link;
+    link.report_for(2'000, 2'000, 40);
+    link.report(600, 40);
+    link.report(600, 200);
+    ASSERT_TRUE(link.bandwidth.is_short());
+    link.kbps = 600;
+    link.report_for(2'000, 550, 40);
+    EXPECT_EQ(link.bandwidth.kbps(), 600u) << "a lower estimate without a queue is of what it was sent";
+    link.report_for(1'000, 700, 40);
+    EXPECT_GT(link.bandwidth.kbps(), 600u);
+    EXPECT_LE(link.bandwidth.kbps(), 700u);
+    const uint32_t before = link.bandwidth.kbps();
+    link.report(500, 140);
+    link.report(500, 140);
+    EXPECT_LT(link.bandwidth.kbps(), before);
+    link.report_for(2'000, 500, 40);
+    EXPECT_LT(link.bandwidth.kbps(), before);
+    link.report_for(20'000, 500, 40);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "it takes the stream again";
+}
+
+TEST(Bandwidth, NeverFallsToNothing) {
+    Link link;
+    link.report_for(2'000, 2'000, 40);
+    for (uint64_t remb = 800; remb > 0; remb = remb * 9 / 10) link.report(remb, 400);
+    EXPECT_TRUE(link.bandwidth.is_short());
+    EXPECT_GE(link.bandwidth.kbps(), Bandwidth::kLeastKbps);
+    for (const uint64_t remb : {uint64_t{0}, UINT64_MAX, uint64_t{1}}) link.report(remb, UINT32_MAX);
+    EXPECT_GE(link.bandwidth.kbps(), Bandwidth::kLeastKbps);
+}
+
+}  // namespace
+}  // namespace service::rtc

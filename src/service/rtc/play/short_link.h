@@ -1,0 +1,56 @@
+#pragma once
+// ShortLink: what a viewer is sent whose link takes less than the stream: audio at once, and of the video the head of
+// each GOP, no faster than the estimate. It has the position of the video in the lane's ring, beside that of the audio
+// (rtp_cursor.h). What is too late for its GOP is skipped: the video goes on at the next keyframe. Pure.
+
+#include <cstdint>
+
+#include "live/rtp/rtp_ring.h"
+#include "service/rtc/play/rtp_cursor.h"
+
+namespace service::rtc {
+
+class ShortLink {
+  public:
+    // Video that is later than that is skipped.
+    static constexpr int64_t kMaxLateUs = 2'000'000;
+
+    // The video goes on at that position, or waits for a keyframe. queue_ms: what the link has to send before.
+    ShortLink(uint64_t position, bool waits, uint32_t kbps, uint32_t queue_ms, int64_t now_us)
+        : position_(position), refilled_us_(now_us), waits_(waits) {
+        credit_ = -static_cast<int64_t>(kbps) * queue_ms / 8;
+    }
+
+    // Bytes are earned since the last time.
+    void refill(uint32_t kbps, int64_t now_us);
+    void spend(size_t bytes) { credit_ -= static_cast<int64_t>(bytes); }
+    bool may_send() const { return credit_ > 0; }
+
+    // The video goes on at the next keyframe that arrives.
+    RtpCursor::Change wait_for_keyframe(const live::RtpRing& ring);
+    // Where the video goes on, before packets are sent.
+    RtpCursor::Change update(const live::RtpRing& ring, uint32_t kbps, int64_t now_us);
+    // Whether there is a packet at position() that may be sent now.
+    bool has_next(const live::RtpRing& ring) const { return !waits_ && may_send() && position_ < ring.end(); }
+    uint64_t position() const { return position_; }
+    void advance() { ++position_; }
+    // Nothing waits to be sent.
+    bool has_caught_up(const live::RtpRing& ring) const { return !waits_ && position_ >= ring.end(); }
+    // Not even the keyframes fit.
+    bool audio_alone() const { return audio_alone_kbps_ > 0; }
+
+  private:
+    // What may be saved: the packets of so long.
+    static constexpr int64_t kBurstMs = 40, kLeastBurst = 3'000;
+
+    bool is_keyframe_sent(const live::RtpRing& ring) const;
+
+    uint64_t position_;
+    uint64_t keyframe_ = UINT64_MAX;  // the newest that was seen; that: none was
+    int64_t credit_ = 0;              // bytes
+    int64_t refilled_us_;
+    uint32_t audio_alone_kbps_ = 0;  // the estimate at which a keyframe did not fit
+    bool waits_;
+};
+
+}  // namespace service::rtc
