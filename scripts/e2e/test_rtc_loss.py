@@ -191,6 +191,29 @@ def test_a_viewer_who_loses_from_afar_holds_frames_back(rtc_server, pages, tool,
         assert held <= scaled(200), f"without loss frames should not be held back, they are for {held:.0f} ms"
 
 
+@pytest.mark.serial
+@pytest.mark.skipif(not rtc.there_is_chromium(), reason="scripts/test installs Chromium")
+@pytest.mark.skipif(VALGRIND or SLOW > 1, reason="the browser's estimate is one by time")
+def test_a_link_that_is_too_small_has_all_of_the_audio(rtc_server, pages, tool):
+    """0.7 of what the stream takes, after a while: the audio is whole, and half of the frames come."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("MediaMTX sends all of the stream")
+    tool(rtc.noise(rtc_server, kbps=1200))
+    with Running(rtc_server.rtc_port, Harm(kbps=0.7 * 1360, delay=20, after=5), seed=1) as relay:
+        page = pages(play=rtc.whep_url(rtc_server), relay=relay.port)
+        first = page.wait(lambda one: rtc.decodes(one, 5 * 25), 30, "5 s of frames")
+        time.sleep(12)
+        last = page.last()
+        relay.finish()
+    frames = last["player"]["video"]["framesDecoded"] - first["player"]["video"]["framesDecoded"]
+    heard, concealed = (
+        last["player"]["audio"][name] - first["player"]["audio"][name] for name in ("totalSamplesReceived", "concealedSamples")
+    )
+    share = 100 * concealed / max(1, heard)
+    assert share <= 3, f"at most 3 % of the audio should be concealed, {share:.1f} % is: {rtc.shortened(last)}"
+    assert frames >= 0.35 * 25 * 12, f"a third of 300 frames should come at least, {frames} do: {rtc.shortened(last)}"
+
+
 @pytest.mark.quiet  # aiortc decodes in Python: beside browsers it has too little time for half of the frames
 @pytest.mark.parametrize("kind", BAD)
 def test_a_player_goes_on(rtc_server, kind):

@@ -99,6 +99,16 @@ def bars_and_beeps(server, path="live/one", seconds=60, b_frames=0):
     return ffmpeg.command9(*_bars_and_beeps(seconds, b_frames), *audio, "-f", "flv", server.rtmp_url(path))
 
 
+def noise(server, path="live/one", seconds=60, kbps=1200):
+    """The words of an FFmpeg that publishes that rate by RTMP: 25 frames a second, a keyframe each 2 s, and a tone."""
+    video = ["-re", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25,noise=alls=12:allf=t"]
+    audio = ["-f", "lavfi", "-i", "sine=frequency=400:sample_rate=48000"]
+    rate = ["-b:v", f"{kbps}k", "-maxrate", f"{kbps}k", "-bufsize", f"{kbps // 2}k", "-g", 50, "-sc_threshold", 0]
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-tune", "zerolatency", "-pix_fmt", "yuv420p", *rate]
+    sound = ["-c:a", "aac", "-b:a", "64k", "-ac", "2"] if is_ours(server) else _OPUS
+    return ffmpeg.command9(*video, *audio, "-t", seconds, *encode, *sound, "-f", "flv", server.rtmp_url(path))
+
+
 def bars_and_beeps_by_whip(server, path="live/one", seconds=60):
     """And of one that publishes it by WHIP."""
     return ffmpeg.command9(*_bars_and_beeps(seconds), "-profile:v", "baseline", *_OPUS, "-f", "whip", whip_url(server, path))
