@@ -270,5 +270,14 @@ TEST(AbsoluteUrl, Parts) {
         EXPECT_FALSE(parse_absolute_url(bad)) << bad;
 }
 
+TEST(Url, ReferencesAreRelativeToADirectory) {
+    EXPECT_EQ(relative_reference("a/b/c.m3u8", "a/b/c-1.ts"), "c-1.ts");
+    EXPECT_EQ(relative_reference("a/b/c.m3u8", "a/d/c-1.ts"), "../d/c-1.ts");
+    EXPECT_EQ(relative_reference("a/b/c.m3u8", "d/c#1?.ts"), "../../d/c%231%3F.ts");
+    EXPECT_EQ(relative_reference("c.m3u8", "d/c.ts"), "d/c.ts");
+    EXPECT_EQ(directory_of("a/b/"), "a/b/");
+    EXPECT_EQ(directory_of("b"), "");
+}
+
 }  // namespace
 }  // namespace http

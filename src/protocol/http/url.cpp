@@ -231,4 +231,19 @@ base::Result<AbsoluteUrl> parse_absolute_url(std::string_view text) {
     return url;
 }
 
+std::string_view directory_of(std::string_view path) {
+    const size_t slash = path.rfind('/');
+    return slash == path.npos ? std::string_view() : path.substr(0, slash + 1);
+}
+
+std::string relative_reference(std::string_view from, std::string_view path) {
+    std::string_view directory = directory_of(from);
+    std::string up;
+    while (!directory.empty() && !path.starts_with(directory)) {
+        directory = directory_of(directory.substr(0, directory.size() - 1));
+        up += "../";
+    }
+    return up + percent_encode(path.substr(directory.size()));
+}
+
 }  // namespace http

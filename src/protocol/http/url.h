@@ -24,6 +24,12 @@ std::string percent_encode(std::string_view text, std::string_view keep = "/");
 // encoded twice, with '/' or '\'.
 base::Result<std::string> safe_path(std::string_view raw_path);
 
+// The path up to its last slash, with that; empty: it has none.
+std::string_view directory_of(std::string_view path);
+// A reference (RFC 3986, 4.2) to a path from what is at `from`: "../b/c", percent-encoded. Both are relative to the
+// same root.
+std::string relative_reference(std::string_view from, std::string_view path);
+
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 // "a=1&b=x%20y+z": '+' is a space. A malformed escape is taken literally; parameters after the first 64 are ignored.
 Parameters parse_query(std::string_view query);

@@ -515,7 +515,6 @@ void Output::segment_failed(const std::string& path, const base::Error& error) {
 
 // for_good: retrying is useless, whatever hls_on_error says.
 void Output::failed(std::string_view output, const std::string& path, const std::string& reason, bool for_good) {
-    ++failures_;
     const std::string& policy = options_.hls.on_error;
     runtime::warn_some(failure_log_, "{} of {} failed: {}", output == "hls" ? "HLS" : "DASH", options_.key.text(),
                        reason);

@@ -94,7 +94,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Of all renditions.
     std::vector<std::shared_ptr<SegmentFiles>> files() const;
     uint64_t next_sequence() const { return timeline_->sequence(timeline_->end()); }
-    uint64_t failures() const { return failures_; }
 
     // A client requested the playlist and is expected to request it again before that time.
     void expect_players(int64_t until_ms) {
@@ -229,7 +228,6 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int video_frames_ = 0;       // of the first track, in the open segment
     bool has_captions_ = false;  // a keyframe of it has had some, since its configuration changed
     double frame_rate_ = 0;  // the highest of a segment since the video's configuration changed, per second; 0: unknown
-    uint64_t failures_ = 0;
 };
 
 }  // namespace service::hls

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "protocol/http/url.h"
 
 namespace service::hls {
 
@@ -282,7 +283,7 @@ m3u8::RenditionReport Rendition::report_of(const Rendition& other) const {
     const Id last = has_parts ? timeline.end() : timeline.end() - 1;
     const size_t parts = (has_parts ? *open : timeline.at(last)).parts.size();
     m3u8::RenditionReport report{
-        relative_uri(paths().playlist(), other.paths().playlist()), timeline.sequence(last), {}};
+        http::relative_reference(paths().playlist(), other.paths().playlist()), timeline.sequence(last), {}};
     if (parts > 0) report.last_part = parts - 1;
     return report;
 }

@@ -38,8 +38,9 @@ base::Result<void> Service::manifest(const Playlist& asked, const std::string& i
         const auto is_context = [](std::string_view name) { return name == "hls_ctx"; };
         const std::string query = "?hls_ctx=" + id,
                           others = http::without_parameters(request.message.raw_query, is_context);
-        text = all.personal(relative_uri(asked.path, asked.path) + query + (others.empty() ? "" : "&" + others),
-                            outputs.front()->hls().ts_ctx ? query : std::string());
+        text = all.personal(
+            http::relative_reference(asked.path, asked.path) + query + (others.empty() ? "" : "&" + others),
+            outputs.front()->hls().ts_ctx ? query : std::string());
     }
     response.header("Cache-Control", cache);
     return net::send_text(kManifestType, text, request, response);

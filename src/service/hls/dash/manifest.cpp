@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "protocol/http/url.h"
 #include "service/hls/dash/dash.h"
 
 namespace service::hls {
@@ -51,7 +52,7 @@ mpd::Manifest Dash::describe(const std::string& from) const {
         manifest.delay_ms = kPartsBehind * part_us / 1'000;
         manifest.low_latency = {segment_ms * 1'000, part_us, manifest.delay_ms};
     }
-    manifest.time_url = relative_uri(from, directory_ + "time");
+    manifest.time_url = http::relative_reference(from, directory_ + "time");
     add_periods(manifest, from);
     return manifest;
 }
@@ -111,8 +112,8 @@ void Dash::add_track(mpd::Period& period, media::Time start, const Track& track,
             out.timescale = times.timescale;
             out.offset = media::to_ticks(start, times.timescale);
             out.start_number = timeline_->sequence(id);
-            out.initialization = relative_uri(from, map_path);
-            out.media = relative_uri(from, directory_) + out.id + "-$Number$.m4s";
+            out.initialization = http::relative_reference(from, map_path);
+            out.media = http::relative_reference(from, directory_) + out.id + "-$Number$.m4s";
         } else if (const int64_t gap = times.presented - (out.segments.back().time + out.segments.back().duration);
                    std::abs(gap) <= times.timescale / 10) {
             out.segments.back().duration += gap;

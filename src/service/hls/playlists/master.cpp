@@ -60,7 +60,7 @@ uint64_t announced_bandwidth(uint64_t highest, size_t segments) {
 std::string write_multivariant(m3u8::MultivariantPlaylist playlist, std::string_view path, std::string_view directory,
                                std::string_view query) {
     const std::string before = http::percent_encode(directory);
-    const auto complete = [&](std::string& uri) { uri = (before + relative_uri(path, uri)).append(query); };
+    const auto complete = [&](std::string& uri) { uri = (before + http::relative_reference(path, uri)).append(query); };
     for (m3u8::Variant& variant : playlist.variants) {
         complete(variant.uri);
         for (m3u8::AudioRendition& audio : variant.audio)

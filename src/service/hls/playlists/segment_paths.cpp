@@ -49,12 +49,7 @@ bool is_safe(std::string_view path) {
     return framed.find("/../") == std::string::npos && framed.find('\0') == std::string::npos;
 }
 
-std::string_view folder_of(std::string_view path) {
-    size_t slash = path.rfind('/');
-    return slash == path.npos ? std::string_view() : path.substr(0, slash + 1);
-}
-
-std::string_view name_of(std::string_view path) { return path.substr(folder_of(path).size()); }
+std::string_view name_of(std::string_view path) { return path.substr(http::directory_of(path).size()); }
 
 constexpr std::string_view kAudioSuffix = "~audio", kVideoSuffix = "~video", kMasterSuffix = "~master",
                            kPartSuffix = "~p";
@@ -62,7 +57,7 @@ constexpr std::string_view kAudioSuffix = "~audio", kVideoSuffix = "~video", kMa
 // Before the extension; the last dot of a path's last part begins it.
 std::string with_suffix(std::string_view path, std::string_view suffix) {
     size_t dot = path.rfind('.');
-    if (dot == path.npos || dot <= folder_of(path).size()) dot = path.size();
+    if (dot == path.npos || dot <= http::directory_of(path).size()) dot = path.size();
     return fmt::format("{}{}{}", path.substr(0, dot), suffix, path.substr(dot));
 }
 
@@ -89,7 +84,7 @@ bool is_part(std::string_view path) {
 std::string without_suffix(std::string_view path) {
     const std::string text = base::lower(path);
     const size_t begin = text.rfind('~');
-    if (begin == text.npos || begin < folder_of(path).size()) return std::string(path);
+    if (begin == text.npos || begin < http::directory_of(path).size()) return std::string(path);
     const auto has = [&](std::string_view suffix) { return text.compare(begin, suffix.size(), suffix) == 0; };
     size_t end = begin;
     if (has(kMasterSuffix)) {
@@ -169,7 +164,7 @@ std::string SegmentPaths::part(uint64_t number) const {
 
 std::string SegmentPaths::before_part() const {
     size_t dot = playlist_.rfind('.');
-    if (dot == playlist_.npos || dot <= folder_of(playlist_).size()) dot = playlist_.size();
+    if (dot == playlist_.npos || dot <= http::directory_of(playlist_).size()) dot = playlist_.size();
     return playlist_.substr(0, dot).append(kPartSuffix);
 }
 
@@ -214,19 +209,8 @@ std::optional<live::StreamKey> stream_of(const config::Vhost& vhost, std::string
     return dash.enabled ? stream_of_playlist(hls, vhost.name, path) : std::nullopt;
 }
 
-std::string relative_uri(std::string_view from, std::string_view path) {
-    std::string_view folder = folder_of(from);
-    std::string up;
-    while (!folder.empty() && !path.starts_with(folder)) {
-        folder = folder_of(folder.substr(0, folder.size() - 1));
-        up += "../";
-    }
-    std::string rest = http::percent_encode(path.substr(folder.size()));
-    return up + rest;
-}
-
 std::string SegmentPaths::uri(const std::string& prefix, std::string_view path) const {
-    if (prefix.empty()) return relative_uri(playlist_, path);
+    if (prefix.empty()) return http::relative_reference(playlist_, path);
     const auto [before, query] = split_query(prefix);
     return fmt::format("{}{}{}{}", before, before.ends_with('/') ? "" : "/", http::percent_encode(path), query);
 }
@@ -234,10 +218,10 @@ std::string SegmentPaths::uri(const std::string& prefix, std::string_view path) 
 std::optional<std::string> SegmentPaths::path(const std::string& prefix, std::string_view uri) const {
     std::string folder;
     if (prefix.empty()) {
-        folder = folder_of(playlist_);
+        folder = http::directory_of(playlist_);
         while (uri.starts_with("../") && !folder.empty()) {
             uri.remove_prefix(3);
-            folder = folder_of(std::string_view(folder).substr(0, folder.size() - 1));
+            folder = http::directory_of(std::string_view(folder).substr(0, folder.size() - 1));
         }
     } else {
         const auto [before, query] = split_query(prefix);

@@ -102,7 +102,4 @@ std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const 
 // Or whose playlist of HLS or manifest of DASH it is, of those that the vhost has.
 std::optional<live::StreamKey> stream_of(const config::Vhost& vhost, std::string_view path);
 
-// A path relative to the directory of `from`, percent-encoded. Both are relative to the same root.
-std::string relative_uri(std::string_view from, std::string_view path);
-
 }  // namespace service::hls
