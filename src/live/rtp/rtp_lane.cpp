@@ -71,6 +71,7 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks) {
     tracks_ = std::move(tracks);
     video_info_ = {};
     ring_.clear();
+    red_payloads_.reset();
     notify_sinks(&RtpSink::on_tracks);
 }
 

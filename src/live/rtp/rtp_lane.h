@@ -9,11 +9,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "live/fanout/send_scheduler.h"
+#include "live/rtp/red_payloads.h"
 #include "live/rtp/rtp_clock.h"
 #include "live/rtp/rtp_ring.h"
 #include "live/rtp/sequence_window.h"
@@ -132,6 +134,11 @@ class RtpLane final : private SendGroup {
     // Null: there is none, or a bridge converts it from another format of the publisher.
     const RtpTrack* published_track(media::Kind kind) const;
     const RtpRing& ring() const { return ring_; }
+    // Of an audio packet of the ring; all viewers with that payload type share it. Until the next call.
+    const base::Slice& red_payload(const RtpPacket& packet, uint8_t payload_type) {
+        if (!red_payloads_) red_payloads_ = std::make_unique<RedPayloads>();
+        return red_payloads_->of(ring_, packet, payload_type);
+    }
     void join(RtpSink& sink, Wants wants);
     void leave(RtpSink& sink, Wants wants);
     // Has the sinks called soon, even without new packets.
@@ -201,6 +208,7 @@ class RtpLane final : private SendGroup {
     std::array<TrackState, RtpRing::kMaxTracks> states_{};
     uint64_t highest_sequence_ = 0;  // of all tracks before the last set_tracks()
     RtpRing ring_;
+    std::unique_ptr<RedPayloads> red_payloads_;  // null: nobody has been sent one
     std::vector<RtpTrack> expected_;
     const KeyframeSource* expected_by_ = nullptr;
     size_t players_ = 0;

@@ -387,6 +387,16 @@ const PayloadType* MediaFacts::rtx_of(uint8_t wanted) const {
     return nullptr;
 }
 
+const PayloadType* MediaFacts::red_of(uint8_t wanted) const {
+    const PayloadType* primary = find(wanted);
+    for (const PayloadType& type : payload_types) {
+        if (!same_word(type.encoding, "red") || !primary || type.clock_rate != primary->clock_rate) continue;
+        // "111/111": the payload types of its blocks.
+        if (number<uint8_t>(std::string_view(type.fmtp).substr(0, type.fmtp.find('/')), 127) == wanted) return &type;
+    }
+    return nullptr;
+}
+
 Result<MediaFacts> read_session(const Section& session) {
     MediaFacts facts;
     Reader reader(facts);

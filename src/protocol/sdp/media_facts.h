@@ -117,6 +117,7 @@ struct MediaFacts {
     static constexpr size_t kMaxRid = 16;
     const PayloadType* find(uint8_t number) const;
     const PayloadType* rtx_of(uint8_t number) const;
+    const PayloadType* red_of(uint8_t number) const;  // audio: RFC 2198
 };
 
 // The attributes at session level that apply to all sections: read once, however many sections there are.

@@ -135,6 +135,9 @@ class Answerer {
         media.feedback = both(choice.type->feedback, local_.feedback);
         const PayloadType* rtx = local_.rtx ? facts.rtx_of(choice.type->number) : nullptr;
         if (rtx) media.rtx_payload_type = rtx->number;
+        const bool may_be_red = local_.red && local_.send && media.kind == Kind::kAudio;
+        if (const PayloadType* red = may_be_red ? facts.red_of(choice.type->number) : nullptr)
+            media.red_payload_type = red->number;
         for (Extension wanted : local_.extensions)
             media.extensions[static_cast<size_t>(wanted)] = facts.extensions[static_cast<size_t>(wanted)];
         if (!local_.send) media.ssrcs = facts.ssrcs;
@@ -330,6 +333,12 @@ void write_format(MediaSection& section, const NegotiatedMedia& media) {
     std::string fmtp = media.fmtp;
     if (media.start_kbps) fmtp += fmt::format("{}x-google-start-bitrate={}", fmtp.empty() ? "" : ";", media.start_kbps);
     if (!fmtp.empty()) section.add("fmtp", fmt::format("{} {}", pt, fmtp));
+    if (media.red_payload_type) {
+        const unsigned red = *media.red_payload_type;
+        section.formats.push_back(std::to_string(red));
+        section.add("rtpmap", fmt::format("{} red/{}{}", red, media.clock_rate, media.channels > 1 ? "/2" : ""));
+        section.add("fmtp", fmt::format("{} {}/{}", red, pt, pt));
+    }
     if (!media.rtx_payload_type) return;
     const unsigned rtx = *media.rtx_payload_type;
     section.formats.push_back(std::to_string(rtx));

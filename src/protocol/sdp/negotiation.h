@@ -37,6 +37,7 @@ struct LocalOptions {
     std::vector<Extension> extensions;  // that we write or read; kRid: we receive layers of simulcast
     Feedback feedback;                  // that we support
     bool rtx = true;
+    bool red = false;                    // for sending: redundant audio
     std::vector<LocalTrack> tracks;      // for sending
     bool start_at_offered_rate = false;  // for receiving: the sender shall start at the rate of its b= line
     std::string cname = "srs";
@@ -61,6 +62,7 @@ struct NegotiatedMedia {
     media::Codec codec = media::Codec::kNone;
     uint8_t payload_type = 0;
     std::optional<uint8_t> rtx_payload_type;
+    std::optional<uint8_t> red_payload_type;  // audio, when we send
     uint32_t clock_rate = 0;
     uint8_t channels = 1;
     std::string fmtp;

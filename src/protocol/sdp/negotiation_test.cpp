@@ -92,6 +92,30 @@ TEST(Negotiation, AnswersAPublisher) {
     EXPECT_EQ(n.find(Kind::kVideo)->payload_type, 96);
 }
 
+TEST(Negotiation, RedundantAudioIsAnsweredToWhoPlaysAndOffersIt) {
+    Offer offer;
+    offer.audio = replaced(offer.audio, "SAVPF 111", "SAVPF 111 63");
+    offer.audio = replaced(offer.audio, "a=rtpmap:111 opus/48000/2\r\n",
+                           "a=rtpmap:111 opus/48000/2\r\na=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n");
+    for (std::string* section : {&offer.audio, &offer.video}) *section = replaced(*section, "sendonly", "recvonly");
+    for (const bool red : {true, false}) {
+        LocalOptions player = options(true);
+        player.red = red;
+        const auto answered = answer_text(offer.text(), player);
+        ASSERT_TRUE(answered) << answered.error().text();
+        EXPECT_EQ(answered->negotiated.find(Kind::kAudio)->red_payload_type,
+                  red ? std::optional<uint8_t>(63) : std::nullopt);
+        const std::string text = answered->description.write();
+        EXPECT_EQ(text.find("a=rtpmap:63 red/48000/2\r\na=fmtp:63 111/111\r\n") != text.npos, red) << text;
+        EXPECT_EQ(text.find("SAVPF 111 63\r\n") != text.npos, red) << text;
+    }
+    const std::string other = replaced(offer.audio, "a=fmtp:63 111/111", "a=fmtp:63 9/9");
+    offer.audio = other;
+    LocalOptions player = options(true);
+    player.red = true;
+    EXPECT_FALSE(answer_text(offer.text(), player)->negotiated.find(Kind::kAudio)->red_payload_type);
+}
+
 TEST(Negotiation, ParameterSetsOfAnOfferAreKeptAndToldToPlayersAlone) {
     const std::string sprop = "sprop-parameter-sets=Z0LAHtiQ,aMiIyyA=";
     Offer offer;

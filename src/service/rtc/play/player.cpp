@@ -123,7 +123,11 @@ bool Player::forward(const live::RtpPacket& packet) {
         number = track->to_viewer_sequence(packet.sequence);
     }
     const auto header = track->header(packet, number);
-    session_.send_rtp(header, {}, packet.payload, number);
+    if (track->sends_red()) [[unlikely]] {
+        session_.send_rtp(header, {}, lane_.red_payload(packet, track->plain_payload_type()), number);
+    } else {
+        session_.send_rtp(header, {}, packet.payload, number);
+    }
     ++counters_.packets;
     return true;
 }
@@ -136,7 +140,10 @@ void Player::begin_pacing(int64_t now_us) {
     paced_ = std::make_unique<Paced>(*this, link);
     paced_->set_after(kPaceMs);
     // Without them a browser takes the video that is held back for a longer way, and its estimate falls to nothing.
-    for (SendTrack& track : tracks_) track.set_send_times(true);
+    for (SendTrack& track : tracks_) {
+        track.set_send_times(true);
+        track.set_red(false);
+    }
     base::log::trace("rtc-play: the link takes {} kbit/s, less than the stream: audio and as much video are sent",
                      bandwidth_.kbps());
 }

@@ -19,6 +19,7 @@
 #include "runtime/loop/timers.h"
 #include "service/rtc/media.h"
 #include "service/rtc/play/bandwidth.h"
+#include "service/rtc/play/losses.h"
 #include "service/rtc/play/playout_delay.h"
 #include "service/rtc/play/retransmission_log.h"
 #include "service/rtc/play/rtp_cursor.h"
@@ -85,6 +86,8 @@ class Player final : private live::RtpSink, public Media {
     static constexpr int64_t kPaceMs = 10;
     // Likewise, or while that is suspected: reports, whose answers tell the round trip.
     static constexpr int64_t kProbeEveryMs = 200;
+    // After the last losses frames are held back, and audio has redundant payloads, for so long.
+    static constexpr int64_t kDelayedMs = 10'000, kRedundantMs = 30'000;
 
     class Feedback;
     struct Paced final : runtime::Timer {
@@ -115,7 +118,7 @@ class Player final : private live::RtpSink, public Media {
     void send_paced(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
-    void on_video_report(uint8_t fraction_lost, int64_t now_ms);
+    void on_loss(const SendTrack& track, uint8_t fraction_lost, int64_t now_ms);
     void send_reports();
     void send_due_reports();
     void send_bye();
@@ -141,6 +144,7 @@ class Player final : private live::RtpSink, public Media {
     int64_t next_report_ms_ = 0;
     int64_t start_by_us_ = 0;  // until then a keyframe on request is better than a large backlog
     RoundTrips round_trips_;
+    Losses losses_;
     PlayoutDelay playout_delay_;
     Bandwidth bandwidth_;
     std::unique_ptr<Paced> paced_;                           // null: it is sent all of the stream

@@ -31,11 +31,10 @@ class Player::Feedback final : public rtcp::Visitor {
                 player_.round_trips_.add(*us);
                 player_.bandwidth_.on_round_trip(static_cast<uint32_t>(*us / 1000), now_ms_);
             }
+            player_.on_loss(*track, block.fraction_lost, now_ms_);
         }
         player_.counters_.fraction_lost = worst_;
         player_.counters_.jitter_ms = jitter_ms_;
-        if (player_.video_ >= 0 && block.ssrc == player_.tracks_[static_cast<size_t>(player_.video_)].ssrc())
-            player_.on_video_report(block.fraction_lost, now_ms_);
     }
     void on_nack(uint32_t, uint32_t media, rtcp::LostSequences sequences) override {
         SendTrack* track = track_of(media);
@@ -85,11 +84,14 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     if (bandwidth_.is_short() && !paced_ && joined_ && video_ >= 0) begin_pacing(now_us);
 }
 
-void Player::on_video_report(uint8_t fraction_lost, int64_t now_ms) {
-    SendTrack& track = tracks_[static_cast<size_t>(video_)];
-    if (!track.takes_playout_delay()) return;
-    const PlayoutDelay::Report report{fraction_lost, round_trips_.mean_ms(), counters_.jitter_ms};
-    if (playout_delay_.on_report(report, now_ms)) track.set_playout_delay(playout_delay_.ms());
+void Player::on_loss(const SendTrack& reported, uint8_t fraction_lost, int64_t now_ms) {
+    losses_.on_report(fraction_lost, now_ms);
+    for (SendTrack& track : tracks_)
+        if (track.kind() == media::Kind::kAudio) track.set_red(!paced_ && losses_.within(kRedundantMs, now_ms));
+    if (video_ < 0 || &reported != &tracks_[static_cast<size_t>(video_)] || !reported.takes_playout_delay()) return;
+    const PlayoutDelay::Report report{losses_.within(kDelayedMs, now_ms), round_trips_.mean_ms(), counters_.jitter_ms};
+    if (playout_delay_.on_report(report, now_ms))
+        tracks_[static_cast<size_t>(video_)].set_playout_delay(playout_delay_.ms());
 }
 
 net::RtcQuality Player::quality() const {

@@ -62,14 +62,14 @@ struct Viewer {
         rtcp(writer, base::monotonic_us() + later_ms * 1000);
     }
     // A receiver report with that round-trip time.
-    void report(int64_t round_trip_ms, uint8_t fraction_lost = 0, uint32_t jitter = 0) {
+    void report(int64_t round_trip_ms, uint8_t fraction_lost = 0, uint32_t jitter = 0, int64_t later_ms = 0) {
         uint8_t out[100];
         rtcp::Writer writer(out);
         const uint64_t sent = rtp::ntp_of_unix_us((base::wall_ms() - round_trip_ms) * 1000);
         const rtcp::ReportBlock block{
             .ssrc = kVideoSsrc, .fraction_lost = fraction_lost, .jitter = jitter, .last_sr = rtp::compact_ntp(sent)};
         ASSERT_TRUE(writer.receiver_report(9, std::span(&block, 1)));
-        rtcp(writer);
+        rtcp(writer, base::monotonic_us() + later_ms * 1000);
     }
     void remb(uint64_t kbps) {
         uint8_t out[100];
@@ -100,8 +100,11 @@ class PlayerTest : public runtime::testing::RuntimeTest {
                          .payload_type = 102,
                          .rtx_payload_type = rtx ? uint8_t{103} : kNoPayloadType,
                          .nack = true};
-        SendFormat audio{
-            .kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .ssrc = kAudioSsrc, .payload_type = 111};
+        SendFormat audio{.kind = media::Kind::kAudio,
+                         .codec = media::Codec::kOpus,
+                         .ssrc = kAudioSsrc,
+                         .payload_type = 111,
+                         .red_payload_type = 63};
         viewer->player = std::make_unique<Player>(std::move(parts), stream, std::vector{audio, video}, 1000);
         viewer->player->on_connected(base::monotonic_ms());
         return viewer;
@@ -460,6 +463,30 @@ TEST_F(PlayerTest, AViewerWithAShortLinkGetsAudioAndAsMuchVideoAsItTakes) {
     std::string later;
     const auto has_skipped = [&] { return (later += viewer->got()).ends_with(":IDR "); };
     EXPECT_TRUE(wait_for(has_skipped)) << "what is late is skipped";
+}
+
+TEST_F(PlayerTest, AViewerThatLosesPacketsGetsAudioRedundantly) {
+    auto viewer = view();
+    put(0, 100, "idr", true);
+    put(1, 960, "a");
+    settle();
+    viewer->report(50, 20);
+    put(1, 1'920, "b");
+    settle();
+    EXPECT_EQ(viewer->got(), "v1002:idr a1001:a a1002:b ") << "one report of losses tells nothing";
+    viewer->report(50, 20, 0, 1'000);
+    put(1, 2'880, "c");
+    settle();
+    const std::vector<uint8_t> bytes = viewer->session.sent.back().bytes;
+    const auto view = *rtp::PacketView::parse(bytes);
+    EXPECT_EQ(view.payload_type(), 63);
+    EXPECT_EQ(view.sequence(), 1003);
+    EXPECT_EQ(rtp::text_value(view.payload().last(4)), "oabc") << "o is 111, the primary's payload type";
+    viewer->report(50, 0, 0, 40'000);
+    put(1, 3'840, "d");
+    settle();
+    (void)viewer->got();
+    EXPECT_EQ(rtp::PacketView::parse(viewer->session.sent.back().bytes)->payload_type(), 111);
 }
 
 TEST_F(PlayerTest, RequestsForKeyframesAreMerged) {

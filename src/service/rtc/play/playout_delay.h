@@ -11,7 +11,7 @@ namespace service::rtc {
 class PlayoutDelay {
   public:
     struct Report {
-        uint32_t fraction_lost = 0;  // of 256, of the video
+        bool is_lossy = false;       // losses.h
         uint32_t round_trip_ms = 0;  // 0: not known
         uint32_t jitter_ms = 0;
     };
@@ -20,13 +20,10 @@ class PlayoutDelay {
 
     // True: ms() has changed.
     bool on_report(const Report& report, int64_t now_ms) {
-        const bool is_lossy = report.fraction_lost >= kLoss;
-        const bool is_second = is_lossy && now_ms < lossy_until_ms_;
-        if (is_lossy) lossy_until_ms_ = now_ms + kLossyMs;
-        // Sound follows the video, and moves slowly: a small change is not worth it.
+        // Audio follows the video, and moves slowly: a small change is not worth it.
         const uint32_t wanted = wanted_ms(report);
-        if (is_second && wanted > ms_ + kStepMs) return change(wanted, now_ms);
-        const bool is_more = !is_lossy || wanted < ms_;
+        if (report.is_lossy && wanted > ms_ + kStepMs) return change(wanted, now_ms);
+        const bool is_more = !report.is_lossy || wanted < ms_;
         if (ms_ == 0 || !is_more || now_ms - changed_ms_ < kShorterEveryMs) return false;
         const uint32_t shorter = ms_ - ms_ / kShorterBy;
         return change(shorter < kLeastMs ? 0 : shorter, now_ms);
@@ -53,7 +50,7 @@ class PlayoutDelay {
 
     uint16_t most_ms_;
     uint16_t ms_ = 0;
-    int64_t lossy_until_ms_ = 0, changed_ms_ = 0;
+    int64_t changed_ms_ = 0;
 };
 
 }  // namespace service::rtc

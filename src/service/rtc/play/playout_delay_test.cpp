@@ -2,31 +2,39 @@
 
 #include <gtest/gtest.h>
 
+#include "service/rtc/play/losses.h"
+
 namespace service::rtc {
 namespace {
 
-TEST(PlayoutDelay, ALossyViewerWaitsForTwoRoundTrips) {
-    PlayoutDelay delay(400);
-    EXPECT_FALSE(delay.on_report({.fraction_lost = 8, .round_trip_ms = 100, .jitter_ms = 5}, 1'000));
-    EXPECT_TRUE(delay.on_report({.fraction_lost = 8, .round_trip_ms = 100, .jitter_ms = 5}, 2'000));
-    EXPECT_EQ(delay.ms(), 255);
-    EXPECT_FALSE(delay.on_report({.fraction_lost = 8, .round_trip_ms = 105, .jitter_ms = 5}, 3'000));
-    EXPECT_TRUE(delay.on_report({.fraction_lost = 8, .round_trip_ms = 500}, 4'000));
-    EXPECT_EQ(delay.ms(), 400) << "not longer than that";
+TEST(Losses, AreTwoReportsOfThemNearToEachOther) {
+    Losses losses;
+    EXPECT_FALSE(losses.within(1'000, 0));
+    losses.on_report(8, 1'000);
+    EXPECT_FALSE(losses.within(1'000, 1'000));
+    losses.on_report(8, 20'000);
+    EXPECT_FALSE(losses.within(1'000, 20'000));
+    losses.on_report(1, 21'000);
+    EXPECT_FALSE(losses.within(1'000, 21'000)) << "next to nothing";
+    losses.on_report(2, 22'000);
+    EXPECT_TRUE(losses.within(1'000, 22'000));
+    EXPECT_FALSE(losses.within(1'000, 23'000));
+    EXPECT_TRUE(losses.within(30'000, 23'000));
 }
 
-TEST(PlayoutDelay, NoDelayWithoutLossNorForASingleOne) {
+TEST(PlayoutDelay, ALossyViewerWaitsForTwoRoundTrips) {
     PlayoutDelay delay(400);
-    for (int64_t second = 0; second < 100; ++second) {
-        const uint32_t lost = second % 20 == 0 ? 20 : 1;
-        EXPECT_FALSE(delay.on_report({.fraction_lost = lost, .round_trip_ms = 300}, second * 1'000)) << second;
-    }
-    EXPECT_EQ(delay.ms(), 0);
+    EXPECT_FALSE(delay.on_report({.round_trip_ms = 100, .jitter_ms = 5}, 1'000));
+    EXPECT_TRUE(delay.on_report({.is_lossy = true, .round_trip_ms = 100, .jitter_ms = 5}, 2'000));
+    EXPECT_EQ(delay.ms(), 255);
+    EXPECT_FALSE(delay.on_report({.is_lossy = true, .round_trip_ms = 105, .jitter_ms = 5}, 3'000));
+    EXPECT_TRUE(delay.on_report({.is_lossy = true, .round_trip_ms = 500}, 4'000));
+    EXPECT_EQ(delay.ms(), 400) << "not longer than that";
 }
 
 TEST(PlayoutDelay, BecomesShorterSlowlyAndEnds) {
     PlayoutDelay delay(400);
-    for (const int64_t ms : {1'000, 2'000}) (void)delay.on_report({.fraction_lost = 8, .round_trip_ms = 300}, ms);
+    ASSERT_TRUE(delay.on_report({.is_lossy = true, .round_trip_ms = 300}, 2'000));
     ASSERT_EQ(delay.ms(), 400);
     EXPECT_FALSE(delay.on_report({.round_trip_ms = 300}, 11'000));
     EXPECT_TRUE(delay.on_report({.round_trip_ms = 300}, 12'000));
@@ -41,7 +49,7 @@ TEST(PlayoutDelay, BecomesShorterSlowlyAndEnds) {
 TEST(PlayoutDelay, IsOffWhereTheMostIsNothing) {
     PlayoutDelay delay(0);
     for (int64_t second = 0; second < 10; ++second)
-        EXPECT_FALSE(delay.on_report({.fraction_lost = 100, .round_trip_ms = 300}, second * 1'000));
+        EXPECT_FALSE(delay.on_report({.is_lossy = true, .round_trip_ms = 300}, second * 1'000));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ SendTrack::SendTrack(const SendFormat& format, uint16_t first_sequence)
       codec_(format.codec),
       payload_type_(format.payload_type),
       rtx_payload_type_(format.rtx_payload_type),
+      plain_payload_type_(format.payload_type),
+      red_payload_type_(format.red_payload_type),
       nack_(format.nack),
       ssrc_(format.ssrc),
       highest_(first_sequence & 0x7fffu),

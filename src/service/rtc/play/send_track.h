@@ -29,8 +29,9 @@ struct SendFormat {
     uint32_t rtx_ssrc = 0;
     uint8_t payload_type = 0;
     uint8_t rtx_payload_type = kNoPayloadType;
-    uint8_t mid_id = 0;            // header extension id; 0: not negotiated
-    uint8_t playout_delay_id = 0;  // likewise
+    uint8_t red_payload_type = kNoPayloadType;  // audio: redundant payloads, of payload_type
+    uint8_t mid_id = 0;                         // header extension id; 0: not negotiated
+    uint8_t playout_delay_id = 0;               // likewise
     uint8_t send_time_id = 0;
     bool nack = false;
     std::string mid{};
@@ -91,6 +92,14 @@ class SendTrack {
         if (has_send_times_) rtp::write_send_time(now_us, std::span<uint8_t, rtp::kSendTimeBytes>(&header_[17], 3));
     }
 
+    // Whether the next packets have redundant payloads, where the viewer takes them. A packet that may be sent again
+    // has none: it would have to be the same.
+    void set_red(bool on) {
+        if (red_payload_type_ != kNoPayloadType && !nack_) payload_type_ = on ? red_payload_type_ : plain_payload_type_;
+    }
+    bool sends_red() const { return payload_type_ == red_payload_type_; }
+    uint8_t plain_payload_type() const { return plain_payload_type_; }
+
     // For sender reports; retransmissions are not counted.
     uint32_t packets() const { return packets_; }
     uint32_t octets() const { return octets_; }
@@ -123,7 +132,7 @@ class SendTrack {
     uint16_t playout_delay_ms_ = 0;
     media::Kind kind_;
     media::Codec codec_;
-    uint8_t payload_type_, rtx_payload_type_;
+    uint8_t payload_type_, rtx_payload_type_, plain_payload_type_, red_payload_type_;
     bool nack_;
     bool begun_ = false;
     uint32_t ssrc_;

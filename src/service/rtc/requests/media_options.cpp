@@ -122,6 +122,7 @@ SendFormat send_format(const sdp::NegotiatedMedia& media, const std::array<uint3
             .rtx_ssrc = video ? ssrcs[1] : 0,
             .payload_type = media.payload_type,
             .rtx_payload_type = video ? media.rtx_payload_type.value_or(kNoPayloadType) : kNoPayloadType,
+            .red_payload_type = media.red_payload_type.value_or(kNoPayloadType),
             .mid_id = media.extension_id(sdp::Extension::kMid),
             .playout_delay_id = media.extension_id(sdp::Extension::kPlayoutDelay),
             .send_time_id = media.extension_id(sdp::Extension::kAbsSendTime),
@@ -143,6 +144,7 @@ void add_player_options(MediaParts& parts, sdp::LocalOptions& options) {
     if (rtc.playout_delay > 0) options.extensions.push_back(sdp::Extension::kPlayoutDelay);
     options.feedback = {.nack = rtc.nack, .pli = true, .fir = true, .twcc = false, .remb = true};
     options.rtx = rtc.nack && rtc.nack_prefer_rtx;
+    options.red = true;
     if (const live::RtpLane* lane = stream ? stream->rtp_lane_if_any() : nullptr;
         lane && rtc.keep_original_ssrc && (lane->published_by_rtp() || !stream->published()))
         for (const live::RtpTrack& track : tracks_of(*stream, *lane))
