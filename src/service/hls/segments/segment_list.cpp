@@ -33,6 +33,7 @@ Entry& SegmentList::add(Id id, Entry entry) {
         entries_.emplace_back();
         name(end() - 1, entries_.back());
     }
+    if (begun_at_ == 0 && entry.content.bytes > 0) begun_at_ = id;
     entries_.push_back(std::move(entry));
     name(id, entries_.back());
     return entries_.back();
@@ -45,7 +46,7 @@ void SegmentList::recover(Id first, std::deque<Entry> entries) {
         last_init_ = entries.back().content.init;
         last_map_path_ = entries.back().map_path;
     }
-    begin_ = first;
+    begin_ = begun_at_ = first;
     entries_ = std::move(entries);
 }
 

@@ -74,14 +74,17 @@ class SegmentList {
     // Before the first segment: those that an earlier run has left; the timeline may have more behind them.
     void recover(Id first, std::deque<Entry> entries);
     // The segments before that one are of another playlist: they leave.
-    void restart_at(Id id) { first_ = std::max(first_, id); }
+    void restart_at(Id id) {
+        first_ = std::max(first_, id);
+        begun_at_ = 0;
+    }
 
     Entry* find(Id id) { return id >= begin_ && id < end() ? &entries_[id - begin_] : nullptr; }
     const Entry* find(Id id) const { return const_cast<SegmentList*>(this)->find(id); }
     Id begin() const { return begin_; }  // the oldest that is kept; of none if it is end()
     Id end() const { return begin_ + entries_.size(); }
-    // The playlist's first one, which is not lost unless the stream paused, and the one behind its last, before the
-    // first whose fate is not known.
+    // The playlist's first one, and the one behind its last, before the first whose fate is not known. A playlist does
+    // not begin with what is lost, but with gaps where the stream paused, or the track has no data any more.
     Id first_listed(Where where) const;
     Id end_listed(Where where) const;
     bool is_listed(Where where) const { return first_listed(where) < end_listed(where); }
@@ -110,7 +113,10 @@ class SegmentList {
         if (where == Where::kAnywhere) return entry.is_lost();
         return entry.disk != Entry::Disk::kThere && entry.disk != Entry::Disk::kPending;
     }
-    bool is_pause(Id id) const { return id >= timeline_->kept() && timeline_->at(id).gap; }
+    bool is_pause(Id id) const {
+        const bool has_no_data = begun_at_ > 0 && id > begun_at_ && find(id)->content.bytes == 0;
+        return has_no_data || (id >= timeline_->kept() && timeline_->at(id).gap);
+    }
     std::vector<m3u8::Part> parts_of(const Segment& segment, const Entry* entry) const;
     void name(Id id, Entry& entry);
     void name_map(const PathValues& values, Entry& entry);
@@ -121,7 +127,8 @@ class SegmentList {
     const SegmentPaths paths_;
     const std::shared_ptr<SegmentTimeline> timeline_;
     Id begin_ = SegmentTimeline::kFirstId;
-    Id first_ = 0;  // the playlist begins there, or later
+    Id first_ = 0;     // the playlist begins there, or later
+    Id begun_at_ = 0;  // the first with data; 0: there is none yet
     bool ended_ = false;
     std::deque<Entry> entries_;
     std::optional<Entry> open_;

@@ -65,6 +65,17 @@ TEST_F(SegmentListTest, WhatIsLostIsAGapAndNothingAtTheBeginning) {
     EXPECT_EQ(list_->playlist(Where::kAnywhere).media_sequence, 1u);
 }
 
+// A track without data keeps the length of its playlist.
+TEST_F(SegmentListTest, GapsStayWhenWhatWasBeforeThemLeaves) {
+    segment(in_memory());
+    segment({});
+    EXPECT_EQ(uris(), (Strings{"s-0.ts", "!s-1.ts"}));
+    for (int i = 0; i < 2; ++i) segment({});
+    EXPECT_EQ(uris(), (Strings{"!s-1.ts", "!s-2.ts", "!s-3.ts"}));
+    segment(in_memory());
+    EXPECT_EQ(uris(), (Strings{"!s-2.ts", "!s-3.ts", "s-4.ts"}));
+}
+
 TEST_F(SegmentListTest, WhatIsNotKnownYetEndsThePlaylist) {
     segment(on_disk(Entry::Disk::kThere));
     const auto waits = segment(on_disk(Entry::Disk::kPending));

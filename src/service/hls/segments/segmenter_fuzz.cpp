@@ -126,7 +126,9 @@ class Checker final : public convert::SegmentSink, private convert::LaneSink {
         first_ = playlist.media_sequence;
         CHECK(playlist.discontinuity_sequence >= discontinuity_sequence_);
         discontinuity_sequence_ = playlist.discontinuity_sequence;
-        CHECK(playlist.segments.empty() || !playlist.segments.front().gap || timeline->at(timeline->id_of(first_)).gap);
+        const bool begins_with_gap = !playlist.segments.empty() && playlist.segments.front().gap;
+        CHECK(!begins_with_gap || has_begun_ || timeline->at(timeline->id_of(first_)).gap);
+        has_begun_ |= !playlist.segments.empty();
         CHECK(target_s_ == 0 || playlist.segments.empty() || playlist.target_duration_s == target_s_);
         target_s_ = playlist.segments.empty() ? 0 : playlist.target_duration_s;
         int64_t end_ms = INT64_MIN;
@@ -209,7 +211,8 @@ class Checker final : public convert::SegmentSink, private convert::LaneSink {
     std::optional<int64_t> held_since_ms_;
     uint64_t oldest_ = 0;  // the number of the oldest held frame
     uint64_t bytes_ = 0, payload_ = 0, first_ = 0, discontinuity_sequence_ = 0;
-    int64_t target_s_ = 0;  // of a playlist with segments
+    bool has_begun_ = false;  // the playlist
+    int64_t target_s_ = 0;    // of a playlist with segments
     uint64_t written_[3][media::kMaxTracks] = {};
     service::hls::SegmentList list_;
 };
