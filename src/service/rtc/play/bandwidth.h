@@ -4,7 +4,7 @@
 //  - REMB (draft-alvestrand-rmcat-remb) is the viewer's own estimate by times of arrival, about 0.85 of what arrives
 //    once a queue grows. A browser that is busy reports the same, so that it is a suspicion.
 //  - Then a round trip is measured. If a queue has made it longer, or the estimate falls again and again, the link is
-//    short. Random loss is not congestion.
+//    short. Random loss is not congestion. Of a viewer without REMB losses and a long queue together say so.
 //  - While it is short each fall of REMB with a queue, and a lasting queue, makes the estimate lower. It follows REMB
 //  up, and rises
 //    without it kQuietMs later.
@@ -40,11 +40,11 @@ class Bandwidth {
         } else if (sent_kbps_ > 0 && kbps < sent_kbps_ / 10 * 9) {
             falls_ = static_cast<uint8_t>(now_ms < suspected_until_ms_ ? falls_ + falls : 1);
             if (falls || now_ms >= suspected_until_ms_) suspected_until_ms_ = now_ms + kSuspectedMs;
-            if (falls_ >= kFalls) begin(now_ms);
+            if (falls_ >= kFalls) begin(std::min(remb_kbps_, sent_kbps_), now_ms);
         }
     }
-    // A new one, of the viewer's report.
-    void on_round_trip(uint32_t ms, int64_t now_ms) {
+    // A new one, of the viewer's report, with the losses that it tells, of 256.
+    void on_round_trip(uint32_t ms, uint32_t fraction_lost, int64_t now_ms) {
         // It follows a longer way slowly.
         base_ms_ = base_ms_ == 0 || ms < base_ms_ ? ms : base_ms_ + 1;
         const bool had_queue = queue_ms_ >= kQueueMs;
@@ -53,7 +53,9 @@ class Bandwidth {
         if (is_short_) {
             if (had_queue) lower_further(now_ms);
         } else if (now_ms < suspected_until_ms_) {
-            begin(now_ms);
+            begin(std::min(remb_kbps_, sent_kbps_), now_ms);
+        } else if (remb_kbps_ == 0 && fraction_lost >= kManyLost && queue_ms_ >= kLongQueueMs && sent_kbps_ > 0) {
+            begin(sent_kbps_ / 256 * (256 - std::min<uint32_t>(fraction_lost, 255)) / 10 * 9, now_ms);
         }
     }
     // Now and then, while it is short.
@@ -78,15 +80,16 @@ class Bandwidth {
     static constexpr int64_t kRaiseEveryMs = 500;
     static constexpr uint32_t kRaiseBy = 14;  // 15 % a second
     static constexpr uint8_t kFalls = 3;
-    static constexpr uint32_t kQueueMs = 60, kSomeQueueMs = 20;
+    static constexpr uint32_t kQueueMs = 60, kSomeQueueMs = 20, kLongQueueMs = 100;
+    static constexpr uint32_t kManyLost = 13;  // of 256
 
     static uint32_t kbps_of(uint32_t bytes, int64_t ms) {
         return static_cast<uint32_t>(uint64_t{bytes} * 8 / static_cast<uint64_t>(ms));
     }
-    void begin(int64_t now_ms) {
+    void begin(uint32_t kbps, int64_t now_ms) {
         is_short_ = true;
         falls_ = 0;
-        lower(std::min(remb_kbps_, sent_kbps_), now_ms);
+        lower(kbps, now_ms);
     }
     // Feedback of before the last time says nothing of what is sent since.
     void lower_further(int64_t now_ms) {

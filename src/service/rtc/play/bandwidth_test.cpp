@@ -12,17 +12,18 @@ struct Link {
     uint64_t sent = 0, stream = 0;
     uint32_t kbps = 1'000;  // that it is sent
 
-    void report(uint64_t remb_kbps, uint32_t round_trip_ms) {
+    // remb_kbps: 0: it has none.
+    void report(uint64_t remb_kbps, uint32_t round_trip_ms, uint32_t fraction_lost = 0) {
         now_ms += 200;
         stream += 1'000 * 200 / 8;
         sent += kbps * 200 / 8;
         bandwidth.on_sent(sent, stream, now_ms);
-        bandwidth.on_round_trip(round_trip_ms, now_ms);
-        bandwidth.on_remb(remb_kbps * 1'000, now_ms);
+        bandwidth.on_round_trip(round_trip_ms, fraction_lost, now_ms);
+        if (remb_kbps > 0) bandwidth.on_remb(remb_kbps * 1'000, now_ms);
         bandwidth.tick(now_ms);
     }
-    void report_for(int64_t ms, uint64_t remb_kbps, uint32_t round_trip_ms) {
-        for (const int64_t end = now_ms + ms; now_ms < end;) report(remb_kbps, round_trip_ms);
+    void report_for(int64_t ms, uint64_t remb_kbps, uint32_t round_trip_ms, uint32_t fraction_lost = 0) {
+        for (const int64_t end = now_ms + ms; now_ms < end;) report(remb_kbps, round_trip_ms, fraction_lost);
     }
 };
 
@@ -84,6 +85,18 @@ TEST(Bandwidth, FollowsTheEstimateAndRisesWhenNothingSpeaksAgainstIt) {
     EXPECT_LT(link.bandwidth.kbps(), before);
     link.report_for(20'000, 500, 40);
     EXPECT_FALSE(link.bandwidth.is_short()) << "it takes the stream again";
+}
+
+TEST(Bandwidth, WithoutAnEstimateOfTheViewerLossesAndAQueueTellOfAShortLink) {
+    Link link;
+    link.report_for(2'000, 0, 40);
+    link.report_for(2'000, 0, 45, 60);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "random loss";
+    link.report_for(2'000, 0, 300);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "a longer way";
+    link.report(0, 600, 128);
+    ASSERT_TRUE(link.bandwidth.is_short());
+    EXPECT_NEAR(link.bandwidth.kbps(), 450, 100) << "half of it was lost";
 }
 
 TEST(Bandwidth, NeverFallsToNothing) {

@@ -29,7 +29,7 @@ class Player::Feedback final : public rtcp::Visitor {
             const auto us = rtp::round_trip_us(now, block.last_sr, block.delay_since_sr);
             if (us && block.last_sr != std::exchange(player_.last_answered_, block.last_sr)) {
                 player_.round_trips_.add(*us);
-                player_.bandwidth_.on_round_trip(static_cast<uint32_t>(*us / 1000), now_ms_);
+                player_.bandwidth_.on_round_trip(static_cast<uint32_t>(*us / 1000), block.fraction_lost, now_ms_);
             }
             player_.on_loss(*track, block.fraction_lost, now_ms_);
         }
