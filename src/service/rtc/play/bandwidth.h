@@ -55,7 +55,9 @@ class Bandwidth {
         } else if (now_ms < suspected_until_ms_) {
             begin(std::min(remb_kbps_, sent_kbps_), now_ms);
         } else if (remb_kbps_ == 0 && fraction_lost >= kManyLost && queue_ms_ >= kLongQueueMs && sent_kbps_ > 0) {
-            begin(sent_kbps_ / 256 * (256 - std::min<uint32_t>(fraction_lost, 255)) / 10 * 9, now_ms);
+            begin(
+                static_cast<uint32_t>(uint64_t{sent_kbps_} * (256 - std::min<uint32_t>(fraction_lost, 255)) * 9 / 2560),
+                now_ms);
         }
     }
     // Now and then, while it is short.
