@@ -37,6 +37,7 @@ class Harm(NamedTuple):
     kbps: float = 0  # of the link to the client; 0: without a limit
     after: float = 0  # s from the first packet on in which nothing happens
     until: float = 0  # s from the first packet on after which nothing happens; 0: never
+    move: float = 0  # s from the first packet on after which the client has another address at the server, as of a NAT
 
 
 class Direction:
@@ -85,7 +86,8 @@ class Relay:
         self.target, self.harm, self.seed = ("127.0.0.1", target), harm, seed
         self.selector = selectors.DefaultSelector()
         self.socket = self._socket()
-        self.clients = {}  # address -> (socket towards the server, direction to it, direction back)
+        self.clients = {}  # address -> [socket towards the server, direction to it, direction back]
+        self.moved = set()  # of these
         self.waiting, self.count = [], itertools.count()
         self.ended = False
 
@@ -106,8 +108,18 @@ class Relay:
                 return None
             there, back = (f"{self.seed}.{len(self.clients)}.{way}" for way in ("there", "back"))
             ways = Direction(self.harm._replace(kbps=0), there), Direction(self.harm, back)
-            self.clients[address] = (self._socket(), *ways)
+            self.clients[address] = [self._socket(), *ways]
         return self.clients[address]
+
+    def move_due(self):
+        for address, client in self.clients.items():
+            first = client[1].first
+            if address in self.moved or first is None or time.monotonic() - first < self.harm.move:
+                continue
+            self.moved.add(address)
+            self.selector.unregister(client[0])
+            client[0].close()
+            client[0] = self._socket()
 
     def take(self, source):
         while True:
@@ -143,6 +155,8 @@ class Relay:
 
     def run(self):
         while not self.ended:
+            if self.harm.move:
+                self.move_due()
             for key, _ in self.selector.select(self.send_due()):
                 self.take(key.fileobj)
         return [{"there": there.counts, "back": back.counts} for _, there, back in self.clients.values()]

@@ -25,7 +25,8 @@ type inbound struct {
 	holes      map[int64]time.Time // sequence -> since when it is missing
 	longest    time.Duration       // of the holes that were mended
 	mended     int
-	last       time.Time // when the newest came
+	last       time.Time     // when the newest came
+	gap        time.Duration // the longest between two that were the newest
 	duplicates int
 	codec      string
 	payload    uint8
@@ -119,6 +120,9 @@ func (t *inbound) take(packet *rtp.Packet, now time.Time) {
 		t.holes[missing] = now
 	}
 	if sequence > t.newest {
+		if gap := now.Sub(t.last); t.newest >= 0 && gap > t.gap {
+			t.gap = gap
+		}
 		t.newest, t.last = sequence, now
 	}
 	t.packets = append(t.packets, received{sequence, packet.Timestamp, packet.Marker, string(packet.Payload)})
@@ -134,7 +138,7 @@ func (p *player) compare(sender *publisher) map[string]any {
 		sort.Slice(one.packets, func(i, j int) bool { return one.packets[i].sequence < one.packets[j].sequence })
 		facts := map[string]any{
 			"codec": one.codec, "payload_type": one.payload, "got": len(one.packets), "duplicates": one.duplicates, "holes_mended": one.mended,
-			"holes_left": len(one.holes), "holes_overdue": one.overdue(), "longest_hole_ms": one.longest.Milliseconds(), "sender_reports": one.report != nil,
+			"holes_left": len(one.holes), "holes_overdue": one.overdue(), "longest_hole_ms": one.longest.Milliseconds(), "longest_gap_ms": one.gap.Milliseconds(), "sender_reports": one.report != nil,
 		}
 		if sender != nil && sender.tracks[kind] != nil && len(one.packets) > 0 {
 			if ms, ok := match(facts, one, sender.tracks[kind]); ok {

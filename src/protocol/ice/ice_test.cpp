@@ -69,7 +69,7 @@ Answered ask(LiteAgent& agent, const RequestOptions& options, const base::Endpoi
 
 TEST(LiteAgent, AnswersARightRequest) {
     LiteAgent agent(kServer);
-    agent.set_remote(kPeer.ufrag);
+    agent.set_remote(kPeer.ufrag, kPeer.password);
     EXPECT_FALSE(agent.verified(kMobile));
     for (const auto& from : {kHome, kMobile}) {
         auto answered = ask(agent, {}, from, 50);
@@ -91,7 +91,7 @@ TEST(LiteAgent, AnswersARightRequest) {
 
 TEST(LiteAgent, RefusesAndNeverSendsMoreThanCame) {
     LiteAgent agent(kServer);
-    agent.set_remote(kPeer.ufrag);
+    agent.set_remote(kPeer.ufrag, kPeer.password);
     struct {
         const char* what;
         RequestOptions options;
@@ -211,12 +211,57 @@ TEST(LiteAgent, AnotherPairWaitsLonger) {
     }
 }
 
+// The peer's answer to a request of ours. None: it does not answer that.
+std::vector<uint8_t> answer_of_peer(std::span<const uint8_t> check, const base::Endpoint& to) {
+    Client peer({.local = kPeer, .remote = kServer});
+    if (!peer.on_datagram(check, kHere, 0)) return {};
+    const auto out = peer.poll(0);
+    EXPECT_EQ(out->to, kHere) << to.text();
+    return {out->bytes.begin(), out->bytes.end()};
+}
+
+TEST(LiteAgent, AnAddressThatAnswersACheckIsThePeers) {
+    constexpr stun::TransactionId kId = {9, 8, 7}, kOther = {1};
+    LiteAgent agent(kServer);
+    agent.set_remote(kPeer.ufrag, kPeer.password);
+    ask(agent, {.use_candidate = true}, kHome, 1000);
+    std::vector<uint8_t> check(kMaxCheckSize);
+    check.resize(agent.write_check(kId, check));
+    const auto answer = answer_of_peer(check, kMobile);
+    ASSERT_FALSE(answer.empty());
+    // Of another request, changed, or the request itself.
+    EXPECT_FALSE(agent.on_answer(answer, kOther, kMobile, 1100, 1200));
+    auto changed = answer;
+    changed[25] ^= 1;
+    EXPECT_FALSE(agent.on_answer(changed, kId, kMobile, 1100, 1200));
+    EXPECT_FALSE(agent.on_answer(check, kId, kMobile, 1100, 1200));
+    EXPECT_FALSE(agent.verified(kMobile));
+    // The selected address is heard of later: it stays selected.
+    agent.heard(kHome, 1101);
+    EXPECT_TRUE(agent.on_answer(answer, kId, kMobile, 1100, 1200));
+    EXPECT_TRUE(agent.verified(kMobile));
+    EXPECT_EQ(*agent.selected(), kHome);
+    EXPECT_TRUE(agent.on_answer(answer, kId, kMobile, 1150, 1200));
+    EXPECT_EQ(*agent.selected(), kMobile);
+}
+
+TEST(LiteAgent, ChecksOnlyAPeerWhosePasswordItHas) {
+    std::array<uint8_t, kMaxCheckSize> room;
+    LiteAgent agent(kServer);
+    EXPECT_EQ(agent.write_check({1}, room), 0u);
+    agent.set_remote(kPeer.ufrag, kPeer.password);
+    EXPECT_GT(agent.write_check({1}, room), 0u);
+    agent.set_remote(std::string(kMaxUfrag, 'u'), kPeer.password);
+    EXPECT_EQ(agent.write_check({1}, room), 0u)
+        << "an answer as large as a request may be is not sent to an unverified address";
+}
+
 TEST(LiteAgent, RestartKeepsTheOldUntilTheNewWorks) {
     LiteAgent agent(kServer);
-    agent.set_remote(kPeer.ufrag);
+    agent.set_remote(kPeer.ufrag, kPeer.password);
     ask(agent, {.use_candidate = true, .priority = 200}, kHome, 0);
     const Credentials again{"again123", "anotherPasswordOf24Chars"};
-    agent.restart(again, "newPeer1");
+    agent.restart(again, "newPeer1", kPeer.password);
     EXPECT_EQ(ask(agent, {}, kHome, 10).reply.refusal, Refusal::kNone);
     EXPECT_EQ(agent.local().ufrag, kServer.ufrag);
     // The new name with the old password is refused.
@@ -309,7 +354,7 @@ ClientOptions options(bool aggressive) { return {.local = kPeer, .remote = kServ
 TEST(IceClient, BothNominationsSelect) {
     for (bool aggressive : {false, true}) {
         Link link(options(aggressive));
-        link.agent.set_remote(kPeer.ufrag);
+        link.agent.set_remote(kPeer.ufrag, kPeer.password);
         link.client.add_remote(kHere);
         link.run_until(aggressive ? 45 : 85);
         ASSERT_TRUE(link.client.selected()) << aggressive;
@@ -361,7 +406,7 @@ TEST(IceClient, MovesAndRestarts) {
     EXPECT_EQ(link.client.mapped(), kMobile);
 
     const Credentials server{"again123", "anotherPasswordOf24Chars"}, peer{"newPeer1", "andAnotherPasswordOf24Ch"};
-    link.agent.restart(server, peer.ufrag);
+    link.agent.restart(server, peer.ufrag, peer.password);
     link.client.restart(peer, server);
     link.client_address = kHome;
     link.run_until(20'200);

@@ -5,9 +5,15 @@
 #include "protocol/stun/writer.h"
 
 namespace ice {
+namespace {
 
-void LiteAgent::restart(Credentials local, std::string_view remote_ufrag) {
-    next_ = std::make_unique<Next>(Next{std::move(local), std::string(remote_ufrag)});
+constexpr uint32_t kHostPriority = 0x7effffff;  // RFC 8445, 5.1.2.1: of the only candidate
+
+}  // namespace
+
+void LiteAgent::restart(Credentials local, std::string_view remote_ufrag, std::string_view remote_password) {
+    next_ = std::make_unique<Next>(Next{std::move(local), {}});
+    next_->remote.set(remote_ufrag, remote_password);
 }
 
 size_t LiteAgent::find(const base::Endpoint& address) const {
@@ -37,12 +43,13 @@ LiteAgent::Pair& LiteAgent::pair_of(const base::Endpoint& from, int64_t now_ms, 
 
 Refusal LiteAgent::check(const stun::Message& message, bool& next) const {
     if (message.username.empty() || !message.has_integrity()) return Refusal::kNoCredentials;
-    auto names = [&message](const Credentials& local, const std::string& remote) {
-        return message.receiver_ufrag() == local.ufrag && (remote.empty() || message.sender_ufrag() == remote);
+    auto names = [&message](const Credentials& local, const Remote& remote) {
+        const std::string_view ufrag = remote.ufrag();
+        return message.receiver_ufrag() == local.ufrag && (ufrag.empty() || message.sender_ufrag() == ufrag);
     };
     // Both names are compared before any digest is computed: a request with unknown names costs no more than this.
-    next = next_ && names(next_->local, next_->remote_ufrag);
-    if (!next && !names(local_, remote_ufrag_)) return Refusal::kWrongUsername;
+    next = next_ && names(next_->local, next_->remote);
+    if (!next && !names(local_, remote_)) return Refusal::kWrongUsername;
     if (!message.check_integrity(next ? next_->local.password : local_.password)) return Refusal::kWrongIntegrity;
     if (message.unknown_count) return Refusal::kUnknownAttributes;
     if (message.controlled) return Refusal::kRoleConflict;
@@ -51,7 +58,7 @@ Refusal LiteAgent::check(const stun::Message& message, bool& next) const {
 
 void LiteAgent::take_next() {
     local_ = std::move(next_->local);
-    remote_ufrag_ = std::move(next_->remote_ufrag);
+    remote_ = std::move(next_->remote);
     next_.reset();
     // Earlier nominations are void; the selected address stays until another one is nominated.
     for (auto& pair : pairs_) pair.nominated_ms = -1;
@@ -87,6 +94,29 @@ bool LiteAgent::heard(const base::Endpoint& from, int64_t now_ms) {
     pairs_[index].heard_ms = now_ms;
     if (selected_ < 0 || now_ms - pairs_[static_cast<size_t>(selected_)].heard_ms <= kSilentMs) return false;
     selected_ = static_cast<int8_t>(index);
+    return true;
+}
+
+size_t LiteAgent::write_check(const stun::TransactionId& transaction, std::span<uint8_t> out) const {
+    if (remote_.password().empty()) return 0;
+    stun::Writer writer(out.first(kMaxCheckSize), stun::Class::kRequest, transaction);
+    writer.username(std::string(remote_.ufrag()) + ":" + local_.ufrag);
+    writer.controlled(0);
+    writer.priority(kHostPriority);
+    return writer.finish(remote_.password());
+}
+
+bool LiteAgent::on_answer(std::span<const uint8_t> datagram, const stun::TransactionId& transaction,
+                          const base::Endpoint& from, int64_t since_ms, int64_t now_ms) {
+    auto message = stun::parse(datagram);
+    if (!message || message->kind != stun::Class::kSuccess || message->transaction != transaction ||
+        !message->check_integrity(remote_.password()))
+        return false;
+    Reply ignored;
+    Pair& pair = pair_of(from, now_ms, ignored);
+    pair.heard_ms = now_ms;
+    const bool is_silent = selected_ < 0 || pairs_[static_cast<size_t>(selected_)].heard_ms <= since_ms;
+    if (is_silent) selected_ = static_cast<int8_t>(&pair - pairs_.data());
     return true;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
-// The server's side of ICE as a lite agent (RFC 8445, 2.5 and 7.3). It sends no checks and answers those of the peer.
-// From them it learns which addresses belong to the peer (the integrity of the check is right) and which one media goes
-// to. So remote candidates are not needed, neither in SDP nor trickled. Consent (RFC 7675) is given by the peer's
-// checks, which it has to repeat. Bytes and times in, bytes out; no socket, no clock.
+// The server's side of ICE as a lite agent (RFC 8445, 2.5 and 7.3). It answers the checks of the peer. From them it
+// learns which addresses belong to the peer (the integrity of the check is right) and which one media goes to. So
+// remote candidates are not needed, neither in SDP nor trickled. Consent (RFC 7675) is given by the peer's checks,
+// which it has to repeat. It sends a check only to an address that the peer does not know of. Bytes and times in, bytes
+// out; no socket, no clock.
 //
 // Selection: the nominated address (USE-CANDIDATE) is selected. Of several nominated at once, as in aggressive
 // nomination (RFC 5245), the one of highest priority is; a nomination that arrives kRenominationMs after the last one
@@ -10,6 +11,8 @@
 // knowledge. So a new address, or one from which media arrives, is selected without a nomination when the selected one
 // has been silent for kSilentMs. A known address, which may be another pair of the peer, is selected when the selected
 // one has been silent for longer than the interval between two checks (kNoCheckMs).
+// An address that answers a check of ours is selected at once, if the selected one has been silent since the peer's
+// packets came from the other: the answer shows that the peer receives there, which a forged source address does not.
 
 #include <array>
 #include <cstdint>
@@ -27,6 +30,7 @@ inline constexpr int64_t kRenominationMs = 500;    // one round of aggressive ch
 inline constexpr int64_t kSilentMs = 3'000;        // a player's reports come every second
 inline constexpr int64_t kNoCheckMs = 6'000;       // the longest interval between two consent checks (RFC 7675, 5.1)
 inline constexpr size_t kMaxReplySize = 128;       // the largest answer
+inline constexpr size_t kMaxCheckSize = 128;       // the largest request
 inline constexpr size_t kMaxErrorsPerSecond = 20;  // answers to refused requests
 
 enum class Refusal : uint8_t {
@@ -57,12 +61,12 @@ class LiteAgent {
     explicit LiteAgent(Credentials local) : local_(std::move(local)) {}
 
     // The peer's fragment, with which its user names must end from now on. Without it any fragment is accepted. The
-    // peer's password is not needed: a lite agent sends no requests.
-    void set_remote(std::string_view ufrag) { remote_ufrag_ = ufrag; }
+    // peer's password is that of our checks; empty: none is sent.
+    void set_remote(std::string_view ufrag, std::string_view password) { remote_.set(ufrag, password); }
 
     // ICE restart (RFC 8445, 9): the old credentials and the selected address stay in force until a valid request with
     // the new credentials arrives.
-    void restart(Credentials local, std::string_view remote_ufrag);
+    void restart(Credentials local, std::string_view remote_ufrag, std::string_view remote_password);
 
     // An answer may take kMaxReplySize bytes. The answer to an unverified request is never larger than the request.
     Reply on_request(std::span<const uint8_t> datagram, const base::Endpoint& from, int64_t now_ms,
@@ -71,8 +75,15 @@ class LiteAgent {
     // changed.
     bool heard(const base::Endpoint& from, int64_t now_ms);
 
+    // A request to the peer. 0: it has no password, or a user name that is too long.
+    size_t write_check(const stun::TransactionId& transaction, std::span<uint8_t> out) const;
+    // True: it is the peer's answer to that request, so that the address is verified. since_ms: when a packet of the
+    // peer first arrived from there.
+    bool on_answer(std::span<const uint8_t> datagram, const stun::TransactionId& transaction,
+                   const base::Endpoint& from, int64_t since_ms, int64_t now_ms);
+
     const Credentials& local() const { return local_; }
-    const std::string& remote_ufrag() const { return remote_ufrag_; }
+    std::string_view remote_ufrag() const { return remote_.ufrag(); }
     // Null: no address to send to yet.
     const base::Endpoint* selected() const {
         return selected_ < 0 ? nullptr : &pairs_[static_cast<size_t>(selected_)].address;
@@ -96,10 +107,24 @@ class LiteAgent {
         int64_t heard_ms = 0;
         int64_t nominated_ms = -1;
     };
+    // The peer's fragment and password, in one string.
+    class Remote {
+      public:
+        void set(std::string_view ufrag, std::string_view password) {
+            text_.assign(ufrag).append(password);
+            ufrag_size_ = static_cast<uint16_t>(ufrag.size());
+        }
+        std::string_view ufrag() const { return std::string_view(text_).substr(0, ufrag_size_); }
+        std::string_view password() const { return std::string_view(text_).substr(ufrag_size_); }
+
+      private:
+        std::string text_;
+        uint16_t ufrag_size_ = 0;
+    };
     // The credentials of a restart: tried before the current ones, until a request with them is valid.
     struct Next {
         Credentials local;
-        std::string remote_ufrag;
+        Remote remote;
     };
 
     size_t find(const base::Endpoint& address) const;  // count_: not found
@@ -114,7 +139,7 @@ class LiteAgent {
     int8_t selected_ = -1;
     std::array<Pair, kMaxAddresses> pairs_;
     Credentials local_;
-    std::string remote_ufrag_;
+    Remote remote_;
     std::unique_ptr<Next> next_;
     uint8_t errors_ = 0;  // error answers sent in the second that began at errors_since_ms_
     uint32_t forgotten_ = 0;

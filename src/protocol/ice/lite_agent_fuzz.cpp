@@ -34,6 +34,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ice::LiteAgent agent({"servUfra", kPassword});
     const std::span<const uint8_t> input(data, size);
     ask(agent, input, 1, 0);
+    agent.set_remote("pee", kPassword);
+    const base::Endpoint elsewhere{base::IpAddress::parse("192.0.2.2").value(), 1};
+    const auto answer = stun::parse(input);
+    const bool is_signed = answer && answer->check_integrity(kPassword);
+    CHECK(!agent.on_answer(input, answer ? answer->transaction : stun::TransactionId{}, elsewhere, 0, 0) || is_signed);
     if (size > 1000) return 0;
     // Header, user name, the input, integrity.
     std::vector<uint8_t> bytes;

@@ -222,10 +222,7 @@ void Service::on_datagram(std::span<uint8_t> bytes, const base::Endpoint& from, 
         return;
     }
     Routes::Claims* claims = routes_.find(from, wire);
-    if (!claims) {
-        ++rtc_stats().unknown;
-        return;
-    }
+    if (!claims) return on_unknown(bytes, from, wire, now_us);
     if (kind == stun::Packet::kDtls) return dispatch_dtls(*claims, bytes, from, wire, now_us / 1000);
     if (claims->size() > 1) [[unlikely]]
         return dispatch_to_claimants(*claims, bytes, from, now_us);
@@ -253,6 +250,38 @@ void Service::dispatch_to_claimants(Routes::Claims& claims, std::span<uint8_t> b
     }
 }
 
+bool Service::may_look(int64_t now_ms) {
+    if (now_ms - looks_since_ms_ >= 1000) {
+        looks_since_ms_ = now_ms;
+        looks_ = 0;
+    }
+    return looks_ < kMaxLooksPerSecond;
+}
+
+// No session has verified the address. It may be the new one of a client whose packets do not come from the old one.
+void Service::on_unknown(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us) {
+    std::array<uint8_t, kMaxContestedBytes> copy;
+    const stun::Packet kind = stun::packet_kind(bytes);
+    const int64_t now_ms = now_us / 1000;
+    bool is_found = false;
+    int tries = 0, looks = 0;
+    if (kind != stun::Packet::kDtls && !wire.is_tcp() && bytes.size() <= copy.size() && may_look(now_ms)) {
+        routes_.for_each_of(from.ip, [&](RtcSession& session) {
+            ++looks_;
+            ++looks;
+            const bool may_send = kind == stun::Packet::kRtcp || session.type() == net::SessionType::kRtcPublish;
+            if (may_send && session.may_have_moved(now_ms)) {
+                runtime::ContextScope scope(session.id());
+                std::ranges::copy(bytes, copy.begin());
+                ++tries;
+                is_found = session.on_moved(std::span(copy).first(bytes.size()), from, wire, now_us);
+            }
+            return is_found || tries == kMaxTries || looks == kMaxLooks;
+        });
+    }
+    if (!is_found) ++rtc_stats().unknown;
+}
+
 // Connected sessions take only what their peer has encrypted. A handshake belongs to the first session that waits for
 // one and has recently heard from that address; a later claim of the address does not disturb it.
 void Service::dispatch_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
@@ -278,18 +307,23 @@ void Service::on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire
         ++rtc_stats().other;
         return;
     }
-    // A peer may use one address for several sessions in succession: the user name of the request decides.
+    // A peer may use one address for several sessions in succession: the user name of the request decides. An answer
+    // has none.
     RtcSession* session = routes_.find(message->receiver_ufrag());
+    Routes::Claims claims;
     if (message->username.empty()) {
-        const Routes::Claims* claims = routes_.find(from, wire);
-        session = claims ? claims->first() : nullptr;
+        if (const Routes::Claims* found = routes_.find(from, wire)) claims = *found;
+        session = claims.first();
     }
     if (!session) {
         ++rtc_stats().unknown;
         return;
     }
-    runtime::ContextScope scope(session->id());
-    session->on_stun(bytes, from, wire, now_us / 1000);
+    for (size_t i = 0; i < std::max<size_t>(1, claims.size()); ++i) {
+        RtcSession& to = claims.size() > 0 ? *claims.at(i) : *session;
+        runtime::ContextScope scope(to.id());
+        to.on_stun(bytes, from, wire, now_us / 1000);
+    }
 }
 
 void Service::on_wire_closed(Wire& wire) {

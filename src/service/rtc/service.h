@@ -89,6 +89,12 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     // so a flood of offers does not lock clients out. kMaxLeaving: how many replaced sessions may still be closing
     // beyond max_offers.
     static constexpr size_t kMaxLeaving = 1'000;
+    // A packet from an unknown address is tried with the keys of that many sessions, which is how clients are found
+    // that their NAT gave another port. kMaxLooks: sessions of its host that may be looked at, of a packet and in a
+    // second: a flood of such packets costs no more. Other clients go on with their next STUN request.
+    static constexpr int kMaxTries = 8;
+    static constexpr int kMaxLooks = 64;
+    static constexpr uint32_t kMaxLooksPerSecond = 4'000;
     // After this many sessions that never connected, the allocator returns memory to the system
     // (malloc_trim): the memory of handshakes lies between blocks still in use and would otherwise be kept.
     static constexpr size_t kTrimAfter = 500;
@@ -161,6 +167,8 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     static bool dispatch(RtcSession& session, std::span<uint8_t> bytes, const base::Endpoint& from, int64_t now_us);
     static void dispatch_to_claimants(Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
                                       int64_t now_us);
+    void on_unknown(std::span<uint8_t> bytes, const base::Endpoint& from, Wire& wire, int64_t now_us);
+    bool may_look(int64_t now_ms);
     static void dispatch_dtls(const Routes::Claims& claims, std::span<uint8_t> bytes, const base::Endpoint& from,
                               Wire& wire, int64_t now_ms);
     void on_wire_closed(Wire& wire) override;
@@ -176,6 +184,8 @@ class Service final : public Sessions, private SessionHost, private WireUser {
     std::optional<base::Endpoint> black_hole_;
     Routes routes_;
     WireUsers wire_users_;
+    uint32_t looks_ = 0;  // in the second that began at looks_since_ms_
+    int64_t looks_since_ms_ = 0;
     std::unordered_map<std::string, RtcSession*> by_id_;
     std::vector<std::unique_ptr<Entry>> sessions_;
     std::vector<RtcSession*> ending_;

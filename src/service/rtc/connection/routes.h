@@ -1,6 +1,7 @@
 #pragma once
 // Routes: finds the session of a datagram. The key is the source address and wire once a STUN request with valid
-// integrity has arrived from there; before that it is the user name fragment of a STUN request. A lookup allocates
+// integrity, or a packet that decrypts, has arrived from there; before that it is the user name fragment of a STUN
+// request. A NAT may give a client another port: its sessions are found by its IP address too. A lookup allocates
 // nothing. A session has at most ice::LiteAgent::kMaxAddresses addresses and two fragments, so the tables are bounded
 // by the number of sessions.
 //
@@ -59,6 +60,14 @@ class Routes {
         return found == by_address_.end() ? nullptr : &found->second;
     }
 
+    // The sessions with an address of that host, once for each address. stop: true ends it.
+    template <class Stop>
+    void for_each_of(const base::IpAddress& ip, Stop stop) const {
+        const uint64_t host = host_of(ip);
+        for (auto at = by_host_.lower_bound({host, nullptr}); at != by_host_.end() && at->first == host; ++at)
+            if (stop(*at->second)) return;
+    }
+
     // False: another session has it.
     bool add(std::string_view ufrag, RtcSession& session) {
         return by_ufrag_.try_emplace(std::string(ufrag), &session).second;
@@ -90,7 +99,12 @@ class Routes {
         using is_transparent = void;
         size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
     };
+    void forget_host(const base::Endpoint& from, RtcSession& session);
+    // Two hosts of one number cost an attempt.
+    static uint64_t host_of(const base::IpAddress& ip) { return std::hash<base::Endpoint>()({ip, 0}); }
+
     std::unordered_map<Key, Claims, HashKey> by_address_;
+    std::multiset<std::pair<uint64_t, RtcSession*>> by_host_;
     std::unordered_map<std::string, RtcSession*, HashText, std::equal_to<>> by_ufrag_;
 };
 

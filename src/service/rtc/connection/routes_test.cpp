@@ -144,6 +144,34 @@ TEST_F(RoutesTest, TheEndOfOneLeavesTheOthers) {
     EXPECT_EQ(routes_.addresses(), 0u);
 }
 
+TEST_F(RoutesTest, SessionsAreFoundByTheirHost) {
+    auto of = [&](std::string_view ip) {
+        std::multiset<RtcSession*> found;
+        routes_.for_each_of(*base::IpAddress::parse(ip), [&](RtcSession& one) { return found.insert(&one), false; });
+        return found;
+    };
+    using Sessions = std::multiset<RtcSession*>;
+    RtcSession &one = make(), &two = make();
+    ask(one, home_);
+    ask(one, home_);
+    ask(one, other_);
+    ask(two, home_);
+    ask(two, {*base::IpAddress::parse("192.0.2.2"), 5000});
+    EXPECT_EQ(of("192.0.2.1"), (Sessions{&one, &one, &two}));
+    EXPECT_EQ(of("192.0.2.2"), Sessions{&two});
+    int count = 0;
+    routes_.for_each_of(home_.ip, [&](RtcSession&) { return ++count == 2; });
+    EXPECT_EQ(count, 2);
+    sessions_[0].reset();
+    EXPECT_EQ(of("192.0.2.1"), Sessions{&two});
+    // A claim that another one replaces is not found either.
+    for (size_t i = 0; i < 20; ++i) ask(make(), home_);
+    EXPECT_EQ(of("192.0.2.1").size(), Routes::kMaxClaims);
+    sessions_.clear();
+    EXPECT_TRUE(of("192.0.2.1").empty());
+    EXPECT_TRUE(of("192.0.2.2").empty());
+}
+
 TEST_F(RoutesTest, Fragments) {
     RtcSession &one = make(), &two = make();
     EXPECT_TRUE(routes_.add("abcd", one));

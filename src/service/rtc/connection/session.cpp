@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "protocol/stun/demux.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/random.h"
 #include "runtime/socket/datagram_port.h"
 #include "service/rtc/stats.h"
 
@@ -36,17 +38,19 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
 
 RtcSession::~RtcSession() {
     for (const Route& route : routes_) host_.remove_route(route.address, *route.wire, *this);
+    forget_moved();
 }
 
 base::Result<void> RtcSession::set_remote(const RemoteSetup& remote) {
-    agent_.set_remote(remote.ufrag);
+    agent_.set_remote(remote.ufrag, remote.password);
     if (!encrypt_) return {};
     dtls_ = std::make_unique<dtls::Endpoint>(remote.context, remote.role, dtls::Endpoint::kMtu, remote.version);
     begins_dtls_ = remote.role == dtls::Role::kClient;
     return dtls_->expect_fingerprint(remote.fingerprint_algorithm, remote.fingerprint);
 }
 
-void RtcSession::restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag) {
+void RtcSession::restart(ice::Credentials local, std::string_view remote_ufrag, std::string_view remote_password,
+                         std::string etag) {
     if (old_ufrag_.empty()) {
         old_ufrag_ = agent_.local().ufrag;
     } else {
@@ -54,7 +58,7 @@ void RtcSession::restart(ice::Credentials local, std::string_view remote_ufrag, 
     }
     next_ufrag_ = local.ufrag;
     etag_ = std::move(etag);
-    agent_.restart(std::move(local), remote_ufrag);
+    agent_.restart(std::move(local), remote_ufrag, remote_password);
 }
 
 void RtcSession::forget_ufrags() {
@@ -70,6 +74,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const base::Endpoint
     std::array<uint8_t, ice::kMaxReplySize> answer;
     counters_.bytes_received += datagram.size();
     ++counters_.packets_received;
+    if (moved_ && moved_->address == from && moved_->wire == &wire && on_answer(datagram, now_ms)) return;
     const ice::Reply reply = agent_.on_request(datagram, from, now_ms, answer);
     // The answer leaves from the address to which the request was sent, whichever address media is sent from.
     if (reply.size > 0 && wire.send({answer.data(), reply.size}, from, source_to(from, wire))) count_sent(reply.size);
@@ -79,6 +84,7 @@ void RtcSession::on_stun(std::span<const uint8_t> datagram, const base::Endpoint
     }
     wire.confirm();
     alive_ms_ = now_ms;
+    if (moved_ && moved_->address == from) forget_moved();
     keep_route(from, wire, reply.nominated, now_ms);
     if (reply.restarted) {
         base::log::info("WebRTC: ICE restart is complete, from {}", from.text());
@@ -135,6 +141,52 @@ void RtcSession::keep_route(const base::Endpoint& from, Wire& wire, bool nominat
     // Called each time: another session may have claimed it meanwhile.
     host_.add_route(from, wire, *this, route->since_ms, now_ms);
 }
+
+// ---- An address that the peer does not know of
+
+bool RtcSession::on_moved(std::span<uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_us) {
+    const bool is_rtp = stun::packet_kind(datagram) == stun::Packet::kRtp;
+    const auto packet =
+        is_rtp ? open<&srtp::Receiver::unprotect_rtp>(datagram) : open<&srtp::Receiver::unprotect_rtcp>(datagram);
+    if (packet.empty()) return false;
+    const int64_t now_ms = now_us / 1000;
+    forget_moved();
+    moved_ = std::make_unique<Moved>(Moved{from, &wire, now_ms, {}, now_ms, 0});
+    runtime::fill_secret(moved_->transaction);
+    host_.add_route(from, wire, *this, now_ms, now_ms);
+    count_received(packet, datagram.size(), now_ms);
+    ask_moved(now_ms);
+    if (media_) is_rtp ? media_->on_rtp(packet, now_us) : media_->on_rtcp(packet, now_us);
+    return true;
+}
+
+// For a packet that came from there.
+void RtcSession::ask_moved(int64_t now_ms) {
+    if (moved_->asked == kMaxAsked || now_ms < moved_->next_ask_ms) return;
+    moved_->next_ask_ms = now_ms + (kAskAgainMs << moved_->asked++);
+    std::array<uint8_t, ice::kMaxCheckSize> request;
+    const size_t size = agent_.write_check(moved_->transaction, request);
+    const uint16_t source = moved_->wire->destination();
+    if (size > 0 && moved_->wire->send({request.data(), size}, moved_->address, source)) count_sent(size);
+}
+
+bool RtcSession::on_answer(std::span<const uint8_t> datagram, int64_t now_ms) {
+    const base::Endpoint from = moved_->address;
+    if (!agent_.on_answer(datagram, moved_->transaction, from, moved_->since_ms, now_ms)) return false;
+    alive_ms_ = now_ms;
+    Wire& wire = *moved_->wire;
+    forget_moved();
+    keep_route(from, wire, false, now_ms);
+    select(from);
+    return true;
+}
+
+void RtcSession::forget_moved() {
+    if (moved_) host_.remove_route(moved_->address, *moved_->wire, *this);
+    moved_.reset();
+}
+
+// ----
 
 void RtcSession::select(const base::Endpoint& from) {
     const base::Endpoint* address = agent_.selected();
@@ -241,23 +293,32 @@ void RtcSession::count_connection() {
 // ---- Media
 
 template <auto kUnprotect>
+std::span<uint8_t> RtcSession::open(std::span<uint8_t> datagram) {
+    if (keys_) return datagram.first((keys_->receiver.*kUnprotect)(datagram).value_or(0));
+    return !encrypt_ && connected_ ? datagram : std::span<uint8_t>();
+}
+
+template <auto kUnprotect>
 std::span<uint8_t> RtcSession::unprotect(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_ms) {
-    std::span<uint8_t> packet;
-    if (keys_) {
-        packet = datagram.first((keys_->receiver.*kUnprotect)(datagram).value_or(0));
-    } else if (!encrypt_ && connected_) {
-        packet = datagram;
-    }
+    const std::span<uint8_t> packet = open<kUnprotect>(datagram);
     if (packet.empty()) {
         ++counters_.refused;
         return {};
     }
+    count_received(packet, datagram.size(), now_ms);
+    if (moved_ && moved_->address == from) [[unlikely]] {
+        ask_moved(now_ms);
+    } else if (agent_.heard(from, now_ms) || !wire_) {
+        select(from);
+    }
+    return packet;
+}
+
+void RtcSession::count_received(std::span<const uint8_t> packet, size_t bytes, int64_t now_ms) {
     alive_ms_ = now_ms;
     ++counters_.packets_received;
-    counters_.bytes_received += datagram.size();
-    if (agent_.heard(from, now_ms) || !wire_) select(from);
+    counters_.bytes_received += bytes;
     if (type() == net::SessionType::kRtcPublish) host_.copy_out(packet);
-    return packet;
 }
 
 bool RtcSession::on_rtp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us) {

@@ -4,7 +4,10 @@
 // and time to it. The media is handled by its Media (media.h).
 //
 // An address that has not sent a STUN request with valid integrity gets nothing but answers to STUN, which are no
-// longer than the requests. RFC 8445 (lite), 5764 (DTLS-SRTP), 7675 (consent). It does no signalling.
+// longer than the requests. What the peer has encrypted is taken from any address: its NAT may have given it another
+// one without its knowledge. Such an address gets checks of ours, kMaxAsked at most, each for a packet that came from
+// there; media goes there once the peer has answered one. RFC 8445 (lite), 5764 (DTLS-SRTP), 7675 (consent). It does no
+// signalling.
 
 #include <cstdint>
 #include <memory>
@@ -44,6 +47,7 @@ struct CandidateAddress {
 class SessionHost {
   public:
     // The session received a STUN request with valid integrity from there, the first of them at since_ms.
+    // Or a packet that its peer has encrypted.
     virtual void add_route(const base::Endpoint& from, const Wire& wire, RtcSession& session, int64_t since_ms,
                            int64_t now_ms) = 0;
     virtual void remove_route(const base::Endpoint& from, const Wire& wire, const RtcSession& session) = 0;
@@ -82,6 +86,7 @@ struct SessionSetup {
 // What was negotiated about the peer.
 struct RemoteSetup {
     std::string ufrag;
+    std::string password;
     std::string fingerprint_algorithm;      // "sha-256"
     std::string fingerprint;                // "AB:CD:.."
     dtls::Role role = dtls::Role::kServer;  // our role
@@ -108,7 +113,8 @@ class RtcSession final : public net::Session, public MediaSession {
     const std::string& end_text() const { return why_; }
 
     // ICE restart by signalling. The old credentials stay valid until the new ones have been used.
-    void restart(ice::Credentials local, std::string_view remote_ufrag, std::string etag);
+    void restart(ice::Credentials local, std::string_view remote_ufrag, std::string_view remote_password,
+                 std::string etag);
 
     void on_stun(std::span<const uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_ms);
     // Whether a STUN request with valid integrity arrived from there recently.
@@ -117,6 +123,10 @@ class RtcSession final : public net::Session, public MediaSession {
     void on_dtls(std::span<const uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_ms);
     bool on_rtp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us);
     bool on_rtcp(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_us);
+    // Whether the peer may be at another address by now: it encrypts, and nothing has come from it for a while.
+    bool may_have_moved(int64_t now_ms) const { return keys_ && !ended_ && now_ms - alive_ms_ >= kQuietMs; }
+    // Then: RTP or RTCP from an address of no add_route(), over UDP. False: it is not this session's.
+    bool on_moved(std::span<uint8_t> datagram, const base::Endpoint& from, Wire& wire, int64_t now_us);
     // Drops the next `packets` RTP packets of its media; see Sessions::lose().
     void lose(uint32_t packets) { to_lose_ = packets; }
     void on_wire_closed(const Wire& wire);
@@ -171,6 +181,21 @@ class RtcSession final : public net::Session, public MediaSession {
         explicit Keys(const srtp::KeyPair& pair)
             : sender(pair.profile, pair.local), receiver(pair.profile, pair.remote) {}
     };
+    // The address from which the peer's packets come since since_ms, without a request of the peer.
+    struct Moved {
+        base::Endpoint address;
+        Wire* wire;
+        int64_t since_ms;
+        stun::TransactionId transaction;
+        int64_t next_ask_ms;
+        int asked;
+    };
+    static constexpr int64_t kQuietMs = 20;
+    static constexpr int64_t kAskAgainMs = 100;  // doubled with each
+    static constexpr int kMaxAsked = 5;
+    void ask_moved(int64_t now_ms);
+    bool on_answer(std::span<const uint8_t> datagram, int64_t now_ms);
+    void forget_moved();
     void keep_route(const base::Endpoint& from, Wire& wire, bool nominated, int64_t now_ms);
     uint16_t source_to(const base::Endpoint& to, const Wire& wire) const;
     // from: the source of a datagram that has just been verified.
@@ -192,10 +217,13 @@ class RtcSession final : public net::Session, public MediaSession {
     bool is_lost();
     bool send_in_order(Wire& wire, std::span<const uint8_t> datagram);
     size_t write_rtcp(std::span<const uint8_t> compound, uint8_t* out);
-    // Decrypts a datagram in place with that function of srtp::Receiver, and records that its source is alive. Empty:
-    // it is refused, which is counted.
+    // Decrypts a datagram in place with that function of srtp::Receiver. Empty: it is refused.
+    template <auto kUnprotect>
+    std::span<uint8_t> open(std::span<uint8_t> datagram);
+    // The same, and records that its source is alive, or that it is refused.
     template <auto kUnprotect>
     std::span<uint8_t> unprotect(std::span<uint8_t> datagram, const base::Endpoint& from, int64_t now_ms);
+    void count_received(std::span<const uint8_t> packet, size_t bytes, int64_t now_ms);
 
     void set_destination(Wire* wire, const base::Endpoint& address, uint16_t source);
 
@@ -227,6 +255,7 @@ class RtcSession final : public net::Session, public MediaSession {
     std::string token_;
     std::string etag_;
     std::vector<Route> routes_;
+    std::unique_ptr<Moved> moved_;
     // The source of the last DTLS datagram, to which DTLS datagrams are sent.
     Wire* dtls_wire_ = nullptr;
     base::Endpoint dtls_address_;

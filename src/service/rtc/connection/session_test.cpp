@@ -95,7 +95,7 @@ TEST_F(SessionTest, AnswersComeFromWhereItWasAskedAndMediaFromWhatWasNominated) 
         uint8_t room[256];
         stun::Writer writer(room, stun::Class::kRequest, {1});
         const auto& local = session_->agent().local();
-        writer.username(local.ufrag + ":" + session_->agent().remote_ufrag());
+        writer.username(local.ufrag + ":" + std::string(session_->agent().remote_ufrag()));
         writer.controlling(5);
         if (nominate) writer.use_candidate();
         const size_t size = writer.finish(local.password);
@@ -255,6 +255,72 @@ TEST_F(SessionTest, GoesOnAtAnotherAddress) {
     EXPECT_TRUE(routes_.empty());
 }
 
+// Its NAT has given the peer another port, and it does not know.
+TEST_F(SessionTest, FollowsWhatDecryptsWhenThePeerAnswersThere) {
+    begin({});
+    connect();
+    run(1000);
+    wire_.bytes_to.clear();
+    address_ = kAway;
+    Bytes packet = protected_rtp(1, "hello");
+    EXPECT_TRUE(session_->may_have_moved(now_ms_));
+    ASSERT_TRUE(session_->on_moved(packet, kAway, wire_, now_ms_ * 1000));
+    EXPECT_FALSE(session_->may_have_moved(now_ms_ + 5)) << "nothing else is tried with its keys";
+    ASSERT_EQ(seen_.rtp.size(), 1u);
+    EXPECT_TRUE(routes_.contains(kAway));
+    EXPECT_EQ(*session_->agent().selected(), kHome);
+    EXPECT_LE(wire_.bytes_to[kAway], ice::kMaxCheckSize);
+    run(10);
+    EXPECT_EQ(*session_->agent().selected(), kAway);
+    const Bytes header = {0x80, 97, 0, 5, 0, 0, 0, 2, 0, 0, 0, 8};
+    session_->send_rtp(header, {}, header, 5);
+    EXPECT_EQ(wire_.bytes_to.count(kHome), 0u);
+    session_.reset();
+    EXPECT_TRUE(routes_.empty());
+}
+
+// A captured packet may come from any address before the original does.
+TEST_F(SessionTest, SendsOnlyChecksWhereNobodyAnswers) {
+    begin({});
+    connect();
+    run(1000);
+    Bytes packet = protected_rtp(1, "hello");
+    Bytes replayed = packet, forged = packet;
+    forged[20] ^= 1;
+    EXPECT_FALSE(session_->on_moved(forged, kAway, wire_, now_ms_ * 1000));
+    ASSERT_TRUE(session_->on_moved(packet, kAway, wire_, now_ms_ * 1000));
+    EXPECT_FALSE(session_->on_moved(replayed, kAway, wire_, now_ms_ * 1000));
+    wire_.sent.clear();
+    size_t least = wire_.bytes_to[kAway];
+    for (uint16_t i = 2; i < 200; ++i) {
+        run(20);
+        packet = protected_rtp(i, "hello");
+        EXPECT_TRUE(session_->on_rtp(packet, kAway, now_ms_ * 1000));
+    }
+    EXPECT_EQ(wire_.bytes_to[kAway], 5 * least);
+    EXPECT_EQ(*session_->agent().selected(), kHome);
+    EXPECT_EQ(session_->counters().refused, 0u);
+    // Another one replaces it; and a request of the peer's own makes it an address like all others.
+    packet = protected_rtp(200, "hello");
+    const base::Endpoint third{kAway.ip, 5001};
+    ASSERT_TRUE(session_->on_moved(packet, third, wire_, now_ms_ * 1000));
+    EXPECT_FALSE(routes_.contains(kAway));
+    EXPECT_TRUE(routes_.contains(third));
+    wire_.sent.clear();
+    address_ = third;
+    run(12'000);
+    EXPECT_EQ(*session_->agent().selected(), third);
+}
+
+TEST_F(SessionTest, DoesNotMoveInTheClear) {
+    begin({.encrypt = false});
+    run(1000);
+    Bytes packet = {0x80, 96, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9, 'h', 'i'};
+    session_->on_rtp(packet, address_, now_ms_ * 1000);
+    ASSERT_EQ(seen_.rtp.size(), 1u);
+    EXPECT_FALSE(session_->may_have_moved(now_ms_ + 1000));
+}
+
 TEST_F(SessionTest, WrongIntegrityIsAnsweredByNoMoreThanItSent) {
     begin({});
     ice::ClientOptions options;
@@ -287,7 +353,7 @@ TEST_F(SessionTest, RestartKeepsTheOldUntilTheNewWorks) {
     others.fill(55);
     const auto ours = ice::Credentials::make(random);
     const auto theirs = ice::Credentials::make(others);
-    session_->restart(ours, theirs.ufrag, "etag2");
+    session_->restart(ours, theirs.ufrag, theirs.password, "etag2");
     run(8'000);
     EXPECT_FALSE(ended_);
     EXPECT_TRUE(removed_ufrags_.empty());

@@ -125,6 +125,7 @@ class SessionTest : public runtime::testing::RuntimeTest, public SessionHost {
         session_ = std::make_unique<RtcSession>(*this, table_, std::move(setup), now_ms_);
         RemoteSetup remote;
         remote.ufrag = options.local.ufrag;
+        remote.password = options.local.password;
         const std::string& text = (how.right_fingerprint ? peer_context() : context())->certificate().fingerprint();
         remote.fingerprint_algorithm = text.substr(0, text.find(' '));
         remote.fingerprint = text.substr(text.find(' ') + 1);

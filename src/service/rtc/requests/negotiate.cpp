@@ -55,9 +55,10 @@ Result<std::string> Service::negotiate(RtcSession& session, const SessionRequest
     options.candidates = candidates_of(request.candidates);
     auto answered = TRY(sdp::answer(offer, options));
     const sdp::Negotiated& agreed = answered.negotiated;
-    TRY(session.set_remote(
-        {agreed.remote_ice.ufrag, agreed.remote_fingerprint.algorithm, agreed.remote_fingerprint.value,
-         agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer, version_of(rtc), context_}));
+    TRY(session.set_remote({agreed.remote_ice.ufrag, agreed.remote_ice.pwd, agreed.remote_fingerprint.algorithm,
+                            agreed.remote_fingerprint.value,
+                            agreed.setup == sdp::Setup::kActive ? dtls::Role::kClient : dtls::Role::kServer,
+                            version_of(rtc), context_}));
     session.set_media(
         TRY(publishes ? make_publisher(std::move(parts), agreed) : make_player(std::move(parts), agreed)));
     session.candidates = request.candidates;
@@ -84,7 +85,7 @@ Result<PatchResult> Service::patch(std::string_view session, std::string_view to
     answer.media_line = parsed.media_line;
     answer.candidates = candidates_of(found->candidates);
     answer.end_of_candidates = true;
-    found->restart(std::move(local), parsed.ice.ufrag, new_etag());
+    found->restart(std::move(local), parsed.ice.ufrag, parsed.ice.pwd, new_etag());
     base::log::info("WebRTC: ICE restart requested by PATCH");
     return PatchResult{answer.write(), found->etag()};
 }
