@@ -16,7 +16,7 @@ namespace service::rtc {
 
 class Bandwidth {
   public:
-    static constexpr uint32_t kLeastKbps = 50;
+    static constexpr uint32_t kLeastKbps = 50, kMostKbps = 1'000'000;
 
     // With each feedback: what was sent to the viewer, and what the stream had, in bytes since the beginning.
     void on_sent(uint64_t sent_bytes, uint64_t stream_bytes, int64_t now_ms) {
@@ -65,7 +65,7 @@ class Bandwidth {
         const bool is_quiet = now_ms - lowered_ms_ >= kQuietMs;
         if (!is_short_ || now_ms - raised_ms_ < kRaiseEveryMs || (!is_quiet && kbps_ >= remb_kbps_)) return;
         raised_ms_ = now_ms;
-        kbps_ += std::max<uint32_t>(1, kbps_ / (is_quiet ? kRaiseBy : 2 * kRaiseBy));
+        kbps_ = std::min(kbps_ + std::max<uint32_t>(1, kbps_ / (is_quiet ? kRaiseBy : 2 * kRaiseBy)), kMostKbps);
         if (stream_kbps_ > 0 && kbps_ > stream_kbps_ / 10 * 12) is_short_ = false;
     }
 

@@ -109,5 +109,16 @@ TEST(Bandwidth, NeverFallsToNothing) {
     EXPECT_GE(link.bandwidth.kbps(), Bandwidth::kLeastKbps);
 }
 
+TEST(Bandwidth, NeverGrowsBeyondAllMeasure) {
+    Bandwidth bandwidth;
+    for (int64_t ms = 1'000; ms < 1'000'000; ms += 400) {
+        bandwidth.on_sent(static_cast<uint64_t>(ms), 0, ms);
+        bandwidth.on_round_trip(ms < 3'000 ? 40 : ms < 4'000 ? 400 : 41, ms < 4'000 ? 100 : 0, ms);
+        bandwidth.tick(ms);
+        EXPECT_LE(bandwidth.kbps(), Bandwidth::kMostKbps);
+    }
+    EXPECT_TRUE(bandwidth.is_short()) << "the stream has nothing to compare it with";
+}
+
 }  // namespace
 }  // namespace service::rtc
