@@ -122,12 +122,17 @@ bool Player::forward(const live::RtpPacket& packet) {
         track->begin_at(packet.sequence);
         number = track->to_viewer_sequence(packet.sequence);
     }
+    if (track->sends_red()) [[unlikely]]
+        return forward_red(*track, packet, number);
     const auto header = track->header(packet, number);
-    if (track->sends_red()) [[unlikely]] {
-        session_.send_rtp(header, {}, lane_.red_payload(packet, track->plain_payload_type()), number);
-    } else {
-        session_.send_rtp(header, {}, packet.payload, number);
-    }
+    session_.send_rtp(header, {}, packet.payload, number);
+    ++counters_.packets;
+    return true;
+}
+
+bool Player::forward_red(SendTrack& track, const live::RtpPacket& packet, uint64_t number) {
+    const auto header = track.header(packet, number);
+    session_.send_rtp(header, {}, lane_.red_payload(packet, track.plain_payload_type()), number);
     ++counters_.packets;
     return true;
 }

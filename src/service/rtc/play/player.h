@@ -113,6 +113,7 @@ class Player final : private live::RtpSink, public Media {
     void apply(const RtpCursor::Change& change, int64_t now_ms);
     // True: a packet was sent.
     bool forward(const live::RtpPacket& packet);
+    [[gnu::cold, gnu::noinline]] bool forward_red(SendTrack& track, const live::RtpPacket& packet, uint64_t number);
     void send_audio(int64_t now_us);
     void begin_pacing(int64_t now_us);
     void send_paced(int64_t now_us);

@@ -92,7 +92,6 @@ std::optional<uint64_t> SendTrack::to_ring_sequence(uint16_t viewer_sequence) co
 
 inline std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& packet, uint8_t payload_type,
                                                         uint32_t ssrc, uint16_t sequence) {
-    if (packets_ == told_at_) write_extensions();
     header_[1] = static_cast<uint8_t>(payload_type | (packet.marker ? 0x80 : 0));
     rtp::set_sequence(header_.data(), sequence);
     rtp::set_timestamp(header_.data(), packet.timestamp);
@@ -100,12 +99,24 @@ inline std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& p
     return {header_.data(), header_size_};
 }
 
-std::span<const uint8_t> SendTrack::header(const live::RtpPacket& packet, uint64_t viewer_sequence) {
+inline std::span<const uint8_t> SendTrack::next_header(const live::RtpPacket& packet, uint64_t viewer_sequence) {
     const auto header = start_header(packet, payload_type_, ssrc_, static_cast<uint16_t>(viewer_sequence));
     highest_ = std::max(highest_, viewer_sequence);
     ++packets_;
     octets_ += static_cast<uint32_t>(packet.payload.size());
     return header;
+}
+
+// The extensions change once in a while: a call of its own keeps what each packet needs in registers.
+std::span<const uint8_t> SendTrack::header(const live::RtpPacket& packet, uint64_t viewer_sequence) {
+    if (packets_ == told_at_) [[unlikely]]
+        return plainer_header(packet, viewer_sequence);
+    return next_header(packet, viewer_sequence);
+}
+
+std::span<const uint8_t> SendTrack::plainer_header(const live::RtpPacket& packet, uint64_t viewer_sequence) {
+    write_extensions();
+    return next_header(packet, viewer_sequence);
 }
 
 SendTrack::Retransmission SendTrack::retransmission(const live::RtpPacket& packet, uint64_t viewer_sequence) {

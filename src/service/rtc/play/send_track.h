@@ -122,6 +122,9 @@ class SendTrack {
     void begin_extensions();
     void add_extension(uint8_t id, std::span<const uint8_t> data);
     void write_extensions();
+    std::span<const uint8_t> next_header(const live::RtpPacket& packet, uint64_t viewer_sequence);
+    [[gnu::cold, gnu::noinline]] std::span<const uint8_t> plainer_header(const live::RtpPacket& packet,
+                                                                         uint64_t viewer_sequence);
     std::span<const uint8_t> start_header(const live::RtpPacket& packet, uint8_t payload_type, uint32_t ssrc,
                                           uint16_t sequence);
 
