@@ -150,6 +150,25 @@ def test_of_layers_the_largest_is_played(rtc_server, pages, codec):
         assert min(steps) > 0 and max(steps) < scaled(3000), f"times by FLV go on: {viewer.describe()}, steps of {sorted(steps)[-5:]} ms"
 
 
+def test_a_player_may_want_a_smaller_layer(rtc_server, pages):
+    """By its rid, or by a height. A height that no layer has is that of the next smaller one."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("this is about our choice of layers")
+    publisher = pages(source="canvas", zoom=1.5, codec="H264", encodings=LAYERS, publish=rtc.whip_url(rtc_server))
+    publisher.wait(lambda one: len((one["publisher"] or {}).get("layers") or {}) == 3, 30, "a publisher of three layers")
+    players = {wish: pages(play=f"{rtc.whep_url(rtc_server)}&{wish}") for wish in ("layer=q", "maxheight=300", "layer=no")}
+    for (wish, page), width in zip(players.items(), (240, 480, 960), strict=True):
+        seen = page.wait(lambda one, width=width: one["width"] == width and rtc.decodes(one, 60), 30, f"60 frames of {wish}, {width} wide")
+        rtc.assert_colours(seen["colours"], rtc.FIELDS)
+        assert seen["player"]["video"]["packetsLost"] == 0 and rtc.hears(seen), rtc.shortened(seen)
+    # The smallest one ends: who wanted it gets the stream until it returns.
+    page = players["layer=q"]
+    for command, width in (("off q", 960), ("on q", 240)):
+        publisher.commands.append(command)
+        frames = page.last()["player"]["video"]["framesDecoded"]
+        page.wait(lambda one, width=width, frames=frames: one["width"] == width and rtc.decodes(one, frames + 30), 20, f"{width} wide")
+
+
 # ---- How sessions end, and what others see of what a browser publishes: of our server alone
 
 

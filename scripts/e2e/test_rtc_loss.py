@@ -214,6 +214,32 @@ def test_a_link_that_is_too_small_has_all_of_the_audio(rtc_server, pages, tool):
     assert frames >= 0.35 * 25 * 12, f"a third of 300 frames should come at least, {frames} do: {rtc.shortened(last)}"
 
 
+@pytest.mark.serial
+@pytest.mark.skipif(not rtc.there_is_chromium() or not pion.is_there(), reason="scripts/test installs Chromium and Go")
+@pytest.mark.skipif(VALGRIND or SLOW > 1, reason="the browser's estimate is one by time")
+def test_a_link_that_is_too_small_has_a_smaller_layer(rtc_server, pages, tool):
+    """Half of what the largest layer takes, for ten seconds: the next one comes soon, and the largest again when it fits."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("MediaMTX sends the first layer")
+    tool(pion.words("h264", whip=rtc.whip_url(rtc_server), seconds=90, layers=pion.layers("h264", "qhf")))
+    rtc.wait_sessions(rtc_server, "rtc-publish", 1, 20)
+    with Running(rtc_server.rtc_port, Harm(kbps=450, delay=20, after=6, until=16), seed=1) as relay:
+        page = pages(play=rtc.whep_url(rtc_server), relay=relay.port)
+        first = page.wait(lambda one: rtc.decodes(one, 50) and one["width"] == 320, 30, "frames of the largest layer")
+        page.wait(lambda one: one["width"] == 160, 12, "frames of a smaller layer")
+        last = page.wait(lambda one: one["width"] == 320, 40, "frames of the largest layer again")
+        relay.finish()
+    seconds = (last["now"] - first["now"]) / 1000
+    frames = last["player"]["video"]["framesDecoded"] - first["player"]["video"]["framesDecoded"]
+    assert frames >= 0.85 * 25 * seconds, f"in {seconds:.0f} s there should be most of the frames, {frames} are: {rtc.shortened(last)}"
+    heard, concealed = (
+        last["player"]["audio"][name] - first["player"]["audio"][name] for name in ("totalSamplesReceived", "concealedSamples")
+    )
+    # Until the browser's estimate tells it, the link loses packets.
+    share = 100 * concealed / max(1, heard)
+    assert share <= 5, f"at most 5 % of the audio should be concealed, {share:.1f} % is: {rtc.shortened(last)}"
+
+
 @pytest.mark.quiet  # aiortc decodes in Python: beside browsers it has too little time for half of the frames
 @pytest.mark.parametrize("kind", BAD)
 def test_a_player_goes_on(rtc_server, kind):

@@ -148,6 +148,9 @@ def test_statuses(servers):
     expect(call(port, "POST", "/rtc/v1/whip/?app=a%2F..%2Fb", offer(), **SDP), 400, "app")
     expect(call(port, "POST", at + "&eip=a/b", offer(), **SDP), 400, "eip")
     expect(call(port, "POST", at + "&vcodec=h261", offer(), **SDP), 400, "vcodec")
+    expect(call(port, "POST", at + "&layer=" + 17 * "q", offer(), **SDP), 400, "layer")
+    for height in ("0", "-1", "360p", "99999999999"):
+        expect(call(port, "POST", at + "&maxheight=" + height, offer(), **SDP), 400, "maxheight")
     expect(call(port, "POST", at, offer("chromium_whep"), **SDP), 400, "recvonly")
     for where in (server.api_port, server.http_port):
         expect(call(where, "GET", at), 405)

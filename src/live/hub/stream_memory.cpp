@@ -32,7 +32,7 @@ StreamMemory Stream::memory() const {
     held.mix_queue = mix_.memory();
     for (const auto& log : logs_) held.logs += log->memory();
     held.viewers = viewer_bytes_;
-    if (rtp_) held.rtp = rtp_->ring().memory();
+    if (rtp_) held.rtp = rtp_->memory();
     for (const FrameSink* sink : sinks_) held.outputs += sink->memory();
     if (standby_) held.gop += standby_->memory();
     if (owner_) held.input = owner_->unfinished_input();

@@ -7,6 +7,7 @@
 #include "base/prefetch.h"
 #include "live/fanout/delivery.h"
 #include "live/hub/stream.h"
+#include "live/rtp/rtp_layers.h"
 #include "runtime/loop/clock.h"
 #include "runtime/senders/senders.h"
 
@@ -73,7 +74,16 @@ void RtpLane::set_tracks(std::vector<RtpTrack> tracks) {
     ring_.clear();
     red_payloads_.reset();
     notify_sinks(&RtpSink::on_tracks);
+    layers_.reset();
 }
+
+void RtpLane::set_layers(std::span<const std::string> rids) {
+    const int video = track_of(media::Kind::kVideo);
+    CHECK(video >= 0 && !layers_);
+    layers_ = std::make_unique<RtpLayers>(stream_, *this, tracks_[static_cast<size_t>(video)], rids);
+}
+
+size_t RtpLane::memory() const { return ring_.memory() + (layers_ ? layers_->memory() : 0); }
 
 void RtpLane::restart_track(size_t track, std::optional<int64_t> ntp_us) {
     CHECK(track < tracks_.size());
@@ -227,6 +237,10 @@ void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp) {
     CHECK(track < tracks_.size());
     TrackState& state = states_[track];
     if (!state.has_received) return;  // the lane's timestamps are not known yet
+    if (!has_clock_offset_ && clock_shared_with_ && clock_shared_with_->has_clock_offset_) {
+        clock_offset_us_ = clock_shared_with_->clock_offset_us_;
+        has_clock_offset_ = true;
+    }
     if (!has_clock_offset_) {
         clock_offset_us_ = base::wall_ms() * 1000 - ntp_us;
         has_clock_offset_ = true;
@@ -294,6 +308,7 @@ void RtpLane::restart() {
 void RtpLane::notify_unpublished() {
     keyframe_source_ = nullptr;
     notify_sinks(&RtpSink::on_unpublish);
+    layers_.reset();
 }
 
 void RtpLane::end_players() { notify_sinks(&RtpSink::on_stream_end); }

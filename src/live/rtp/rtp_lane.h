@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "live/fanout/send_scheduler.h"
@@ -24,6 +25,7 @@
 namespace live {
 
 class RtpLane;
+class RtpLayers;
 class Stream;
 
 // A reader of packets. Must not yield. Any call may remove sinks from the lane: this one and others.
@@ -118,6 +120,13 @@ class RtpLane final : private SendGroup {
     // or known to a bridge. ntp_us: microseconds of any clock. Ignored before the track's first packet: call it again
     // now and then. The newest one counts: whoever makes times of it smooths them (convert/rtp/track_clocks.h).
     void set_clock(size_t track, int64_t ntp_us, uint32_t timestamp);
+    // Its times are on the clock of that lane, which must outlive it: both are of one publisher.
+    void share_clock(const RtpLane& with) { clock_shared_with_ = &with; }
+    // The publisher sends layers of simulcast, of which this lane's video is one. Until the next set_tracks().
+    void set_layers(std::span<const std::string> rids);
+    // Null: the publisher sends none.
+    RtpLayers* layers() { return layers_.get(); }
+    const RtpLayers* layers() const { return layers_.get(); }
     // Null: keyframes cannot be requested, as where frames came by RTMP.
     void set_keyframe_source(KeyframeSource* source) { keyframe_source_ = source; }
     // The parameters of the newest keyframe, where the writer knows them.
@@ -158,6 +167,7 @@ class RtpLane final : private SendGroup {
     bool published_by_rtp() const { return keyframe_source_ != nullptr; }
     size_t players() const { return players_; }
     size_t sinks() const { return sinks_.size(); }
+    size_t memory() const;  // bytes of allocations for packets
     const RtpLaneCounters& counters() const { return counters_; }
 
   private:
@@ -217,6 +227,8 @@ class RtpLane final : private SendGroup {
     int64_t keyframe_asked_ms_ = INT64_MIN / 2;
     int64_t clock_offset_us_ = 0;  // of the publisher's clock from the wall clock
     bool has_clock_offset_ = false;
+    const RtpLane* clock_shared_with_ = nullptr;
+    std::unique_ptr<RtpLayers> layers_;
 };
 
 }  // namespace live

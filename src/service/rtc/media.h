@@ -94,6 +94,13 @@ class MediaSession {
     ~MediaSession() = default;
 };
 
+// The largest layer of simulcast that a player wants.
+struct LayerWish {
+    std::string rid{};   // empty: any
+    int max_height = 0;  // of its video; 0: any
+    bool empty() const { return rid.empty() && max_height == 0; }
+};
+
 // What a Media is constructed from. The vhost belongs to the snapshot. The client's net::Grant belongs to the session
 // and is released after the Media is destroyed.
 struct MediaParts {
@@ -108,6 +115,7 @@ struct MediaParts {
     live::PublisherFacts facts;  // publisher only
     // Our SSRCs in the answer: video, its retransmission or repair stream, audio. Set by add_player_options().
     std::array<uint32_t, 3> ssrcs{};
+    LayerWish layer{};  // player only
 };
 
 // Adds the media's share to the options of an answer: the codecs that could be sent or received, the preferred one

@@ -1,8 +1,9 @@
 // A WebRTC publisher and its players together, in simulated time. The input is a sequence of steps: packets of the
 // publisher with sequence numbers near to its last one or far from it, retransmissions with other bytes, losses, NACKs
 // and other RTCP of players, time that passes, players that join and leave, publishers that follow each other with
-// other tracks, some with layers of simulcast. FakeSession is the filter of what each player gets: no SRTP index of an
-// SSRC has two contents. A packet must be RTP that was negotiated, and what the stream keeps is bounded and counted.
+// other tracks, some with layers of simulcast, of which players want one. FakeSession is the filter of what each player
+// gets: no SRTP index of an SSRC has two contents. A packet must be RTP that was negotiated, and what the stream keeps
+// is bounded and counted.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -201,8 +202,11 @@ class Relay {
                          .nack = (form & 2) != 0};
         end.formats = form & 32 ? std::vector{video} : std::vector{video, audio};
         end.newest.assign(end.formats.size(), 0);
+        MediaParts wanted = parts(end.session);
+        if (form & 64) wanted.layer.rid = kRids[form % 3];
+        if (form & 128) wanted.layer.max_height = 16;
         end.media =
-            std::make_unique<Player>(parts(end.session), stream_, end.formats, static_cast<uint16_t>(form * 300));
+            std::make_unique<Player>(std::move(wanted), stream_, end.formats, static_cast<uint16_t>(form * 300));
         end.media->on_connected(runtime::now_ms());
         end.tick_ms = 0;
     }

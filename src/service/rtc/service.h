@@ -45,6 +45,7 @@ struct SessionRequest {
     std::vector<CandidateAddress> candidates;
     std::string vcodec;  // codec requested in the URL: "h264", "hevc", "av1", "vp8", "vp9"; empty: none
     std::string acodec;  // "opus", "pcmu", "pcma"
+    LayerWish layer{};
 };
 
 struct Answer {

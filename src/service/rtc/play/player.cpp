@@ -22,9 +22,11 @@ Player::Player(MediaParts parts, base::Ref<live::Stream> stream, const std::vect
     tracks_.reserve(formats.size());
     for (const SendFormat& format : formats) tracks_.emplace_back(format, first_sequence++);
     track_index_.fill(-1);
+    if (!parts.layer.empty()) layers_ = std::make_unique<PlayerLayers>(*this, std::move(parts.layer));
 }
 
 Player::~Player() {
+    layers_.reset();
     if (joined_) lane_.leave(*this, live::RtpLane::Wants::kPlay);
 }
 
@@ -35,12 +37,14 @@ void Player::on_connected(int64_t now_ms) {
     start_by_us_ = now_ms * 1000 + kStartUs;
     // A bridge may begin within this call and set the lane's tracks.
     lane_.join(*this, live::RtpLane::Wants::kPlay);
+    if (layers_) layers_->choose(now_ms);
 }
 
 void Player::on_closed() {
     if (!joined_) return;
     send_bye();
     log_counters();
+    layers_.reset();
     joined_ = false;
     lane_.leave(*this, live::RtpLane::Wants::kPlay);
 }
@@ -68,9 +72,14 @@ void Player::match_tracks() {
 }
 
 void Player::on_tracks() {
+    if (layers_) layers_->leave();
     match_tracks();
     reports_ = 0;  // audio and video may be synchronized differently now
     start_by_us_ = runtime::now_us() + kStartUs;
+}
+
+void Player::on_unpublish() {
+    if (layers_) layers_->leave();
 }
 
 void Player::on_stream_end() { session_.end("the stream ended", base::CloseReason::kStreamEnded); }
@@ -139,6 +148,22 @@ bool Player::forward_red(SendTrack& track, const live::RtpPacket& packet, uint64
 
 // ---- A short link
 
+// A smaller layer is better than the heads of GOPs.
+void Player::choose_layer(int64_t now_ms) {
+    if (!layers_ && bandwidth_.is_short() && lane_.layers())
+        layers_ = std::make_unique<PlayerLayers>(*this, LayerWish());
+    if (!layers_) return;
+    if (has_layer()) bandwidth_.tick(now_ms);
+    layers_->choose(now_ms);
+}
+
+void Player::stop_stream_video() {
+    cursor_.stop_video();
+    if (!paced_) return;
+    paced_.reset();
+    for (SendTrack& track : tracks_) track.set_send_times(false);
+}
+
 void Player::begin_pacing(int64_t now_us) {
     const ShortLink link(cursor_.position(), cursor_.waits_for_keyframe(), bandwidth_.kbps(), bandwidth_.queue_ms(),
                          now_us);
@@ -194,6 +219,9 @@ void Player::apply(const RtpCursor::Change& change, int64_t now_ms) {
         ++counters_.jumps;
         ++rtc_stats().jumps;
     }
+    if (has_layer() && change.video == Video::kBegins) [[unlikely]]
+        layers_->return_to_stream(
+            *lane_.ring().find(static_cast<uint8_t>(lane_.track_of(media::Kind::kVideo)), change.first_sequence));
     if (change.video == Video::kStops) tracks_[static_cast<size_t>(video_)].stop();
     if (change.video == Video::kBegins) tracks_[static_cast<size_t>(video_)].begin_at(change.first_sequence);
     if (change.wants_keyframe) lane_.request_keyframe(now_ms);
@@ -202,6 +230,11 @@ void Player::apply(const RtpCursor::Change& change, int64_t now_ms) {
 // The viewer sees no gap: its sequence numbers continue at the keyframe. The publisher is asked for one.
 void Player::on_track_restart(size_t lane_track) {
     if (video_ < 0 || track_index_[lane_track] != video_) return;
+    if (has_layer()) {
+        // What is sent comes from elsewhere, though it may be about to return.
+        if (cursor_.has_video()) cursor_.resume_video(lane_.ring());
+        return;
+    }
     const auto change = paced_ ? paced_->link.wait_for_keyframe(lane_.ring()) : cursor_.wait_for_keyframe(lane_.ring());
     apply(change, runtime::now_ms());
 }
@@ -210,6 +243,11 @@ int Player::lane_track_of(const SendTrack& track) const {
     const auto index = static_cast<int8_t>(&track - tracks_.data());
     const auto at = std::ranges::find(track_index_, index);
     return at == track_index_.end() ? -1 : static_cast<int>(at - track_index_.begin());
+}
+
+Player::Reading Player::reading_of(const SendTrack& track) const {
+    if (has_layer() && track.kind() == media::Kind::kVideo) return {*layers_->lane(), 0};
+    return {lane_, lane_track_of(track)};
 }
 
 void Player::log_counters() const {

@@ -20,6 +20,7 @@
 #include "service/rtc/media.h"
 #include "service/rtc/play/bandwidth.h"
 #include "service/rtc/play/losses.h"
+#include "service/rtc/play/player_layers.h"
 #include "service/rtc/play/playout_delay.h"
 #include "service/rtc/play/retransmission_log.h"
 #include "service/rtc/play/rtp_cursor.h"
@@ -61,6 +62,7 @@ class Player final : private live::RtpSink, public Media {
     const PlayerCounters& counters() const { return counters_; }
 
   private:
+    friend class PlayerLayers;
     static constexpr size_t kMaxTracks = 2;
     // Packets sent per call; the rest follows with the next ticks of 5 ms, so that the initial burst fits the
     // viewer's buffers.
@@ -101,6 +103,7 @@ class Player final : private live::RtpSink, public Media {
     void prefetch_needs() const override;
     void on_tracks() override;
     void on_track_restart(size_t lane_track) override;
+    void on_unpublish() override;
     void on_stream_end() override;
 
     SendTrack* track_of(size_t lane_track) {
@@ -108,6 +111,18 @@ class Player final : private live::RtpSink, public Media {
         return index < 0 ? nullptr : &tracks_[static_cast<size_t>(index)];
     }
     int lane_track_of(const SendTrack& track) const;  // -1: the lane has no such track
+    // Where its packets are read, and the track's index there: -1: nowhere.
+    struct Reading {
+        live::RtpLane& lane;
+        int track;
+    };
+    Reading reading_of(const SendTrack& track) const;
+    bool has_layer() const { return layers_ && layers_->lane(); }
+    live::RtpLane& video_lane() const { return has_layer() ? *layers_->lane() : lane_; }
+    void choose_layer(int64_t now_ms);
+    // Another lane's video is sent from now on.
+    void stop_stream_video();
+    uint64_t stream_video_position() const { return paced_ ? paced_->link.position() : cursor_.position(); }
     void match_tracks();
     void begin_or_skip(int64_t now_us);
     void apply(const RtpCursor::Change& change, int64_t now_ms);
@@ -150,6 +165,7 @@ class Player final : private live::RtpSink, public Media {
     Bandwidth bandwidth_;
     std::unique_ptr<Paced> paced_;                           // null: it is sent all of the stream
     std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
+    std::unique_ptr<PlayerLayers> layers_;                   // null: its video is the stream's
 };
 
 }  // namespace service::rtc

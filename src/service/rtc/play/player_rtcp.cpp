@@ -61,7 +61,7 @@ class Player::Feedback final : public rtcp::Visitor {
     void ask() {
         ++player_.counters_.keyframe_requests;
         ++rtc_stats().keyframe_requests_received;
-        player_.lane_.request_keyframe(now_ms_);
+        player_.video_lane().request_keyframe(now_ms_);
     }
 
     Player& player_;
@@ -81,7 +81,9 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
         reports_due_ = true;
         next_report_ms_ = now_ms + kReportEveryMs;
     }
-    if (bandwidth_.is_short() && !paced_ && joined_ && video_ >= 0) begin_pacing(now_us);
+    if (!bandwidth_.is_short() || !joined_ || video_ < 0) return;
+    choose_layer(now_ms);
+    if (!paced_ && !has_layer()) begin_pacing(now_us);
 }
 
 void Player::on_loss(const SendTrack& reported, uint8_t fraction_lost, int64_t now_ms) {
@@ -109,7 +111,8 @@ net::RtcQuality Player::quality() const {
 // Reports leave with packets, in one message to the kernel.
 void Player::on_tick(int64_t now_ms) {
     if (reports_due_) send_due_reports();
-    uint32_t version = 0;
+    if (layers_) choose_layer(now_ms);
+    uint32_t version = has_layer() ? layers_->lane()->clock(0).version : 0;
     for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
     // At once if the clock is known better than before: until then audio and video are not synchronized.
     if (now_ms < next_report_ms_ && version == clock_version_) return;
@@ -127,17 +130,18 @@ void Player::send_due_reports() {
 void Player::send_reports() {
     const int64_t wall_us = base::wall_ms() * 1000;
     for (const SendTrack& track : tracks_) {
-        const int lane_track = lane_track_of(track);
-        if (lane_track < 0 || track.packets() == 0) continue;
-        const live::RtpClock& clock = lane_.clock(static_cast<size_t>(lane_track));
+        const Reading reading = reading_of(track);
+        if (reading.track < 0 || track.packets() == 0) continue;
+        const live::RtpClock& clock = reading.lane.clock(static_cast<size_t>(reading.track));
         if (!clock.known) continue;
         uint8_t out[128];
         rtcp::Writer writer(out);
-        const rtcp::SenderReport report{.ssrc = track.ssrc(),
-                                        .ntp = rtp::ntp_of_unix_us(wall_us),
-                                        .rtp_timestamp = static_cast<uint32_t>(clock.at(wall_us)),
-                                        .packets = track.packets(),
-                                        .octets = track.octets()};
+        const rtcp::SenderReport report{
+            .ssrc = track.ssrc(),
+            .ntp = rtp::ntp_of_unix_us(wall_us),
+            .rtp_timestamp = static_cast<uint32_t>(clock.at(wall_us)) + track.timestamp_add(),
+            .packets = track.packets(),
+            .octets = track.octets()};
         if (writer.sender_report(report) && writer.cname(track.ssrc(), session_.as_session().id()))
             session_.send_rtcp(writer.written());
     }

@@ -23,9 +23,9 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     ++counters_.nacks;
     ++all.nacks;
     const auto ring_sequence = track.to_ring_sequence(sequence);
-    const int lane_track = lane_track_of(track);
-    const live::RtpPacket* packet = ring_sequence && lane_track >= 0
-                                        ? lane_.ring().find(static_cast<uint8_t>(lane_track), *ring_sequence)
+    const Reading reading = reading_of(track);
+    const live::RtpPacket* packet = ring_sequence && reading.track >= 0
+                                        ? reading.lane.ring().find(static_cast<uint8_t>(reading.track), *ring_sequence)
                                         : nullptr;
     if (!packet || !track.answers_nack()) {
         ++counters_.nacks_unknown;
@@ -53,7 +53,8 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     if (credit_ < size) {
         ++counters_.nacks_refused;
         ++all.nacks_refused;
-        if (track.kind() == media::Kind::kVideo) apply(cursor_.jump(lane_.ring()), now_ms);
+        if (track.kind() != media::Kind::kVideo) return;
+        has_layer() ? layers_->jump(now_ms) : apply(cursor_.jump(lane_.ring()), now_ms);
         return;
     }
     again->sent(now);

@@ -79,6 +79,16 @@ void RtpCursor::go_on(const live::RtpRing& ring) {
     has_video_ = has_video;
 }
 
+void RtpCursor::stop_video() {
+    has_video_ = waits_for_keyframe_ = catching_up_ = false;
+    video_from_ = UINT64_MAX;
+}
+
+void RtpCursor::resume_video(const live::RtpRing& ring) {
+    has_video_ = true;
+    (void)wait_for_keyframe(ring);
+}
+
 RtpCursor::Change RtpCursor::begin_at(const live::RtpRing& ring, uint64_t keyframe) {
     // Old audio is of no use.
     audio_from_ = std::max(audio_from_, position_);

@@ -58,6 +58,11 @@ class RtpCursor {
     Change update(const live::RtpRing& ring, size_t max_backlog);
     // Everything before the ring's end was sent, by other means.
     void go_on(const live::RtpRing& ring);
+    // The video is not sent any more; audio goes on where it is.
+    void stop_video();
+    // It is sent again, from the next keyframe that arrives on.
+    void resume_video(const live::RtpRing& ring);
+    bool has_video() const { return has_video_; }
     // Everything was sent.
     void catch_up() { catching_up_ = false; }
 

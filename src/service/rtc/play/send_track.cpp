@@ -94,7 +94,7 @@ inline std::span<const uint8_t> SendTrack::start_header(const live::RtpPacket& p
                                                         uint32_t ssrc, uint16_t sequence) {
     header_[1] = static_cast<uint8_t>(payload_type | (packet.marker ? 0x80 : 0));
     rtp::set_sequence(header_.data(), sequence);
-    rtp::set_timestamp(header_.data(), packet.timestamp);
+    rtp::set_timestamp(header_.data(), packet.timestamp + timestamp_add_);
     rtp::set_ssrc(header_.data(), ssrc);
     return {header_.data(), header_size_};
 }

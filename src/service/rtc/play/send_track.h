@@ -61,6 +61,10 @@ class SendTrack {
         now_ = before_ = {};
     }
     bool begun() const { return begun_; }
+    // Added to the lane's timestamps, from the next packet on: where the viewer's video comes from another lane than
+    // before.
+    void set_timestamp_add(uint32_t add) { timestamp_add_ = add; }
+    uint32_t timestamp_add() const { return timestamp_add_; }
 
     // The sequence number that the viewer sees; 0: the packet is not sent to it.
     uint64_t to_viewer_sequence(uint64_t ring_sequence) const {
@@ -139,6 +143,7 @@ class SendTrack {
     bool nack_;
     bool begun_ = false;
     uint32_t ssrc_;
+    uint32_t timestamp_add_ = 0;
     uint32_t packets_ = 0, octets_ = 0;
     uint32_t told_at_ = kExtendedPackets;  // packets_, from which on mid and playout delay are known
     uint64_t highest_;                     // the highest viewer sequence number sent

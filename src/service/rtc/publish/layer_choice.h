@@ -45,6 +45,11 @@ class LayerChoice {
     // To be called every 100 ms or so. Returns the layer that a keyframe is to be requested of, if any.
     std::optional<size_t> on_tick(int64_t now_ms);
 
+    // Whether it has sent anything within kDeadMs.
+    bool is_sent(size_t layer, int64_t now_ms) const { return !is_dead(layer, now_ms); }
+    // Bytes per second, as last measured.
+    uint64_t rate(size_t layer) const { return layers_[layer].rate; }
+
     // The layer that is carried; nothing: none has begun.
     std::optional<size_t> current() const { return current_; }
     // The layer that is to be carried from its next keyframe on; nothing: the current one is the best.

@@ -38,6 +38,8 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
     if (layers > 0) {
         layers_ = std::make_unique<LayerChoice>(layers);
         other_layers_ = layers - 1;
+        layer_keyframes_.reserve(layers);
+        for (size_t i = 0; i < layers; ++i) layer_keyframes_.emplace_back(*this, i);
     }
     // Only one of the two: a client that gets both uses the smaller estimate.
     if (has_twcc && twcc_id_ != 0) {
@@ -74,6 +76,14 @@ base::Result<void> Publisher::acquire() {
 void Publisher::enter_lane() {
     lane_.set_tracks(lane_tracks());
     lane_.set_keyframe_source(this);
+    if (layers_) {
+        std::vector<std::string> rids;
+        for (size_t i = 0; i <= other_layers_; ++i) rids.push_back(tracks_[i].format().rid);
+        lane_.set_layers(rids);
+        for (size_t i = 0; i <= other_layers_; ++i)
+            lane_.layers()->all()[i].lane->set_keyframe_source(&layer_keyframes_[i]);
+        if (layers_->current()) lane_.layers()->set_carried(*layers_->current());
+    }
     for (const ReceiveTrack& track : tracks_)
         for (const auto& set : sdp::parameter_sets(track.format().track.codec, track.format().track.sprop))
             if (auto info = video_info(track.format().track.codec, set)) lane_.set_video_info(std::move(*info));
@@ -166,6 +176,10 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
     track.follow(view.ssrc(), now_ms);
     const auto index = static_cast<size_t>(&track - tracks_.data());
     if (is_layer(index)) layers_->restart(index);
+    if (live::RtpLayer* layer = read_layer(index)) {
+        layer->lane->restart_track(0);
+        if (layer->lane->sinks() > 0) layer->lane->request_keyframe(now_ms);
+    }
     if (waits_ || !is_carried(index)) return true;
     lane_.restart_track(lane_index(index));
     if (track.kind() == media::Kind::kVideo) lane_.request_keyframe(now_ms);
@@ -225,10 +239,14 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     const bool keyframe = track.kind() == media::Kind::kVideo && !payload.empty() && rtp::is_keyframe(codec, payload);
     std::optional<media::VideoInfo> info;
     if (keyframe) info = video_info(codec, payload);
+    const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
+    if (live::RtpLayer* layer = read_layer(index)) {
+        if (info) layer->width = info->width, layer->height = info->height;
+        append_layer(index, head, payload, now_us);
+    }
     if (is_layer(index) && !carry_layer(index, view, keyframe, info ? &*info : nullptr, now_us / 1000)) return;
     if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
     if (info) lane_.set_video_info(std::move(*info));
-    const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
     lane_.append(lane_index(index), head, payload, now_us);
 }
 
@@ -245,10 +263,30 @@ bool Publisher::carry_layer(size_t index, const rtp::PacketView& view, bool keyf
         base::log::trace("rtc-publish: the stream is layer {}, {}x{}{}", tracks_[index].format().rid,
                          info ? info->width : 0, info ? info->height : 0,
                          before ? ", was " + tracks_[*before].format().rid : "");
+    if (lane_.layers() && !waits_) lane_.layers()->set_carried(index);
     if (!before) return true;
     ++counters_.layer_changes;
     if (!waits_) lane_.restart_track(lane_index(index), tracks_[index].moment_us(view.timestamp()));
     return true;
+}
+
+// Times are exact at once where the layer's sender has reported while nobody read it.
+void Publisher::append_layer(size_t index, const live::RtpHead& head, std::span<const uint8_t> payload,
+                             int64_t now_us) {
+    live::RtpLane& to = *lane_.layers()->all()[index].lane;
+    lane_.layers()->append(index, head, payload, now_us);
+    const auto& report = tracks_[index].sender_report();
+    if (report && !to.clock(0).exact) to.set_clock(0, report->ntp_us, report->timestamp);
+}
+
+void Publisher::tick_layers(int64_t now_ms) {
+    if (const auto layer = layers_->on_tick(now_ms)) send_pli(tracks_[*layer]);
+    for (size_t i = 0; i <= other_layers_; ++i)
+        if (live::RtpLayer* layer = read_layer(i)) {
+            layer->is_sent = layers_->is_sent(i, now_ms);
+            layer->kbps = static_cast<uint32_t>(layers_->rate(i) / 125);
+            layer->lane->tick(now_ms);
+        }
 }
 
 void Publisher::make_keyframe() {
@@ -263,11 +301,14 @@ void Publisher::on_tick(int64_t now_ms) {
     ask_for_missing(now_ms);
     misses_packets_ = false;
     for (size_t i = 0; i < tracks_.size(); ++i) {
-        if (tracks_[i].take_damage() && is_carried(i) && !waits_) lane_.request_keyframe(now_ms);
+        if (tracks_[i].take_damage() && !waits_) {
+            if (is_carried(i)) lane_.request_keyframe(now_ms);
+            if (live::RtpLayer* layer = read_layer(i); layer && layer->lane->sinks() > 0)
+                layer->lane->request_keyframe(now_ms);
+        }
         misses_packets_ |= tracks_[i].nacks().missing() > 0;
     }
-    if (layers_)
-        if (const auto layer = layers_->on_tick(now_ms)) send_pli(tracks_[*layer]);
+    if (layers_) tick_layers(now_ms);
     if (bridge_) bridge_->on_tick(now_ms);
     if (!waits_) lane_.tick(now_ms);
     if (now_ms >= next_twcc_ms_) send_twcc(now_ms);

@@ -15,6 +15,7 @@
 #include "live/hub/publisher_limits.h"
 #include "live/hub/stream.h"
 #include "live/rtp/rtp_lane.h"
+#include "live/rtp/rtp_layers.h"
 #include "protocol/rtcp/twcc_collector.h"
 #include "protocol/rtp/ntp.h"
 #include "service/rtc/config.h"
@@ -121,6 +122,12 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool carry_layer(size_t index, const rtp::PacketView& view, bool keyframe, const media::VideoInfo* info,
                      int64_t now_ms);
     std::optional<int64_t> missing_since_ms(size_t lane_index) const;
+    // The lane of a layer, which has its readers; null: the stream is not its publisher's.
+    live::RtpLayer* read_layer(size_t index) const {
+        return is_layer(index) && lane_.layers() && !waits_ ? &lane_.layers()->all()[index] : nullptr;
+    }
+    void append_layer(size_t index, const live::RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
+    void tick_layers(int64_t now_ms);
     void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void end_publication();
     void ask_for_missing(int64_t now_ms);
@@ -139,7 +146,14 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::Publication publication_;
     std::vector<ReceiveTrack> tracks_;     // in the lane's order, but for the layers at its begin
     std::unique_ptr<LayerChoice> layers_;  // null: no simulcast
-    size_t other_layers_ = 0;              // layers beside the first one
+    struct LayerKeyframes final : live::KeyframeSource {
+        LayerKeyframes(Publisher& by, size_t of) : publisher(by), index(of) {}
+        void make_keyframe() override { publisher.send_pli(publisher.tracks_[index]); }
+        Publisher& publisher;
+        size_t index;
+    };
+    std::vector<LayerKeyframes> layer_keyframes_;  // for each layer's readers
+    size_t other_layers_ = 0;                      // layers beside the first one
     std::unique_ptr<rtcp::TwccCollector> twcc_;
     uint8_t mid_id_, twcc_id_, rid_id_, repaired_rid_id_;
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's

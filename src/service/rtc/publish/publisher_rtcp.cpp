@@ -23,6 +23,8 @@ class Publisher::Feedback final : public rtcp::Visitor {
             if (report.ssrc == 0 || report.ssrc != track.ssrc()) continue;
             const int64_t ntp_us = publisher_.ntp_us_of(report.ntp);
             track.on_sender_report(report.ntp, ntp_us, report.rtp_timestamp, now_us_);
+            if (live::RtpLayer* layer = publisher_.read_layer(i); layer && report.ntp != 0)
+                layer->lane->set_clock(0, ntp_us, report.rtp_timestamp);
             if (report.ntp != 0 && !publisher_.waits_ && publisher_.is_carried(i))
                 publisher_.lane_.set_clock(publisher_.lane_index(i), ntp_us, report.rtp_timestamp);
         }

@@ -64,6 +64,12 @@ class ReceiveTrack {
     void on_packet(const rtp::PacketView& packet, bool by_rtx, int64_t now_us);
     // ntp: as sent. ntp_us: the same in microseconds, on a clock of all tracks.
     void on_sender_report(uint64_t ntp, int64_t ntp_us, uint32_t timestamp, int64_t now_us);
+    struct Report {
+        int64_t ntp_us;
+        uint32_t timestamp;
+    };
+    // The newest one; nothing: none of a sender with a clock.
+    const std::optional<Report>& sender_report() const { return report_; }
     // The moment of one of its timestamps on that clock; nothing before the first report.
     std::optional<int64_t> moment_us(uint32_t timestamp) const;
     std::optional<rtp::ReportBlock> report(int64_t now_us) { return stats_ ? stats_->report(now_us) : std::nullopt; }
@@ -81,11 +87,7 @@ class ReceiveTrack {
     int64_t heard_ms_ = 0;  // last packet of its own SSRC
     rtp::NackTracker nacks_;
     std::optional<rtp::ReceptionStats> stats_;  // from its first packet on
-    struct Report {
-        int64_t ntp_us;
-        uint32_t timestamp;
-    };
-    std::optional<Report> report_;         // the newest
+    std::optional<Report> report_;
     int64_t followed_ms_ = INT64_MIN / 2;  // when the track switched to its SSRC; the default: never switched
     bool has_bye_ = false;
 };

@@ -42,6 +42,7 @@ Result<std::string> Service::negotiate(RtcSession& session, const SessionRequest
     const bool publishes = request.visitor.action == net::Action::kPublish;
     MediaParts parts{session,        registry_,      codec_log_, session.key(), snapshot_, vhost,
                      request.vcodec, request.acodec, {}};
+    parts.layer = request.layer;
     parts.facts = {
         session.id(), session.ip(), request.visitor.tc_url, request.visitor.page_url, request.visitor.param, {}};
     sdp::LocalOptions options;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/json.h"
 #include "net/http/http_visitor.h"
 #include "protocol/rtmp/url.h"
@@ -13,6 +15,8 @@ using base::Code;
 using base::fail;
 using base::Result;
 using http::equal_ignoring_case;
+
+constexpr size_t kMaxRid = 16;  // of those that are negotiated
 
 struct CodecName {
     std::string_view name;
@@ -36,6 +40,13 @@ Result<void> read_wishes(OfferRequest& offer, const http::Parameters& parameters
     const bool has_vcodec = !value("vcodec").empty();
     offer.vcodec = TRY(read_codec(has_vcodec ? "vcodec" : "codec", value(has_vcodec ? "vcodec" : "codec"), kVideo));
     offer.acodec = TRY(read_codec("acodec", value("acodec"), kAudio));
+    offer.layer.rid = value("layer");
+    if (offer.layer.rid.size() > kMaxRid) return fail(Code::kProtocol, "layer: no rid is that long");
+    const std::string_view height = value("maxheight");
+    if (height.empty()) return {};
+    const auto [end, error] = std::from_chars(height.data(), height.data() + height.size(), offer.layer.max_height);
+    if (error != std::errc() || end != height.data() + height.size() || offer.layer.max_height <= 0)
+        return fail(Code::kProtocol, fmt::format("maxheight: '{}' is no height in pixels", height.substr(0, 40)));
     return {};
 }
 

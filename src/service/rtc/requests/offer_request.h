@@ -1,13 +1,14 @@
 #pragma once
 // Parses an HTTP request with an offer: which stream, and which codecs are requested. WHIP and WHEP name the stream in
-// the query (app, stream; vhost, eip, codec, vcodec, acodec); the older JSON API uses a webrtc:// URL with its own
-// query. Pure.
+// the query (app, stream; vhost, eip, codec, vcodec, acodec, layer, maxheight); the older JSON API uses a webrtc:// URL
+// with its own query. Pure.
 
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "net/http/http_exchange.h"
+#include "service/rtc/media.h"
 
 namespace service::rtc {
 
@@ -21,6 +22,7 @@ struct OfferRequest {
     std::string eip;
     std::string vcodec;  // "h264", "hevc", "av1", "vp8", "vp9" or empty
     std::string acodec;  // "opus", "pcmu", "pcma" or empty
+    LayerWish layer{};
     std::string sdp;
 };
 

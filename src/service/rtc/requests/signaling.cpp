@@ -93,7 +93,9 @@ std::vector<net::ApiParameter> offer_parameters() {
             query("eip", "an address for the answer, ADDRESS[:PORT]"),
             query("codec", "as vcodec"),
             query("vcodec", "video wished for: h264, hevc, av1, vp8, vp9"),
-            query("acodec", "audio wished for: opus, pcmu, pcma")};
+            query("acodec", "audio wished for: opus, pcmu, pcma"),
+            query("layer", "of players: the rid of the largest layer of simulcast that is wanted"),
+            query("maxheight", "of players: the largest height of a layer, in pixels")};
 }
 
 std::vector<net::ApiParameter> session_parameters() {
@@ -382,6 +384,7 @@ Result<Answer> Signaling::begin(const Endpoint& endpoint, OfferRequest& offer, c
     wanted.offer = std::move(offer.sdp);
     wanted.vcodec = offer.vcodec;
     wanted.acodec = offer.acodec;
+    wanted.layer = offer.layer;
     auto answer = sessions_.create(std::move(wanted));
     if (!answer)
         runtime::warn_some(refusal_log_, "{} of {}/{}/{} by WebRTC from {} refused: {}",

@@ -1,0 +1,201 @@
+#include "service/rtc/play/player_layers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "service/rtc/play/player.h"
+
+namespace service::rtc {
+
+namespace {
+
+// Two frames of one timestamp would be one: the next one is at least 10 ms later.
+constexpr uint32_t kLeastStep = 900;
+
+bool is_larger(const live::RtpLayer& a, const live::RtpLayer& b) {
+    return std::pair(a.pixels(), a.kbps) > std::pair(b.pixels(), b.kbps);
+}
+
+}  // namespace
+
+PlayerLayers::Feed::Feed(PlayerLayers& to, live::RtpLane& from) : layers(to), lane(from) {
+    cursor.restart(lane.ring(), true);
+    lane.join(*this, live::RtpLane::Wants::kConvert);  // as a player it is one of the stream's lane
+}
+
+PlayerLayers::Feed::~Feed() { lane.leave(*this, live::RtpLane::Wants::kConvert); }
+
+void PlayerLayers::Feed::prefetch_needs() const { layers.player_.prefetch_needs(); }
+
+SendTrack& PlayerLayers::video() const { return player_.tracks_[static_cast<size_t>(player_.video_)]; }
+
+void PlayerLayers::leave() {
+    if (active_) {
+        // The stream's lane has other packets under the numbers of a layer's.
+        video().restart();
+        video().set_timestamp_add(0);
+    }
+    next_.reset();
+    active_.reset();
+    target_ = nullptr;
+    is_new_ = false;
+}
+
+// ---- Which layer
+
+bool PlayerLayers::fits(const live::RtpLayer& layer) const {
+    return !player_.bandwidth_.is_short() || layer.kbps + layer.kbps / 8 + kAudioKbps <= player_.bandwidth_.kbps();
+}
+
+// Of the largest layer that the wish permits.
+uint64_t PlayerLayers::max_pixels(const live::RtpLayers& layers) const {
+    uint64_t most = UINT64_MAX;
+    for (const live::RtpLayer& layer : layers.all()) {
+        if (layer.pixels() > 0 && layer.rid == wish_.rid) most = std::min(most, layer.pixels());
+        if (wish_.max_height > 0 && layer.height > wish_.max_height) most = std::min(most, layer.pixels() - 1);
+    }
+    return most;
+}
+
+// Null: the one that the stream's lane carries.
+const live::RtpLayer* PlayerLayers::best(const live::RtpLayers& layers) const {
+    const uint64_t most = max_pixels(layers);
+    const live::RtpLayer *best = nullptr, *least = nullptr;
+    bool is_limited = false;
+    for (const live::RtpLayer& layer : layers.all()) {
+        is_limited |= layer.pixels() > most;
+        if (!layer.is_sent || layer.pixels() == 0 || layer.pixels() > most) continue;
+        if (!least || is_larger(*least, layer)) least = &layer;
+        if (fits(layer) && (!best || is_larger(layer, *best))) best = &layer;
+    }
+    // Where none fits, the stream is measured out.
+    if (!best) return is_limited ? least : nullptr;
+    const live::RtpLayer* carried = layers.carried();
+    return is_limited || (carried && is_larger(*carried, *best)) ? best : nullptr;
+}
+
+void PlayerLayers::choose(int64_t now_ms) {
+    const live::RtpLayers* layers = player_.lane_.layers();
+    if (!layers || player_.video_ < 0) return;
+    // Another video track of the stream may be the one that was negotiated.
+    if (player_.lane_track_of(video()) != player_.lane_.track_of(media::Kind::kVideo)) return;
+    const live::RtpLayer* wanted = best(*layers);
+    if (wanted == target_) return;
+    const live::RtpLayer *from = target_ ? target_ : layers->carried(), *to = wanted ? wanted : layers->carried();
+    const bool is_raised = from && to && is_larger(*to, *from);
+    if (is_raised && from->is_sent && now_ms - changed_ms_ < wait_ms_) return;
+    if (!is_raised && player_.bandwidth_.is_short())
+        wait_ms_ = now_ms - raised_ms_ < 2 * kFirstWaitMs ? std::min(2 * wait_ms_, kMaxWaitMs) : kFirstWaitMs;
+    if (is_raised) raised_ms_ = now_ms;
+    changed_ms_ = now_ms;
+    change_to(wanted, now_ms);
+}
+
+void PlayerLayers::change_to(const live::RtpLayer* layer, int64_t now_ms) {
+    target_ = layer;
+    next_.reset();
+    live::RtpLane& stream = player_.lane_;
+    if (active_ && player_.cursor_.has_video()) player_.cursor_.stop_video();  // it was to return to the stream
+    if (!layer && active_) {
+        player_.cursor_.resume_video(stream.ring());
+        stream.request_keyframe(now_ms);
+    }
+    if (!layer || (active_ && &active_->lane == layer->lane.get())) return;
+    next_ = std::make_unique<Feed>(*this, *layer->lane);
+    layer->lane->request_keyframe(now_ms);
+    // Where frames were sent, those before the change would only be decoded and discarded.
+    if (video().begun()) return (void)next_->cursor.wait_for_keyframe(layer->lane->ring());
+    if (!active_) player_.stop_stream_video();
+    active_ = std::move(next_);
+    is_new_ = true;
+}
+
+// ---- Its packets
+
+bool PlayerLayers::send(Feed& feed, int64_t now_us) {
+    const live::RtpRing& ring = feed.lane.ring();
+    if (const MediaSession::Room room = player_.session_.room(); room != MediaSession::Room::kNow) {
+        apply(feed, feed.cursor.skip_stale(ring, now_us), now_us / 1000);
+        return room == MediaSession::Room::kSoon;
+    }
+    if (!feed.cursor.is_steady(ring)) apply(feed, feed.cursor.update(ring, Player::kMaxBacklogBytes), now_us / 1000);
+    if (&feed != active_.get()) return false;
+    SendTrack& track = video();
+    for (int left = Player::kPacketsPerPass; feed.cursor.position() < ring.end() && left > 0; feed.cursor.advance()) {
+        const live::RtpPacket& packet = ring.at(feed.cursor.position());
+        const uint64_t number = track.to_viewer_sequence(packet.sequence);
+        if (number == 0 || !feed.cursor.is_wanted(media::Kind::kVideo)) continue;
+        player_.session_.send_rtp(track.header(packet, number), {}, packet.payload, number);
+        ++player_.counters_.packets;
+        --left;
+    }
+    if (feed.cursor.position() < ring.end()) return true;
+    feed.cursor.catch_up();
+    return false;
+}
+
+void PlayerLayers::apply(Feed& feed, const RtpCursor::Change& change, int64_t now_ms) {
+    using Video = RtpCursor::Change::Video;
+    if (change.video == Video::kBegins && (&feed == next_.get() || is_new_)) take_over(feed, change.first_sequence);
+    if (&feed == active_.get()) {
+        if (change.has_jumped) ++player_.counters_.jumps;
+        if (change.video == Video::kStops) video().stop();
+        if (change.video == Video::kBegins) video().begin_at(change.first_sequence);
+    }
+    if (change.wants_keyframe || change.wants_start) feed.lane.request_keyframe(now_ms);
+}
+
+// The feed's video is sent from that packet on.
+void PlayerLayers::take_over(Feed& feed, uint64_t first_sequence) {
+    const auto newest = newest_timestamp();
+    const live::RtpLane &stream = player_.lane_, &from = feed.lane;
+    const uint32_t timestamp = from.ring().find(0, first_sequence)->timestamp;
+    const live::RtpClock& theirs = stream.clock(static_cast<size_t>(player_.lane_track_of(video())));
+    const live::RtpClock& ours = from.clock(0);
+    uint32_t add = 0;
+    if (theirs.known && ours.known)
+        add = static_cast<uint32_t>(theirs.at(ours.moment(from.ticks(0, timestamp)))) - timestamp;
+    if (!active_) player_.stop_stream_video();
+    if (&feed == next_.get()) active_ = std::move(next_);
+    is_new_ = false;
+    video().restart();
+    continue_at(timestamp, add, newest);
+    base::log::trace("rtc-play: layer {}, {}x{}", target_->rid, target_->width, target_->height);
+}
+
+void PlayerLayers::return_to_stream(const live::RtpPacket& first) {
+    const auto newest = newest_timestamp();
+    active_.reset();
+    is_new_ = false;
+    video().restart();
+    continue_at(first.timestamp, 0, newest);
+    base::log::trace("rtc-play: the stream's own layer again");
+}
+
+// What the viewer was sent last, as it has seen it.
+std::optional<uint32_t> PlayerLayers::newest_timestamp() const {
+    const live::RtpRing& ring = active_ ? active_->lane.ring() : player_.lane_.ring();
+    uint64_t at = active_ ? active_->cursor.position() : player_.stream_video_position();
+    const int track = active_ ? 0 : player_.lane_track_of(video());
+    if (video().packets() == 0 || is_new_) return std::nullopt;
+    while (at > ring.begin())
+        if (const live::RtpPacket& packet = ring.at(--at); packet.track == track)
+            return packet.timestamp + video().timestamp_add();
+    return std::nullopt;
+}
+
+void PlayerLayers::continue_at(uint32_t timestamp, uint32_t add, std::optional<uint32_t> newest) {
+    if (newest && static_cast<int32_t>(timestamp + add - *newest) < static_cast<int32_t>(kLeastStep))
+        add = *newest + kLeastStep - timestamp;
+    video().set_timestamp_add(add);
+}
+
+void PlayerLayers::restart(Feed& feed) {
+    const auto change = feed.cursor.wait_for_keyframe(feed.lane.ring());
+    if (&feed == active_.get() && change.video == RtpCursor::Change::Video::kStops) video().stop();
+}
+
+void PlayerLayers::jump(int64_t now_ms) { apply(*active_, active_->cursor.jump(active_->lane.ring()), now_ms); }
+
+}  // namespace service::rtc
