@@ -363,7 +363,7 @@ const std::vector<Line>& lines() {
         {"vhost/rtc/dtls_role", "passive", {"active"}, {"actpass", "''"}},
         {"vhost/rtc/dtls_version", "auto", {"dtls1.0", "dtls1.2"}, {"1.2", "''"}},
         {"vhost/rtc/drop_for_pt", "0", {"96", "127"}, no_integer({"-1", "128"})},
-        {"vhost/rtc/playout_delay", "500", {"0", "10000"}, no_integer({"-1", "10001"})},
+        {"vhost/rtc/playout_delay", "600", {"0", "10000"}, no_integer({"-1", "10001"})},
         {"vhost/rtc/rtmp_to_rtc", "off", kSwitchOff, kNoSwitch},
         {"vhost/rtc/keep_bframe", "off", kSwitchOff, kNoSwitch},
         {"vhost/rtc/keep_avc_nalu_sei", "on", kSwitchOn, kNoSwitch},

@@ -44,7 +44,7 @@ struct VhostConfig {
     bool enabled = false;
     bool nack = true;
     bool nack_prefer_rtx = true;
-    int playout_delay = 500;   // ms
+    int playout_delay = 600;   // ms
     bool nack_no_copy = true;  // no effect: packets are always shared
     bool twcc = true;
     int stun_timeout = 30;              // s

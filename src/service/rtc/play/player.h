@@ -134,7 +134,8 @@ class Player final : private live::RtpSink, public Media {
     void send_paced(int64_t now_us);
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
-    void on_loss(const SendTrack& track, uint8_t fraction_lost, int64_t now_ms);
+    void protect_audio(int64_t now_ms);
+    void delay_playout(int64_t now_ms);
     void send_reports();
     void send_due_reports();
     void send_bye();
@@ -160,7 +161,7 @@ class Player final : private live::RtpSink, public Media {
     int64_t next_report_ms_ = 0;
     int64_t start_by_us_ = 0;  // until then a keyframe on request is better than a large backlog
     RoundTrips round_trips_;
-    Losses losses_;
+    Losses losses_, video_losses_;  // by reports; by requests for packets of the video
     PlayoutDelay playout_delay_;
     Bandwidth bandwidth_;
     std::unique_ptr<Paced> paced_;                           // null: it is sent all of the stream

@@ -31,7 +31,7 @@ class Player::Feedback final : public rtcp::Visitor {
                 player_.round_trips_.add(*us);
                 player_.bandwidth_.on_round_trip(static_cast<uint32_t>(*us / 1000), block.fraction_lost, now_ms_);
             }
-            player_.on_loss(*track, block.fraction_lost, now_ms_);
+            player_.losses_.on_report(block.fraction_lost, now_ms_);
         }
         player_.counters_.fraction_lost = worst_;
         player_.counters_.jitter_ms = jitter_ms_;
@@ -77,6 +77,8 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     Feedback feedback(*this, now_ms);
     const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+    protect_audio(now_ms);
+    delay_playout(now_ms);
     if (bandwidth_.wants_round_trip(now_ms) && now_ms >= next_report_ms_ - kReportEveryMs + kProbeEveryMs) {
         reports_due_ = true;
         next_report_ms_ = now_ms + kReportEveryMs;
@@ -86,14 +88,18 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     if (!paced_ && !has_layer()) begin_pacing(now_us);
 }
 
-void Player::on_loss(const SendTrack& reported, uint8_t fraction_lost, int64_t now_ms) {
-    losses_.on_report(fraction_lost, now_ms);
+void Player::protect_audio(int64_t now_ms) {
     for (SendTrack& track : tracks_)
         if (track.kind() == media::Kind::kAudio) track.set_red(!paced_ && losses_.within(kRedundantMs, now_ms));
-    if (video_ < 0 || &reported != &tracks_[static_cast<size_t>(video_)] || !reported.takes_playout_delay()) return;
-    const PlayoutDelay::Report report{losses_.within(kDelayedMs, now_ms), round_trips_.mean_ms(), counters_.jitter_ms};
-    if (playout_delay_.on_report(report, now_ms))
-        tracks_[static_cast<size_t>(video_)].set_playout_delay(playout_delay_.ms());
+}
+
+void Player::delay_playout(int64_t now_ms) {
+    if (video_ < 0) return;
+    SendTrack& video = tracks_[static_cast<size_t>(video_)];
+    if (!video.takes_playout_delay()) return;
+    const bool is_lossy = losses_.within(kDelayedMs, now_ms) || video_losses_.within(kDelayedMs, now_ms);
+    if (playout_delay_.on_report({is_lossy, round_trips_.mean_ms(), counters_.jitter_ms}, now_ms))
+        video.set_playout_delay(playout_delay_.ms());
 }
 
 net::RtcQuality Player::quality() const {

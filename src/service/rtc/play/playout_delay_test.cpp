@@ -22,6 +22,14 @@ TEST(Losses, AreTwoReportsOfThemNearToEachOther) {
     EXPECT_TRUE(losses.within(30'000, 23'000));
 }
 
+TEST(Losses, RequestsForPacketsAreOfTheSameLossesWhenTheyComeTogether) {
+    Losses losses;
+    for (int64_t ms = 1'000; ms < 1'200; ms += 10) losses.on_request(ms);
+    EXPECT_FALSE(losses.within(1'000, 1'200));
+    losses.on_request(1'500);
+    EXPECT_TRUE(losses.within(1'000, 1'500));
+}
+
 TEST(PlayoutDelay, ALossyViewerWaitsForTwoRoundTrips) {
     PlayoutDelay delay(400);
     EXPECT_FALSE(delay.on_report({.round_trip_ms = 100, .jitter_ms = 5}, 1'000));

@@ -58,6 +58,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
         return;
     }
     again->sent(now);
+    if (track.kind() == media::Kind::kVideo) video_losses_.on_request(now_ms);
     credit_ -= size;
     if (paced_) {
         paced_->link.spend(static_cast<size_t>(size));
