@@ -75,7 +75,11 @@ class Browser:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{self.server.server_address[1]}/#{source}"
-        self.process = tool([program(), *FLAGS.split(), *flags.split(), f"--user-data-dir={directory}/profile", url])
+        self.process = tool(self.words(directory / "profile", flags, url))
+
+    def words(self, directory, flags, url):
+        """Of the program, whose profile is in that directory."""
+        return [program(), *FLAGS.split(), *flags.split(), f"--user-data-dir={directory}", url]
 
     def last(self):
         return self.reports[-1] if self.reports else None
