@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from lib import api, flv, http, media, mediamtx, publishing, rtc, rtc_raw, rtmp
+from lib import api, flv, http, media, mediamtx, publishing, relay, rtc, rtc_raw, rtmp
 from lib.rtc_raw import Dtls, DtlsServer, Session
 from lib.timing import scaled
 
@@ -61,7 +61,9 @@ def assert_media(session, where):
 
 @contextlib.contextmanager
 def playing(server, certificate, **wanted):
-    with Session(server, fingerprint=certificate.fingerprint, **wanted).verify() as session:
+    with Session(server, **{"fingerprint": certificate.fingerprint, **wanted}) as session:
+        # Through a NAT the server sees another port than the socket's.
+        session.verify(natted="query" in wanted)
         with Dtls(session, certificate) as dtls:
             assert dtls.run(Dtls.established), f"the handshake should be done; s_client says {dtls.told()}"
             assert_media(session, "where the handshake was")
@@ -117,6 +119,20 @@ def test_ipv6_over_tcp(live, certificate):
             assert rtc_raw.stun_kind(answer) == rtc_raw.SUCCESS and rtc_raw.is_signed(answer, session.password), answer.hex()
             assert rtc_raw.mapped_address(answer) == stream.getsockname()[:2], answer.hex()
             assert 20 <= ask(rtc_raw.client_hello(certificate))[0] <= 63, "a hello is answered over the same connection"
+
+
+def test_a_port_of_the_nat_of_the_server(live, certificate):
+    """1:1: the client is told another port, whose packets reach the server. Its own candidates are names that nobody here
+    can resolve (mDNS), as a browser's are, and are not needed."""
+    server = live()
+    names = "".join(f"a=candidate:{i} 1 udp 2113937151 {i}f0b2c1e-2b5e-4c6f-9d59-7b3a6f0d8e1{i}.local 5000{i} typ host\r\n" for i in range(3))
+    text = rtc_raw.offer(fingerprint=certificate.fingerprint).replace("a=rtcp-mux\r\n", f"a=rtcp-mux\r\n{names}")
+    with relay.Running(server.rtc_port) as nat:
+        with playing(server, certificate, text=text, query={"eip": f"127.0.0.1:{nat.port}"}) as session:
+            assert session.port == nat.port != server.rtc_port, session.answer
+            assert_media(session, "through the other port")
+        way = nat.finish()
+    assert way[0]["there"]["packets"] >= 3 and way[0]["back"]["packets"] >= 20, f"all of it went that way: {way}"
 
 
 @pytest.mark.parametrize("how", ["nominated", "found out"])
