@@ -31,6 +31,7 @@ struct FakeSession final : MediaSession {
     void send_rtp(std::span<const uint8_t> header, std::span<const uint8_t> first, std::span<const uint8_t> second,
                   uint64_t index) override {
         ++packets;
+        counts.bytes_sent += header.size() + first.size() + second.size();
         CHECK(index_check.permits(rtp::get_u32(&header[8]), index, header, first, second));
         if (!keeps) return;
         Packet packet{{header.begin(), header.end()}, index};

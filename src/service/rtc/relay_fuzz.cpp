@@ -193,12 +193,16 @@ class Relay {
                          .payload_type = 100,
                          .rtx_payload_type = form & 1 ? uint8_t{101} : kNoPayloadType,
                          .mid_id = static_cast<uint8_t>(form & 16 ? 4 : 0),
+                         .playout_delay_id = static_cast<uint8_t>(form & 8 ? 5 : 0),
+                         .send_time_id = static_cast<uint8_t>(form & 8 ? 6 : 0),
                          .nack = true,
                          .mid = "v"};
         SendFormat audio{.kind = media::Kind::kAudio,
                          .codec = media::Codec::kOpus,
                          .ssrc = 3,
                          .payload_type = 102,
+                         .red_payload_type = form & 8 ? uint8_t{103} : kNoPayloadType,
+                         .send_time_id = static_cast<uint8_t>(form & 8 ? 6 : 0),
                          .nack = (form & 2) != 0};
         end.formats = form & 32 ? std::vector{video} : std::vector{video, audio};
         end.newest.assign(end.formats.size(), 0);
@@ -341,6 +345,17 @@ class Relay {
         CHECK(ring.packets() <= live::RtpRingLimits().packets && ring.bytes() <= live::RtpRingLimits().bytes);
     }
 
+    // Blocks of that payload type, and a primary one (RFC 2198).
+    static bool is_red(std::span<const uint8_t> payload, uint8_t payload_type) {
+        size_t blocks = 0, bytes = 0, at = 0;
+        for (; at + 4 <= payload.size() && payload[at] & 0x80; at += 4, ++blocks) {
+            if ((payload[at] & 0x7f) != payload_type) return false;
+            bytes += (payload[at + 2] & 3u) << 8 | payload[at + 3];
+        }
+        return blocks <= live::RedPayloads::kOlder && at < payload.size() && payload[at] == payload_type &&
+               at + 1 + bytes <= payload.size();
+    }
+
     static void check_sent(PlayerEnd& player) {
         for (const FakeSession::Packet& packet : player.session.sent) {
             const auto view = rtp::PacketView::parse(packet.bytes);
@@ -349,6 +364,8 @@ class Relay {
             for (size_t i = 0; i < player.formats.size(); ++i) {
                 const SendFormat& format = player.formats[i];
                 known |= view->ssrc() == format.ssrc && view->payload_type() == format.payload_type;
+                known |= view->ssrc() == format.ssrc && view->payload_type() == format.red_payload_type &&
+                         is_red(view->payload(), format.payload_type);
                 known |= format.has_rtx() && view->ssrc() == format.rtx_ssrc &&
                          view->payload_type() == format.rtx_payload_type && view->payload().size() >= 2;
                 if (view->ssrc() == format.ssrc) player.newest[i] = view->sequence();
