@@ -420,12 +420,14 @@ TEST_F(PlayerTest, WhoAsksOnForAllDoesNotUseUpWhatIsForFirstAnswers) {
 TEST(RetransmissionLog, TheLaterOfTwoThatShareAPlaceHasIt) {
     RetransmissionLog retransmission_log;
     RetransmissionLog::Packet* old = retransmission_log.find(media::Kind::kVideo, 10, 1000);
-    ASSERT_TRUE(old && old->is_due(1000, 0));
+    ASSERT_TRUE(old && old->is_due(1000, 0, false));
     old->sent(1000);
-    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1039)->is_due(1039, 0));
-    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 0));
-    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 45));
-    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 50));
+    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1039)->is_due(1039, 0, false));
+    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 0, false));
+    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 45, false));
+    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1040)->is_due(1040, 50, false));
+    EXPECT_FALSE(retransmission_log.find(media::Kind::kVideo, 10, 1200)->is_due(1200, 300, false));
+    EXPECT_TRUE(retransmission_log.find(media::Kind::kVideo, 10, 1200)->is_due(1200, 300, true));
     RetransmissionLog::Packet* later = retransmission_log.find(media::Kind::kVideo, 10 + 256, 1050);
     ASSERT_TRUE(later && later->tries == 0);
     later->sent(1050);

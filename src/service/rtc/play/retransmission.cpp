@@ -39,7 +39,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     RetransmissionLog::Packet* again = retransmission_log_->find(track.kind(), sequence, now);
     const bool was_sent_late = packet->late && track.to_viewer_sequence(*ring_sequence) != 0;
     if (again && again->tries == 0 && was_sent_late) again->sent(static_cast<uint32_t>(packet->arrival_us / 1000));
-    if (!again || !again->is_due(now, round_trips_.shortest_ms()) ||
+    if (!again || !again->is_due(now, round_trips_.shortest_ms(), track.has_rtx()) ||
         (again->tries > 0 && credit_ < size + again->tries * kCreditPerTry)) {
         ++counters_.nacks_repeated;
         ++all.nacks_repeated;

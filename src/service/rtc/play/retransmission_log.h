@@ -47,9 +47,12 @@ class RetransmissionLog {
 
         // Whether it may be sent now. The n-th retransmission waits at least (n - 1) * kAgainMs after the one before,
         // and until a NACK can have come that knows of it. Clients ask at intervals of about the round trip: an eighth
-        // less than the shortest one, so that jitter does not delay the answer by another interval.
-        bool is_due(uint32_t now_ms, uint32_t shortest_round_trip_ms) const {
-            const uint32_t known_after = shortest_round_trip_ms - shortest_round_trip_ms / 8;
+        // less than the shortest one, so that jitter does not delay the answer by another interval. by_rtx: a packet
+        // that comes twice does no harm, and on a long way that is cheaper than a second round trip for one that is
+        // lost twice.
+        bool is_due(uint32_t now_ms, uint32_t shortest_round_trip_ms, bool by_rtx) const {
+            uint32_t known_after = shortest_round_trip_ms - shortest_round_trip_ms / 8;
+            if (by_rtx) known_after = std::min(known_after, kMostByRtxMs);
             return tries == 0 ||
                    (tries < kMaxTries && now_ms - last_ms >= std::max<uint32_t>(kAgainMs * tries, known_after));
         }
@@ -59,7 +62,7 @@ class RetransmissionLog {
         }
     };
     static constexpr uint8_t kMaxTries = 6;
-    static constexpr uint32_t kAgainMs = 40;
+    static constexpr uint32_t kAgainMs = 40, kMostByRtxMs = 150;
 
     // Valid until the next call. Null: the slot is used by a later packet, so this one is not retransmitted any more.
     Packet* find(media::Kind kind, uint16_t sequence, uint32_t now_ms) {
