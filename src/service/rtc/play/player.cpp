@@ -159,6 +159,8 @@ void Player::choose_layer(int64_t now_ms) {
 
 void Player::stop_stream_video() {
     cursor_.stop_video();
+    if (bandwidth_.is_short())
+        for (SendTrack& track : tracks_) track.set_red(false);
     if (!paced_) return;
     paced_.reset();
     for (SendTrack& track : tracks_) track.set_send_times(false);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "service/rtc/play/player.h"
 
@@ -36,6 +37,7 @@ void PlayerLayers::leave() {
         video().restart();
         video().set_timestamp_add(0);
     }
+    probe_.reset();
     next_.reset();
     active_.reset();
     target_ = nullptr;
@@ -81,15 +83,55 @@ void PlayerLayers::choose(int64_t now_ms) {
     // Another video track of the stream may be the one that was negotiated.
     if (player_.lane_track_of(video()) != player_.lane_.track_of(media::Kind::kVideo)) return;
     const live::RtpLayer* wanted = best(*layers);
-    if (wanted == target_) return;
+    if (wanted == target_) {
+        // The probe has shown that the link takes no more.
+        if (probe_) wait_ms_ = std::min(2 * wait_ms_, kMaxWaitMs), changed_ms_ = probed_ms_ = now_ms;
+        return probe_.reset();
+    }
     const live::RtpLayer *from = target_ ? target_ : layers->carried(), *to = wanted ? wanted : layers->carried();
     const bool is_raised = from && to && is_larger(*to, *from);
-    if (is_raised && from->is_sent && now_ms - changed_ms_ < wait_ms_) return;
-    if (!is_raised && player_.bandwidth_.is_short())
+    if (is_raised && !may_raise(*from, *to, now_ms)) return;
+    if (!is_raised && std::exchange(probe_, nullptr)) probed_ms_ = now_ms;
+    // The estimate is lower for the probe's sake; the link took what it took before.
+    if (!is_raised && from && from->is_sent && now_ms - probed_ms_ < kProbeRestMs) return;
+    probe_.reset();
+    is_lowered_ = !is_raised && player_.bandwidth_.is_short();
+    if (is_lowered_)
         wait_ms_ = now_ms - raised_ms_ < 2 * kFirstWaitMs ? std::min(2 * wait_ms_, kMaxWaitMs) : kFirstWaitMs;
     if (is_raised) raised_ms_ = now_ms;
     changed_ms_ = now_ms;
     change_to(wanted, now_ms);
+}
+
+bool PlayerLayers::may_raise(const live::RtpLayer& from, const live::RtpLayer& to, int64_t now_ms) {
+    if (!from.is_sent) return true;  // anything is better
+    if (now_ms - changed_ms_ < wait_ms_) return false;
+    if (!is_lowered_ || !active_ || !video().has_rtx() || !video().begun()) return true;
+    if (!probe_) {
+        probe_ = std::make_unique<Probe>(*this, to.kbps - std::min(to.kbps, from.kbps), now_ms);
+        probe_->set_after(kProbeEveryMs);
+    }
+    return now_ms - probe_->began_ms >= kProbeMs + kProbeWaitMs;
+}
+
+// Of the newest packets, again and again.
+void PlayerLayers::send_probe() {
+    probe_->sent_ms += kProbeEveryMs;
+    const uint64_t due = static_cast<uint64_t>(probe_->sent_ms) * probe_->kbps / 8;
+    const live::RtpRing& ring = active_->lane.ring();
+    SendTrack& track = video();
+    uint64_t at = active_->cursor.position();
+    for (int left = Player::kPacketsPerPass; probe_->sent < due && left > 0 && at > ring.begin(); --left) {
+        const live::RtpPacket& packet = ring.at(--at);
+        const uint64_t number = track.to_viewer_sequence(packet.sequence);
+        if (number == 0) break;
+        const SendTrack::Retransmission again = track.retransmission(packet, number);
+        uint8_t first[2];
+        base::put_u16(first, static_cast<uint32_t>(number & 0xffff));
+        player_.session_.send_rtp(again.header, first, packet.payload, again.index);
+        probe_->sent += packet.payload.size();
+    }
+    if (probe_->sent_ms < kProbeMs) probe_->set_after(kProbeEveryMs);
 }
 
 void PlayerLayers::change_to(const live::RtpLayer* layer, int64_t now_ms) {
@@ -167,6 +209,7 @@ void PlayerLayers::take_over(Feed& feed, uint64_t first_sequence) {
 void PlayerLayers::return_to_stream(const live::RtpPacket& first) {
     const auto newest = newest_timestamp();
     active_.reset();
+    probe_.reset();
     is_new_ = false;
     video().restart();
     continue_at(first.timestamp, 0, newest);

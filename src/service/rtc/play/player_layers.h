@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "live/rtp/rtp_layers.h"
+#include "runtime/loop/timers.h"
 #include "service/rtc/media.h"
 #include "service/rtc/play/rtp_cursor.h"
 
@@ -22,6 +23,11 @@ class PlayerLayers {
     // A larger layer is tried this long after the last change; if its link was too short for it, after twice as long
     // the next time, at most kMaxWaitMs.
     static constexpr int64_t kFirstWaitMs = 4'000, kMaxWaitMs = 64'000;
+    // Before that the viewer is sent as much for a moment, by retransmissions of what it has. A link that takes no more
+    // shows it in the feedback that follows, and only the probe is lost.
+    static constexpr int64_t kProbeMs = 300, kProbeWaitMs = 900;
+    // After a probe that failed, the layer is kept for so long.
+    static constexpr int64_t kProbeRestMs = 4'000;
 
     // The player must outlive it.
     PlayerLayers(Player& player, LayerWish wish) : player_(player), wish_(std::move(wish)) {}
@@ -50,12 +56,25 @@ class PlayerLayers {
         RtpCursor cursor;
     };
 
+    struct Probe final : runtime::Timer {
+        Probe(PlayerLayers& by, uint32_t of_kbps, int64_t now_ms) : layers(by), kbps(of_kbps), began_ms(now_ms) {}
+        void on_due() override { layers.send_probe(); }
+        PlayerLayers& layers;
+        uint32_t kbps;  // beside what is sent
+        int64_t began_ms;
+        int64_t sent_ms = 0;
+        uint64_t sent = 0;  // bytes
+    };
+    static constexpr int64_t kProbeEveryMs = 10;
+
     // The bytes that retransmissions and audio need beside it.
     static constexpr uint32_t kAudioKbps = 64;
 
     bool fits(const live::RtpLayer& layer) const;
     uint64_t max_pixels(const live::RtpLayers& layers) const;
     const live::RtpLayer* best(const live::RtpLayers& layers) const;
+    bool may_raise(const live::RtpLayer& from, const live::RtpLayer& to, int64_t now_ms);
+    void send_probe();
     void change_to(const live::RtpLayer* layer, int64_t now_ms);
     bool send(Feed& feed, int64_t now_us);
     void apply(Feed& feed, const RtpCursor::Change& change, int64_t now_ms);
@@ -71,8 +90,11 @@ class PlayerLayers {
     std::unique_ptr<Feed> active_;            // null: the video is the stream's
     std::unique_ptr<Feed> next_;              // waits for its keyframe
     bool is_new_ = false;                     // the active one has not begun
+    bool is_lowered_ = false;                 // the last change was to a smaller layer, for a short link
     int64_t changed_ms_ = INT64_MIN / 2, raised_ms_ = INT64_MIN / 2;
+    int64_t probed_ms_ = INT64_MIN / 2;
     int64_t wait_ms_ = kFirstWaitMs;
+    std::unique_ptr<Probe> probe_;  // before a larger layer is tried
 };
 
 }  // namespace service::rtc

@@ -229,7 +229,10 @@ TEST_F(PlayerLayersTest, AShortLinkGetsTheLayerThatFits) {
     for (int64_t ms = 0; ms < 30'000; ms += 500) {
         player->on_tick(now_ms + ms);
         seen += frame(ms % 1000 == 0);
+        (void)runtime::sleep_ms(20);
+        seen += got();
     }
+    EXPECT_LT(seen.find("rtx:h"), seen.find(" f")) << "the link is probed before: " << seen;
     EXPECT_NE(seen.find(" f"), seen.npos) << seen;
     EXPECT_NE(frame().find(" f"), std::string::npos);
     EXPECT_EQ(layer(1).lane->sinks(), 0u);

@@ -90,7 +90,8 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
 
 void Player::protect_audio(int64_t now_ms) {
     for (SendTrack& track : tracks_)
-        if (track.kind() == media::Kind::kAudio) track.set_red(!paced_ && losses_.within(kRedundantMs, now_ms));
+        if (track.kind() == media::Kind::kAudio)
+            track.set_red(!bandwidth_.is_short() && losses_.within(kRedundantMs, now_ms));
 }
 
 void Player::delay_playout(int64_t now_ms) {
