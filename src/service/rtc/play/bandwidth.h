@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace service::rtc {
 
@@ -51,6 +52,7 @@ class Bandwidth {
         queue_ms_ = ms < base_ms_ ? 0 : ms - base_ms_;
         if (queue_ms_ < kQueueMs) return;
         if (is_short_) {
+            drain(now_ms);
             if (had_queue) lower_further(now_ms);
         } else if (now_ms < suspected_until_ms_) {
             begin(std::min(remb_kbps_, sent_kbps_), now_ms);
@@ -62,27 +64,29 @@ class Bandwidth {
     }
     // Now and then, while it is short.
     void tick(int64_t now_ms) {
-        const bool is_quiet = now_ms - lowered_ms_ >= kQuietMs;
-        if (!is_short_ || now_ms - raised_ms_ < kRaiseEveryMs || (!is_quiet && kbps_ >= remb_kbps_)) return;
+        const int64_t quiet_ms = now_ms - lowered_ms_;
+        const bool follows = kbps_ < remb_kbps_;
+        if (!is_short_ || now_ms - raised_ms_ < kRaiseEveryMs || (quiet_ms < kQuietMs && !follows)) return;
         raised_ms_ = now_ms;
-        kbps_ = std::min(kbps_ + std::max<uint32_t>(1, kbps_ / (is_quiet ? kRaiseBy : 2 * kRaiseBy)), kMostKbps);
+        const uint32_t by = quiet_ms < kQuietMs ? kFollowBy : quiet_ms < 2 * kQuietMs ? kRaiseBy : kRaiseMoreBy;
+        kbps_ = std::min(kbps_ + std::max<uint32_t>(1, kbps_ / by), kMostKbps);
         if (stream_kbps_ > 0 && kbps_ > stream_kbps_ / 10 * 12) is_short_ = false;
     }
+    // So long the link has to send still, before it gets more video; 0: nothing new is known of that.
+    uint32_t take_queue_ms() { return std::exchange(to_drain_ms_, 0); }
 
     // Whether a round trip should be measured soon.
     bool wants_round_trip(int64_t now_ms) const { return is_short_ || now_ms < suspected_until_ms_; }
     bool is_short() const { return is_short_; }
     uint32_t kbps() const { return kbps_; }            // while it is short
     uint32_t remb_kbps() const { return remb_kbps_; }  // 0: none was received
-    // How long a packet has waited in the queue that the last round trip found.
-    uint32_t queue_ms() const { return queue_ms_; }
 
   private:
-    static constexpr int64_t kRateMs = 300, kSuspectedMs = 1'000, kLowerEveryMs = 500, kQuietMs = 3'000;
+    static constexpr int64_t kRateMs = 300, kSuspectedMs = 1'000, kLowerEveryMs = 500, kQuietMs = 2'000;
     static constexpr int64_t kRaiseEveryMs = 500;
-    static constexpr uint32_t kRaiseBy = 14;  // 15 % a second
+    static constexpr uint32_t kFollowBy = 28, kRaiseBy = 14, kRaiseMoreBy = 7;  // 7, 15 and 30 % a second
     static constexpr uint8_t kFalls = 3;
-    static constexpr uint32_t kQueueMs = 60, kSomeQueueMs = 20, kLongQueueMs = 100;
+    static constexpr uint32_t kQueueMs = 60, kSomeQueueMs = 20, kLongQueueMs = 100, kMostQueueMs = 1'000;
     static constexpr uint32_t kManyLost = 13;  // of 256
 
     static uint32_t kbps_of(uint32_t bytes, int64_t ms) {
@@ -91,21 +95,31 @@ class Bandwidth {
     void begin(uint32_t kbps, int64_t now_ms) {
         is_short_ = true;
         falls_ = 0;
-        lower(kbps, now_ms);
+        // What the viewer has measured is in part of before.
+        lower(kbps / 8 * 7, now_ms);
+        raised_ms_ = now_ms;
+        drained_ms_ = 0;
+        if (queue_ms_ >= kQueueMs) drain(now_ms);
     }
     // Feedback of before the last time says nothing of what is sent since.
     void lower_further(int64_t now_ms) {
         if (now_ms - lowered_ms_ >= kLowerEveryMs) lower(kbps_ / 8 * 7, now_ms);
+    }
+    // A queue that is measured again meanwhile is the same one.
+    void drain(int64_t now_ms) {
+        if (now_ms - drained_ms_ < kLowerEveryMs) return;
+        drained_ms_ = now_ms;
+        to_drain_ms_ = std::min(queue_ms_, kMostQueueMs);
     }
     void lower(uint32_t kbps, int64_t now_ms) {
         kbps_ = std::max(kbps, kLeastKbps);
         lowered_ms_ = now_ms;
     }
 
-    int64_t rated_ms_ = 0, suspected_until_ms_ = 0, lowered_ms_ = 0, raised_ms_ = 0;
+    int64_t rated_ms_ = 0, suspected_until_ms_ = 0, lowered_ms_ = 0, raised_ms_ = 0, drained_ms_ = 0;
     uint32_t rated_sent_ = 0, rated_stream_ = 0;
     uint32_t sent_kbps_ = 0, stream_kbps_ = 0, remb_kbps_ = 0, kbps_ = 0;
-    uint32_t base_ms_ = 0, queue_ms_ = 0;
+    uint32_t base_ms_ = 0, queue_ms_ = 0, to_drain_ms_ = 0;
     bool is_short_ = false;
     uint8_t falls_ = 0;  // of REMB, while it is suspected
 };

@@ -167,8 +167,7 @@ void Player::stop_stream_video() {
 }
 
 void Player::begin_pacing(int64_t now_us) {
-    const ShortLink link(cursor_.position(), cursor_.waits_for_keyframe(), bandwidth_.kbps(), bandwidth_.queue_ms(),
-                         now_us);
+    const ShortLink link(cursor_.position(), cursor_.waits_for_keyframe(), now_us);
     paced_ = std::make_unique<Paced>(*this, link);
     paced_->set_after(kPaceMs);
     // Without them a browser takes the video that is held back for a longer way, and its estimate falls to nothing.

@@ -86,6 +86,8 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     if (!bandwidth_.is_short() || !joined_ || video_ < 0) return;
     choose_layer(now_ms);
     if (!paced_ && !has_layer()) begin_pacing(now_us);
+    if (const uint32_t queue_ms = bandwidth_.take_queue_ms(); queue_ms > 0 && paced_)
+        paced_->link.pause(bandwidth_.kbps(), queue_ms);
 }
 
 void Player::protect_audio(int64_t now_ms) {

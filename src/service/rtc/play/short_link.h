@@ -3,6 +3,7 @@
 // each GOP, no faster than the estimate. It has the position of the video in the lane's ring, beside that of the audio
 // (rtp_cursor.h). What is too late for its GOP is skipped: the video goes on at the next keyframe. Pure.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "live/rtp/rtp_ring.h"
@@ -15,14 +16,14 @@ class ShortLink {
     // Video that is later than that is skipped.
     static constexpr int64_t kMaxLateUs = 2'000'000;
 
-    // The video goes on at that position, or waits for a keyframe. queue_ms: what the link has to send before.
-    ShortLink(uint64_t position, bool waits, uint32_t kbps, uint32_t queue_ms, int64_t now_us)
-        : position_(position), refilled_us_(now_us), waits_(waits) {
-        credit_ = -static_cast<int64_t>(kbps) * queue_ms / 8;
-    }
+    // The video goes on at that position, or waits for a keyframe.
+    ShortLink(uint64_t position, bool waits, int64_t now_us)
+        : position_(position), refilled_us_(now_us), waits_(waits) {}
 
     // Bytes are earned since the last time.
     void refill(uint32_t kbps, int64_t now_us);
+    // The link has to send for so long, before it gets more video.
+    void pause(uint32_t kbps, uint32_t ms) { credit_ = std::min(credit_, -int64_t{kbps} * ms / 8); }
     void spend(size_t bytes) { credit_ -= static_cast<int64_t>(bytes); }
     bool may_send() const { return credit_ > 0; }
 

@@ -18,7 +18,7 @@ struct Scene {
     uint32_t unit = 0;
     size_t keyframe = 10;
     uint32_t kbps = 400;
-    ShortLink link{0, true, 400, 0, now_us};
+    ShortLink link{0, true, now_us};
     std::string sent;  // of each second: how many packets, "!" before it where the video began anew
     size_t count = 0;
 
@@ -81,7 +81,7 @@ TEST(ShortLink, SendsNoVideoWhereNotEvenKeyframesFit) {
 
 TEST(ShortLink, WaitsFirstForWhatTheLinkHasToSendStill) {
     Scene scene;
-    scene.link = ShortLink(0, true, 400, 500, scene.now_us);
+    scene.link.pause(400, 500);
     scene.second();
     EXPECT_EQ(scene.sent, "!25 ");
 }
