@@ -204,7 +204,11 @@ def test_a_link_that_is_too_small_has_all_of_the_audio(rtc_server, pages, tool):
         first = page.wait(lambda one: rtc.decodes(one, 5 * 25), 30, "5 s of frames")
         time.sleep(12)
         last = page.last()
+        (told,) = rtc.sessions(rtc_server, "rtc-play")
         relay.finish()
+    link = told["rtc"]
+    assert link["sent"] in ("heads", "audio") and 100 < link["estimate_kbps"] < 1360, f"the API tells of it: {link}"
+    assert "heads" in [one["sent"] for one in link["history"]], f"the API tells of the last minutes: {link}"
     frames = last["player"]["video"]["framesDecoded"] - first["player"]["video"]["framesDecoded"]
     heard, concealed = (
         last["player"]["audio"][name] - first["player"]["audio"][name] for name in ("totalSamplesReceived", "concealedSamples")

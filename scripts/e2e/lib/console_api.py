@@ -34,11 +34,21 @@ def stream(i):
     }  # fmt: skip
 
 
+# What WebRTC's players tell of their links; the later, the worse.
+LINKS = [
+    {"sent": "all", "estimate_kbps": 0, "lost_percent": 0.4, "rtt_ms": 23},
+    {"sent": "layer", "layer": "h", "estimate_kbps": 900, "lost_percent": 0, "rtt_ms": 35},
+    {"sent": "heads", "estimate_kbps": 640, "lost_percent": 2.7, "rtt_ms": 180},
+    {"sent": "audio", "estimate_kbps": 90, "lost_percent": 12, "rtt_ms": None},
+]
+
+
 def client(i):
+    rtc = {"rtc": LINKS[i // 10 % 4]} if i % 10 == 4 else {}
     return {
         "id": f"c{i:07}", "vhost": "vid-0", "stream": f"vid-{i % 2000:05}", "ip": f"192.0.2.{i % 250}", "pageUrl": "",
-        "url": f"/live/cam{i % 2000:05}", "name": f"cam{i % 2000:05}", "type": "flv-play", "publish": False, "alive": 10000 - i,
-        "send_bytes": 10**6, "recv_bytes": 300, "kbps": {"recv_30s": 0, "send_30s": i},
+        "url": f"/live/cam{i % 2000:05}", "name": f"cam{i % 2000:05}", "type": "rtc-play" if rtc else "flv-play", "publish": False, "alive": 10000 - i,
+        "send_bytes": 10**6, "recv_bytes": 300, "kbps": {"recv_30s": 0, "send_30s": i}, **rtc,
     }  # fmt: skip
 
 

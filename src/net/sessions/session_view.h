@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "net/sessions/account.h"
 #include "net/sessions/session_type.h"
@@ -20,6 +22,30 @@ struct ClientDetails {
     std::string transport{};  // of an HTTP player: "http/1.1" or "h2"
 };
 
+// How much of the video a WebRTC player is sent; the later, the less.
+enum class RtcSent : uint8_t { kAll, kLayer, kHeads, kAudio };
+constexpr std::string_view rtc_sent_name(RtcSent sent) {
+    constexpr std::string_view kNames[] = {"all", "layer", "heads", "audio"};
+    return kNames[static_cast<size_t>(sent)];
+}
+
+// A player's link during a while: the worst of it, and the last estimate.
+struct RtcLink {
+    RtcSent sent = RtcSent::kAll;
+    uint32_t estimate_kbps = 0;  // what the link takes; 0: no less than the stream
+    double lost_percent = 0;
+    int rtt_ms = 0;  // 0: not known
+};
+
+// What only a player has.
+struct RtcViewing {
+    RtcSent sent = RtcSent::kAll;
+    std::string layer{};  // if it is sent another one than the stream's
+    uint32_t estimate_kbps = 0;
+    int playout_delay_ms = 0;
+    std::vector<RtcLink> history{};  // of the last minutes, the newest last; empty: nothing was lost or left out
+};
+
 // The packet quality of a WebRTC client: for a player, of the packets we send, by its reports; for a publisher, of the
 // packets it sends, by ours.
 struct RtcQuality {
@@ -30,6 +56,10 @@ struct RtcQuality {
     uint64_t retransmitted = 0;  // of these, retransmitted; for a publisher: received by RTX
     uint64_t keyframes_asked = 0;
     uint32_t remb_kbps = 0;  // a player's last estimate; 0: none
+    std::optional<RtcViewing> viewing{};
+
+    // Orders players: the greater, the worse is what they get.
+    double trouble() const { return (viewing ? 1000 * static_cast<int>(viewing->sent) : 0) + lost_percent; }
 };
 
 struct SessionView {

@@ -83,6 +83,12 @@ const std::vector<Family>& families() {
          "direction",
          kCounter,
          {{"in", &S::keyframe_requests_received}, {"out", &S::keyframe_requests_sent}}},
+        {"srs_rtc_reduced_players",
+         "Players with a short link, or a wish, that are sent the heads of GOPs or the audio alone (heads), or another "
+         "layer than the stream's (layer).",
+         "sent",
+         kGauge,
+         {{"heads", &S::on_heads}, {"layer", &S::on_layer}}},
         {"srs_rtc_player_jumps_total", "Times a player skipped to a later keyframe.", "", kCounter, {{"", &S::jumps}}},
     };
     return kAll;

@@ -24,6 +24,10 @@ struct RtcStats {
     uint64_t unknown = 0;  // of no known session
     uint64_t other = 0;    // of no known protocol
 
+    // Players that are not sent the stream's own video in full: current values.
+    uint64_t on_heads = 0;  // the heads of GOPs, or the audio alone
+    uint64_t on_layer = 0;  // another layer
+
     // Packets of publishers.
     uint64_t lost = 0;             // detected as missing
     uint64_t nacks_sent = 0;       // NACKs, for each packet and attempt
@@ -46,5 +50,17 @@ inline RtcStats& rtc_stats() {
     static RtcStats stats;
     return stats;
 }
+
+// Counts itself in a current value.
+class Counted {
+  public:
+    explicit Counted(uint64_t RtcStats::*value) : value_(value) { ++(rtc_stats().*value_); }
+    ~Counted() { --(rtc_stats().*value_); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+  private:
+    uint64_t RtcStats::*value_;
+};
 
 }  // namespace service::rtc

@@ -31,10 +31,12 @@ struct ClientRow {
     std::string id{};
     int64_t started_ms = 0;  // wall clock
     uint64_t sent_kbps = 0;
+    double trouble = 0;  // of a WebRTC player
 };
 constexpr Column<ClientRow> kClientColumns[] = {
     {"alive", [](const ClientRow& a, const ClientRow& b) { return a.started_ms > b.started_ms; }},
-    {"send_kbps", [](const ClientRow& a, const ClientRow& b) { return a.sent_kbps < b.sent_kbps; }}};
+    {"send_kbps", [](const ClientRow& a, const ClientRow& b) { return a.sent_kbps < b.sent_kbps; }},
+    {"trouble", [](const ClientRow& a, const ClientRow& b) { return a.trouble < b.trouble; }}};
 
 bool is_there(const live::Stream& stream) { return stream.published() || stream.demand() > 0; }
 
@@ -75,11 +77,31 @@ Json memory_json(const StreamView& stream) {
             {"input", held.input},   {"releases", stream.counters.memory_releases}};
 }
 
+Json link_json(const net::RtcLink& link) {
+    return {{"sent", net::rtc_sent_name(link.sent)},
+            {"estimate_kbps", link.estimate_kbps},
+            {"lost_percent", link.lost_percent},
+            {"rtt_ms", link.rtt_ms}};
+}
+
+void add_viewing(Json& out, const net::RtcViewing& viewing) {
+    out["sent"] = net::rtc_sent_name(viewing.sent);
+    if (!viewing.layer.empty()) out["layer"] = viewing.layer;
+    out["estimate_kbps"] = viewing.estimate_kbps;
+    out["playout_delay_ms"] = viewing.playout_delay_ms;
+    if (viewing.history.empty()) return;
+    Json& history = out["history"] = Json::array();
+    for (const net::RtcLink& link : viewing.history) history.push_back(link_json(link));
+}
+
 Json quality_json(const net::RtcQuality& quality) {
-    return {{"lost_percent", quality.lost_percent}, {"rtt_ms", quality.rtt_ms ? Json(*quality.rtt_ms) : Json(nullptr)},
-            {"jitter_ms", quality.jitter_ms},       {"nacks", quality.nacks},
-            {"sent_again", quality.retransmitted},  {"keyframes_asked", quality.keyframes_asked},
-            {"remb_kbps", quality.remb_kbps}};
+    Json out = {
+        {"lost_percent", quality.lost_percent}, {"rtt_ms", quality.rtt_ms ? Json(*quality.rtt_ms) : Json(nullptr)},
+        {"jitter_ms", quality.jitter_ms},       {"nacks", quality.nacks},
+        {"sent_again", quality.retransmitted},  {"keyframes_asked", quality.keyframes_asked},
+        {"remb_kbps", quality.remb_kbps}};
+    if (quality.viewing) add_viewing(out, *quality.viewing);
+    return out;
 }
 
 Json standby_json(const StandbyView& standby) {
@@ -345,7 +367,8 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
             TRY(list.skip());
         } else {
             const std::string url = net::stream_url(account->key());
-            TRY(list.add({session.id(), session.started_ms(), session.rates().sent},
+            const auto quality = session.rtc_quality();
+            TRY(list.add({session.id(), session.started_ms(), session.rates().sent, quality ? quality->trouble() : 0},
                          {session.id(), session.ip(), url}));
         }
     }

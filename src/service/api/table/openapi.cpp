@@ -35,7 +35,8 @@ constexpr Schema kSchemas[] = {
      "alive:num send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} "
      "transport?:str standby?:bool rtc?{lost_percent:num rtt_ms:int|null jitter_ms:int nacks:int sent_again:int "
      "keyframes_asked:int "
-     "remb_kbps:int}"},
+     "remb_kbps:int sent?:str layer?:str estimate_kbps?:int playout_delay_ms?:int "
+     "history?[sent:str estimate_kbps:int lost_percent:num rtt_ms:int]}"},
 };
 
 // "getApiV1StreamsId" of GET /api/v1/streams/{id}.

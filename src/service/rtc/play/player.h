@@ -19,6 +19,7 @@
 #include "runtime/loop/timers.h"
 #include "service/rtc/media.h"
 #include "service/rtc/play/bandwidth.h"
+#include "service/rtc/play/link_history.h"
 #include "service/rtc/play/losses.h"
 #include "service/rtc/play/player_layers.h"
 #include "service/rtc/play/playout_delay.h"
@@ -26,6 +27,7 @@
 #include "service/rtc/play/rtp_cursor.h"
 #include "service/rtc/play/send_track.h"
 #include "service/rtc/play/short_link.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -97,6 +99,7 @@ class Player final : private live::RtpSink, public Media {
         void on_due() override { player.send_paced(runtime::now_us()); }
         Player& player;
         ShortLink link;
+        Counted counted{&RtcStats::on_heads};
     };
 
     bool on_packets(int64_t now_us) override;
@@ -139,6 +142,8 @@ class Player final : private live::RtpSink, public Media {
     void send_reports();
     void send_due_reports();
     void send_bye();
+    net::RtcSent sent() const;
+    void note_link(int64_t now_ms);
     void log_counters() const;
 
     MediaSession& session_;
@@ -166,6 +171,7 @@ class Player final : private live::RtpSink, public Media {
     Bandwidth bandwidth_;
     std::unique_ptr<Paced> paced_;                           // null: it is sent all of the stream
     std::unique_ptr<RetransmissionLog> retransmission_log_;  // from the first NACK on
+    std::unique_ptr<LinkHistory> history_;                   // of a link that is not good
     std::unique_ptr<PlayerLayers> layers_;                   // null: its video is the stream's
 };
 

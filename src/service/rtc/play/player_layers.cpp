@@ -44,6 +44,13 @@ void PlayerLayers::leave() {
     is_new_ = false;
 }
 
+std::string_view PlayerLayers::rid() const {
+    const live::RtpLayers* layers = player_.lane_.layers();
+    for (size_t i = 0; layers && i < layers->all().size(); ++i)
+        if (layers->all()[i].lane.get() == lane()) return layers->all()[i].rid;
+    return {};
+}
+
 // ---- Which layer
 
 bool PlayerLayers::fits(const live::RtpLayer& layer) const {
@@ -148,8 +155,7 @@ void PlayerLayers::change_to(const live::RtpLayer* layer, int64_t now_ms) {
     layer->lane->request_keyframe(now_ms);
     // Where frames were sent, those before the change would only be decoded and discarded.
     if (video().begun()) return (void)next_->cursor.wait_for_keyframe(layer->lane->ring());
-    if (!active_) player_.stop_stream_video();
-    active_ = std::move(next_);
+    activate_next();
     is_new_ = true;
 }
 
@@ -188,6 +194,12 @@ void PlayerLayers::apply(Feed& feed, const RtpCursor::Change& change, int64_t no
     if (change.wants_keyframe || change.wants_start) feed.lane.request_keyframe(now_ms);
 }
 
+void PlayerLayers::activate_next() {
+    if (!active_) player_.stop_stream_video();
+    active_ = std::move(next_);
+    active_->counted.emplace(&RtcStats::on_layer);
+}
+
 // The feed's video is sent from that packet on.
 void PlayerLayers::take_over(Feed& feed, uint64_t first_sequence) {
     const auto newest = newest_timestamp();
@@ -198,8 +210,7 @@ void PlayerLayers::take_over(Feed& feed, uint64_t first_sequence) {
     uint32_t add = 0;
     if (theirs.known && ours.known)
         add = static_cast<uint32_t>(theirs.at(ours.moment(from.ticks(0, timestamp)))) - timestamp;
-    if (!active_) player_.stop_stream_video();
-    if (&feed == next_.get()) active_ = std::move(next_);
+    if (&feed == next_.get()) activate_next();
     is_new_ = false;
     video().restart();
     continue_at(timestamp, add, newest);

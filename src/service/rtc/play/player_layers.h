@@ -12,6 +12,7 @@
 #include "runtime/loop/timers.h"
 #include "service/rtc/media.h"
 #include "service/rtc/play/rtp_cursor.h"
+#include "service/rtc/stats.h"
 
 namespace service::rtc {
 
@@ -37,6 +38,8 @@ class PlayerLayers {
     void choose(int64_t now_ms);
     // The lane of the layer whose video the player is sent; null: the stream's.
     live::RtpLane* lane() const { return active_ ? &active_->lane : nullptr; }
+    // Of that layer.
+    std::string_view rid() const;
     // The video is skipped up to the next keyframe. Only if lane().
     void jump(int64_t now_ms);
     // The stream's own video begins again, at that position of its ring.
@@ -54,6 +57,7 @@ class PlayerLayers {
         PlayerLayers& layers;
         live::RtpLane& lane;
         RtpCursor cursor;
+        std::optional<Counted> counted;  // while it is the active one
     };
 
     struct Probe final : runtime::Timer {
@@ -78,6 +82,7 @@ class PlayerLayers {
     void change_to(const live::RtpLayer* layer, int64_t now_ms);
     bool send(Feed& feed, int64_t now_us);
     void apply(Feed& feed, const RtpCursor::Change& change, int64_t now_ms);
+    void activate_next();
     void take_over(Feed& feed, uint64_t first_sequence);
     void restart(Feed& feed);
     std::optional<uint32_t> newest_timestamp() const;

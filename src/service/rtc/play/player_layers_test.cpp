@@ -223,6 +223,9 @@ TEST_F(PlayerLayersTest, AShortLinkGetsTheLayerThatFits) {
     (void)got();
     EXPECT_EQ(frame(true), "a3 h3 ");
     EXPECT_EQ(frame(), "a4 h4 ");
+    EXPECT_EQ(player->quality().viewing->sent, net::RtcSent::kLayer);
+    EXPECT_EQ(player->quality().viewing->layer, "h");
+    EXPECT_EQ(rtc_stats().on_layer, 1u);
     // The estimate rises without a queue, until the stream fits.
     const int64_t now_ms = base::monotonic_ms();
     std::string seen;
@@ -236,6 +239,8 @@ TEST_F(PlayerLayersTest, AShortLinkGetsTheLayerThatFits) {
     EXPECT_NE(seen.find(" f"), seen.npos) << seen;
     EXPECT_NE(frame().find(" f"), std::string::npos);
     EXPECT_EQ(layer(1).lane->sinks(), 0u);
+    EXPECT_EQ(player->quality().viewing->sent, net::RtcSent::kAll);
+    EXPECT_EQ(rtc_stats().on_layer, 0u);
 }
 
 TEST_F(PlayerLayersTest, WhereNoLayerFitsTheStreamIsMeasuredOut) {

@@ -114,13 +114,40 @@ net::RtcQuality Player::quality() const {
     out.retransmitted = counters_.retransmitted;
     out.keyframes_asked = counters_.keyframe_requests;
     out.remb_kbps = bandwidth_.remb_kbps();
+    net::RtcViewing& viewing = out.viewing.emplace();
+    viewing.sent = sent();
+    if (has_layer()) viewing.layer = layers_->rid();
+    if (bandwidth_.is_short()) viewing.estimate_kbps = bandwidth_.kbps();
+    viewing.playout_delay_ms = playout_delay_.ms();
+    for (size_t i = 0; history_ && i < history_->size(); ++i) {
+        const LinkHistory::Entry& one = history_->at(i);
+        viewing.history.push_back({one.sent, one.estimate_kbps, one.lost * 100.0 / 256, one.rtt_ms});
+    }
     return out;
+}
+
+net::RtcSent Player::sent() const {
+    if (has_layer()) return net::RtcSent::kLayer;
+    if (!paced_) return net::RtcSent::kAll;
+    return paced_->link.audio_alone() ? net::RtcSent::kAudio : net::RtcSent::kHeads;
+}
+
+void Player::note_link(int64_t now_ms) {
+    const net::RtcSent now = sent();
+    if (!history_) {
+        if (now == net::RtcSent::kAll && counters_.fraction_lost < LinkHistory::kLoss) return;
+        history_ = std::make_unique<LinkHistory>(now_ms);
+    }
+    const uint32_t rtt_ms = round_trips_.known() ? round_trips_.mean_ms() : 0;
+    history_->see(now, bandwidth_.is_short() ? bandwidth_.kbps() : 0, rtt_ms, counters_.fraction_lost, now_ms);
+    if (history_->is_good()) history_.reset();
 }
 
 // Reports leave with packets, in one message to the kernel.
 void Player::on_tick(int64_t now_ms) {
     if (reports_due_) send_due_reports();
     if (layers_) choose_layer(now_ms);
+    note_link(now_ms);
     uint32_t version = has_layer() ? layers_->lane()->clock(0).version : 0;
     for (size_t i = 0; i < lane_.tracks().size(); ++i) version += lane_.clock(i).version;
     // At once if the clock is known better than before: until then audio and video are not synchronized.

@@ -153,6 +153,16 @@ TEST_F(PlayerTest, SaysWhatItsViewerReports) {
     EXPECT_EQ(quality.keyframes_asked, 1u);
     EXPECT_LE(quality.jitter_ms, 60'000);
     EXPECT_EQ(quality.lost_percent, 0);
+    // A history begins with losses.
+    viewer->player->on_tick(base::monotonic_ms());
+    EXPECT_TRUE(viewer->player->quality().viewing->history.empty());
+    viewer->report(120, 64, 9'000);
+    viewer->player->on_tick(base::monotonic_ms());
+    const net::RtcViewing viewing = *viewer->player->quality().viewing;
+    EXPECT_EQ(viewing.sent, net::RtcSent::kAll);
+    EXPECT_EQ(viewing.estimate_kbps, 0u);
+    ASSERT_EQ(viewing.history.size(), 1u);
+    EXPECT_EQ(viewing.history[0].lost_percent, 25);
 }
 
 TEST_F(PlayerTest, BeginsAtTheNewestKeyframeWithTheSoundOfNow) {
@@ -465,6 +475,19 @@ TEST_F(PlayerTest, AViewerWithAShortLinkGetsAudioAndAsMuchVideoAsItTakes) {
     std::string later;
     const auto has_skipped = [&] { return (later += viewer->got()).ends_with(":IDR "); };
     EXPECT_TRUE(wait_for(has_skipped)) << "what is late is skipped";
+    viewer->player->on_tick(base::monotonic_ms());
+    const net::RtcQuality told = viewer->player->quality();
+    ASSERT_TRUE(told.viewing);
+    EXPECT_EQ(told.viewing->sent, net::RtcSent::kHeads);
+    EXPECT_GT(told.viewing->estimate_kbps, 50u);
+    EXPECT_LE(told.viewing->estimate_kbps, 80u);
+    ASSERT_EQ(told.viewing->history.size(), 1u);
+    EXPECT_EQ(told.viewing->history[0].sent, net::RtcSent::kHeads);
+    EXPECT_EQ(told.viewing->history[0].estimate_kbps, told.viewing->estimate_kbps);
+    EXPECT_GT(told.trouble(), 1000);
+    EXPECT_EQ(rtc_stats().on_heads, 1u);
+    viewer.reset();
+    EXPECT_EQ(rtc_stats().on_heads, 0u);
 }
 
 TEST_F(PlayerTest, AViewerThatLosesPacketsGetsAudioRedundantly) {

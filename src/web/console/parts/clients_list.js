@@ -5,7 +5,7 @@ import { t } from "../../shared/i18n.js";
 import { call } from "../api.js";
 import { mayChange } from "../live.js";
 import { link } from "../route.js";
-import { explain, streamName } from "../text.js";
+import { explain, percent, streamName } from "../text.js";
 import { ask, notify } from "./dialogs.js";
 import { List } from "./list.js";
 
@@ -27,13 +27,27 @@ async function kick(client) {
     }
 }
 
+// What a WebRTC client's link does, in a few words.
+function linkText({ sent, layer, estimate_kbps, lost_percent, rtt_ms }) {
+    const names = { layer: t("layer {rid}", { rid: layer }), heads: t("part of the video"), audio: t("audio alone") };
+    const words = [names[sent], estimate_kbps > 0 && bitrate(estimate_kbps), t("{share} lost", { share: percent(lost_percent / 100) })];
+    return [...words, rtt_ms !== null && rtt_ms !== undefined && `${rtt_ms} ms`].filter(Boolean).join(", ");
+}
+
 const columns = (ofStream) =>
     [
         { key: "id", title: t("Client"), class: "w-id", cell: (one) => html`<code>${one.id}</code>` },
         { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<span class=${one.publish ? "tag tag-in" : "tag"}>${one.type}</span>` },
         { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => one.ip },
         !ofStream && { key: "stream", title: t("Stream"), class: "grow", cell: (one) => html`<a href=${link("streams", one.stream)}>${streamName(one)}</a>` },
-        ofStream && { key: "page", title: t("Page"), class: "grow quiet", cell: (one) => one.pageUrl },
+        ofStream && {
+            key: "page",
+            title: t("Page or link"),
+            class: "grow quiet",
+            sort: "trouble",
+            down: true,
+            cell: (one) => (one.rtc ? html`<span title=${`${linkText(one.rtc)} ${one.pageUrl}`}>${linkText(one.rtc)}</span>` : one.pageUrl),
+        },
         { key: "alive", title: t("Age"), class: "number w-time", sort: "alive", down: true, cell: (one) => duration(one.alive) },
         { key: "in", title: t("In"), class: "number w-rate", cell: (one) => bitrate(one.kbps.recv_30s) },
         { key: "out", title: t("Out"), class: "number w-rate", sort: "send_kbps", down: true, cell: (one) => bitrate(one.kbps.send_30s) },
