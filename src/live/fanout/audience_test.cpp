@@ -160,7 +160,8 @@ class AudienceReadTest : public AudienceTest {
 
 TEST_F(AudienceReadTest, EachCycleBeginsWithAReadOfThePublisher) {
     client_->read();
-    EXPECT_NE(client_->got.find("[40 1]"), std::string::npos) << "the first cycle is at once; it sent " << client_->got;
+    EXPECT_EQ(owner_.reads, 2) << "for the first player, and for the first cycle, which is at once";
+    EXPECT_NE(client_->got.find("[80 2]"), std::string::npos) << client_->got;
     const int before = owner_.reads;
     for (int pass = 1; pass <= 4; ++pass) {
         pass_ms(kIntervalMs);

@@ -2,6 +2,7 @@
 // For tests of rounds: a publisher that is read when a round is due.
 
 #include <string>
+#include <utility>
 
 #include "live/hub/owner_testing.h"
 #include "live/hub/stream.h"
@@ -11,7 +12,7 @@
 
 namespace live::testing {
 
-// A publisher whose coroutine publishes a frame for each read.
+// A publisher whose coroutine publishes a frame for each read, or for several at once; the first is a keyframe.
 class ReadOwner : public Owner {
   public:
     bool read_now() override {
@@ -24,7 +25,7 @@ class ReadOwner : public Owner {
         reader_ = runtime::spawn("reader", [this] {
             while (wanted_.wait_next(runtime::Deadline::never())) {
                 if (!answers) continue;
-                publication.publish(video(reads * 40, reads == 1, std::to_string(reads)));
+                publication.publish(video(reads * 40, !std::exchange(has_begun_, true), std::to_string(reads)));
             }
         });
     }
@@ -38,6 +39,7 @@ class ReadOwner : public Owner {
     Publication publication;
 
   private:
+    bool has_begun_ = false;
     runtime::Event wanted_{"a read"};
     runtime::Task reader_;
 };
