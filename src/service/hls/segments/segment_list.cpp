@@ -33,7 +33,7 @@ Entry& SegmentList::add(Id id, Entry entry) {
         entries_.emplace_back();
         name(end() - 1, entries_.back());
     }
-    if (begun_at_ == 0 && entry.content.bytes > 0) begun_at_ = id;
+    if (begun_at_ == 0 && entry.content.bytes > 0 && !entry.is_lost()) begun_at_ = id;
     entries_.push_back(std::move(entry));
     name(id, entries_.back());
     return entries_.back();

@@ -128,7 +128,7 @@ class SegmentList {
     const std::shared_ptr<SegmentTimeline> timeline_;
     Id begin_ = SegmentTimeline::kFirstId;
     Id first_ = 0;     // the playlist begins there, or later
-    Id begun_at_ = 0;  // the first with data; 0: there is none yet
+    Id begun_at_ = 0;  // the first with data that was not lost at once; 0: there is none yet
     bool ended_ = false;
     std::deque<Entry> entries_;
     std::optional<Entry> open_;

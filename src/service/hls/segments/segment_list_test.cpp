@@ -76,6 +76,14 @@ TEST_F(SegmentListTest, GapsStayWhenWhatWasBeforeThemLeaves) {
     EXPECT_EQ(uris(), (Strings{"!s-2.ts", "!s-3.ts", "s-4.ts"}));
 }
 
+TEST_F(SegmentListTest, NoGapIsBeforeTheFirstThatIsThere) {
+    segment(on_disk(Entry::Disk::kLost));
+    segment({});
+    EXPECT_EQ(uris(), Strings());
+    segment(in_memory());
+    EXPECT_EQ(uris(), Strings{"s-2.ts"});
+}
+
 TEST_F(SegmentListTest, WhatIsNotKnownYetEndsThePlaylist) {
     segment(on_disk(Entry::Disk::kThere));
     const auto waits = segment(on_disk(Entry::Disk::kPending));
