@@ -186,7 +186,7 @@ void RtcSession::forget_moved() {
     moved_.reset();
 }
 
-// ----
+// ---- The address that is used
 
 void RtcSession::select(const base::Endpoint& from) {
     const base::Endpoint* address = agent_.selected();

@@ -53,7 +53,7 @@ void Player::on_closed() {
 void Player::match_tracks() {
     track_index_.fill(-1);
     video_ = -1;
-    paced_.reset();
+    end_pacing();
     const auto& lane_tracks = lane_.tracks();
     for (size_t index = 0; index < tracks_.size(); ++index) {
         tracks_[index].restart();
@@ -161,13 +161,13 @@ void Player::stop_stream_video() {
     cursor_.stop_video();
     if (bandwidth_.is_short())
         for (SendTrack& track : tracks_) track.set_red(false);
-    if (!paced_) return;
-    paced_.reset();
-    for (SendTrack& track : tracks_) track.set_send_times(false);
+    end_pacing();
 }
 
 void Player::begin_pacing(int64_t now_us) {
     const ShortLink link(cursor_.position(), cursor_.waits_for_keyframe(), now_us);
+    // Its own position is that of the audio from now on: it has no video to stop or to begin.
+    (void)cursor_.wait_for_keyframe(lane_.ring());
     paced_ = std::make_unique<Paced>(*this, link);
     paced_->set_after(kPaceMs);
     // Without them a browser takes the video that is held back for a longer way, and its estimate falls to nothing.
@@ -209,9 +209,14 @@ void Player::send_paced(int64_t now_us) {
     }
     if (bandwidth_.is_short() || !link.has_caught_up(ring)) return paced_->set_after(kPaceMs);
     cursor_.go_on(ring);
+    end_pacing();
+    base::log::trace("rtc-play: the link takes the stream again");
+}
+
+void Player::end_pacing() {
+    if (!paced_) return;
     paced_.reset();
     for (SendTrack& track : tracks_) track.set_send_times(false);
-    base::log::trace("rtc-play: the link takes the stream again");
 }
 
 void Player::apply(const RtpCursor::Change& change, int64_t now_ms) {

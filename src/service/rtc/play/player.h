@@ -135,6 +135,7 @@ class Player final : private live::RtpSink, public Media {
     void send_audio(int64_t now_us);
     void begin_pacing(int64_t now_us);
     void send_paced(int64_t now_us);
+    void end_pacing();
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);
     void earn_credit();
     void protect_audio(int64_t now_ms);

@@ -31,10 +31,8 @@ class PlayoutDelay {
     uint16_t ms() const { return ms_; }
 
   private:
-    static constexpr uint32_t kLoss = 2;         // of 256
-    static constexpr int64_t kLossyMs = 10'000;  // one report in so long is no lossy network
-    static constexpr uint32_t kBaseMs = 50;      // until a loss is noticed, and for what decoding takes
-    static constexpr uint32_t kTrips = 2;        // a retransmission may be lost too
+    static constexpr uint32_t kBaseMs = 50;  // until a loss is noticed, and for what decoding takes
+    static constexpr uint32_t kTrips = 2;    // a retransmission may be lost too
     static constexpr uint32_t kStepMs = 20, kLeastMs = 40;
     static constexpr int64_t kShorterEveryMs = 10'000;
     static constexpr uint32_t kShorterBy = 10;  // a tenth
