@@ -21,9 +21,9 @@ class WireEncoder {
     // start_dts. first is false when a viewer that was far behind jumps over a change of tracks.
     virtual void encode_prefix(const media::TrackSet& tracks, media::Time start_dts, bool first,
                                base::SliceBuilder& out) = 0;
-    // For formats whose prefix depends on more than headers and time. save_start_state() is called after encode() of a
-    // frame at which a viewer may begin; restore_start_state() gets the result back before encode_prefix() for that
-    // frame.
+    // For formats whose prefix depends on more than headers and time. save_start_state() is called after
+    // encoded_size() or encode() of a frame at which a viewer may begin; restore_start_state() gets the result back
+    // before encode_prefix() for that frame.
     virtual uint32_t save_start_state() const { return 0; }
     virtual void restore_start_state(uint32_t) {}
     // The tracks from the next frame on: called before the first frame and at every change. For formats whose packets

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "live/fanout/live_log.h"
 #include "live/hub/registry.h"
+#include "live/messages/message_lane.h"
 #include "live/rtp/rtp_lane.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/tick_wheel.h"
@@ -365,6 +366,12 @@ RtpLane& Stream::rtp_lane() {
     return *rtp_;
 }
 
+MessageLane& Stream::message_lane(const LogKey& key) {
+    if (!messages_) messages_ = std::make_unique<MessageLane>(*this, key);
+    CHECK(messages_->key() == key);
+    return *messages_;
+}
+
 bool Stream::rtp_wanted() const { return rtp_ && rtp_->players() > 0; }
 
 void Stream::watch_demand(DemandWatcher& watcher) { demand_watchers_.push_back(&watcher); }
@@ -395,7 +402,7 @@ bool Stream::has_unnamed_players() const {
 }
 
 size_t Stream::viewer_count() const {
-    size_t count = rtp_ ? rtp_->players() : 0;
+    size_t count = (rtp_ ? rtp_->players() : 0) + (messages_ ? messages_->sinks() : 0);
     for (const auto& log : logs_) count += log->audience().size();
     return count;
 }
@@ -408,6 +415,7 @@ void Stream::end_viewers() {
     base::Ref<Stream> keep(this);
     for (const auto& log : logs_) log->audience().end_all();
     if (rtp_) rtp_->end_players();
+    if (messages_) messages_->end_players();
 }
 
 }  // namespace live

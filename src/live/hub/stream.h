@@ -36,6 +36,7 @@ namespace live {
 
 class InputFaults;
 class LiveLog;
+class MessageLane;
 class Registry;
 class RtpLane;
 class Stream;
@@ -228,7 +229,7 @@ class Stream : public base::RefCounted<Stream> {
         if (!has_unnamed_players()) read_publisher();
         file_players_until_ms_ = std::max(file_players_until_ms_, until_ms);
     }
-    // Viewers of its logs and players of its RTP lane: those that its end ends.
+    // Viewers of its logs and players of its lanes: those that its end ends.
     size_t viewer_count() const;
 
     // Waits until that is so. kNotFound: not published by the deadline, or may_wait() is false; kTimeout: published
@@ -276,6 +277,8 @@ class Stream : public base::RefCounted<Stream> {
     RtpLane& rtp_lane();
     // Null: it was not created.
     RtpLane* rtp_lane_if_any() const { return rtp_.get(); }
+    // The stream as messages; created on the first call, and kept. The key is the same in all calls.
+    MessageLane& message_lane(const LogKey& key);
     // The viewers of its logs are sent to at multiples of their interval from here, all logs at once. It is when the
     // stream came, so that those of many streams differ.
     int64_t cycle_offset_ms() const { return cycle_offset_ms_; }
@@ -300,6 +303,7 @@ class Stream : public base::RefCounted<Stream> {
     friend class Publication;
     friend class Registry;
     friend class RtpLane;
+    friend class MessageLane;
     friend class Audience;
     friend class PlayerLease;
     friend class FramesLease;
@@ -388,6 +392,7 @@ class Stream : public base::RefCounted<Stream> {
     std::vector<std::unique_ptr<LiveLog>> logs_;  // few: one for each key
     const int64_t cycle_offset_ms_;
     std::unique_ptr<RtpLane> rtp_;
+    std::unique_ptr<MessageLane> messages_;
     StreamCounters counters_;
     Health health_;
     int64_t jumped_at_ms_ = 0;

@@ -9,6 +9,7 @@
 #include "live/fanout/live_log.h"
 #include "live/hub/registry.h"
 #include "live/hub/stream.h"
+#include "live/messages/message_lane.h"
 #include "live/rtp/rtp_lane.h"
 #include "runtime/loop/limited_log.h"
 
@@ -98,6 +99,7 @@ void Stream::overdraw(std::string why) {
 void Stream::abort_viewers(std::string_view why) {
     base::Ref<Stream> keep(this);
     for (const auto& log : logs_) log->audience().abort_all(why, base::CloseReason::kStreamEnded);
+    if (messages_) messages_->end_players();
     count_memory();
 }
 

@@ -22,17 +22,14 @@ constexpr int64_t kMinStepsPerSecond = 100;
 // Sequence numbers left free before a publisher's first one, for packets reordered at its start.
 constexpr uint64_t kRoomBefore = 64;
 
-// For how many sinks ahead memory is prefetched: a call takes about a microsecond, memory a tenth of it.
-constexpr size_t kAhead = 2;
-
 int64_t ticks_of_us(int64_t us, uint32_t rate) { return us / 1'000'000 * rate + us % 1'000'000 * rate / 1'000'000; }
 
 }  // namespace
 
 RtpLane::RtpLane(Stream& stream, const RtpRingLimits& limits)
-    : SendGroup(stream.delivery().scheduler()), stream_(stream), ring_(limits) {}
+    : SinkGroup(stream.delivery().scheduler()), stream_(stream), ring_(limits) {}
 
-RtpLane::~RtpLane() { CHECK(sinks_.empty()); }
+RtpLane::~RtpLane() = default;
 
 int RtpLane::track_of(media::Kind kind) const {
     for (size_t i = 0; i < tracks_.size(); ++i)
@@ -97,9 +94,7 @@ void RtpLane::restart_track(size_t track, std::optional<int64_t> ntp_us) {
         ring_.forget_keyframe(static_cast<uint8_t>(track));
         keyframe_asked_ms_ = INT64_MIN / 2;
     }
-    // Backwards: a sink that leaves is replaced by the last.
-    for (size_t i = sinks_.size(); i-- > 0;)
-        if (i < sinks_.size()) sinks_[i]->on_track_restart(track);
+    notify_sinks(&RtpSink::on_track_restart, track);
 }
 
 void RtpLane::expect(const KeyframeSource* by, std::vector<RtpTrack> tracks) {
@@ -230,7 +225,7 @@ bool RtpLane::waits_for_video(size_t track) const {
 }
 
 void RtpLane::request_calls(int64_t in_ms) {
-    if (!sinks_.empty()) request_round(runtime::event_ms() + in_ms);
+    if (sinks() > 0) request_round(runtime::event_ms() + in_ms);
 }
 
 void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp) {
@@ -253,10 +248,7 @@ void RtpLane::set_clock(size_t track, int64_t ntp_us, uint32_t timestamp) {
 }
 
 void RtpLane::join(RtpSink& sink, Wants wants) {
-    CHECK(sink.index_ == UINT32_MAX);
-    sink.index_ = static_cast<uint32_t>(sinks_.size());
-    sinks_.push_back(&sink);
-    enter();
+    add(sink);
     if (wants == Wants::kPlay) {
         stream_.add_player();
         if (++players_ == 1) stream_.notify_demand();
@@ -265,17 +257,12 @@ void RtpLane::join(RtpSink& sink, Wants wants) {
 }
 
 void RtpLane::leave(RtpSink& sink, Wants wants) {
-    if (sink.index_ == UINT32_MAX) return;
-    RtpSink* last = sinks_.back();
-    sinks_[sink.index_] = last;
-    last->index_ = sink.index_;
-    sinks_.pop_back();
-    sink.index_ = UINT32_MAX;
+    if (!is_in(sink)) return;
+    remove(sink);
     if (wants == Wants::kPlay) {
         stream_.remove_player();
         if (--players_ == 0) stream_.notify_demand();
     }
-    if (sinks_.empty()) SendGroup::leave();
 }
 
 void RtpLane::wake() { request_calls(0); }
@@ -312,40 +299,5 @@ void RtpLane::notify_unpublished() {
 }
 
 void RtpLane::end_players() { notify_sinks(&RtpSink::on_stream_end); }
-
-void RtpLane::notify_sinks(void (RtpSink::*what)()) {
-    // Backwards: a sink that leaves is replaced by the last.
-    for (size_t i = sinks_.size(); i-- > 0;)
-        if (i < sinks_.size()) (sinks_[i]->*what)();
-}
-
-SendGroup::Begin RtpLane::begin_round(int64_t now_ms) {
-    for (size_t i = 0; i < std::min(sinks_.size(), kAhead + 1); ++i) base::prefetch(sinks_[i], base::kCacheLineBytes);
-    delay_rounds_until(now_ms + spacing_ms(sinks_.size()));
-    next_ = 0;
-    has_more_ = false;
-    return Begin::kReady;
-}
-
-void RtpLane::prefetch() const {
-    for (size_t i = 0; i < std::min(sinks_.size(), kAhead); ++i) sinks_[i]->prefetch_needs();
-}
-
-bool RtpLane::send_batch(int64_t now_us) {
-    const runtime::RecordRound round(sinks_.size());
-    for (size_t called = 0; called < kBatch && next_ < sinks_.size(); ++called) {
-        if (next_ + kAhead < sinks_.size()) sinks_[next_ + kAhead]->prefetch_needs();
-        if (next_ + kAhead + 1 < sinks_.size()) base::prefetch(sinks_[next_ + kAhead + 1], base::kCacheLineBytes);
-        RtpSink* sink = sinks_[next_];
-        has_more_ |= sink->on_packets(now_us);
-        // A sink that left was replaced by another.
-        if (next_ < sinks_.size() && sinks_[next_] == sink) ++next_;
-    }
-    return next_ < sinks_.size();
-}
-
-void RtpLane::end_round(int64_t now_ms) {
-    if (has_more_) request_round(now_ms + 1);  // with the next tick
-}
 
 }  // namespace live

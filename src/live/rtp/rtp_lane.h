@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "live/fanout/send_scheduler.h"
+#include "live/fanout/sink_group.h"
 #include "live/rtp/red_payloads.h"
 #include "live/rtp/rtp_clock.h"
 #include "live/rtp/rtp_ring.h"
@@ -29,14 +29,8 @@ class RtpLayers;
 class Stream;
 
 // A reader of packets. Must not yield. Any call may remove sinks from the lane: this one and others.
-class RtpSink {
+class RtpSink : public ReadySink {
   public:
-    // New packets are in the ring. True: more are left than it could take at once; it is called again
-    // with the next tick of 5 ms.
-    virtual bool on_packets(int64_t now_us) = 0;
-    // base::prefetch() of the memory that on_packets() will need, at addresses that the object itself has. Called some
-    // calls of other sinks before it.
-    virtual void prefetch_needs() const = 0;
     // The tracks changed: another publisher, or the same with other codecs. The sink's position in the ring stays
     // valid.
     virtual void on_tracks() {}
@@ -50,10 +44,6 @@ class RtpSink {
 
   protected:
     ~RtpSink() = default;
-
-  private:
-    friend class RtpLane;
-    uint32_t index_ = UINT32_MAX;
 };
 
 // A source of keyframes on request: a publisher.
@@ -79,7 +69,7 @@ struct RtpLaneCounters {
     uint64_t restarts = 0;           // of a track, by another source of the same publisher
 };
 
-class RtpLane final : private SendGroup {
+class RtpLane final : private SinkGroup<RtpSink> {
   public:
     static constexpr int64_t kMaxAudioWaitMs = 40;     // audio waits at most this long for video, where its
     static constexpr int kMinPtimeToWaitMs = 40;       // packets are this long: of shorter ones more would come
@@ -166,7 +156,7 @@ class RtpLane final : private SendGroup {
     // Whether its packets come from a publisher by RTP, and not from a bridge.
     bool published_by_rtp() const { return keyframe_source_ != nullptr; }
     size_t players() const { return players_; }
-    size_t sinks() const { return sinks_.size(); }
+    using SinkGroup::sinks;
     size_t memory() const;  // bytes of allocations for packets
     const RtpLaneCounters& counters() const { return counters_; }
 
@@ -198,21 +188,13 @@ class RtpLane final : private SendGroup {
     void restart();  // another publisher has the stream
     void notify_unpublished();
     void end_players();
-    void notify_sinks(void (RtpSink::*what)());
     // The sinks are called in so many ms.
     void request_calls(int64_t in_ms);
     bool waits_for_video(size_t track) const;
-    Begin begin_round(int64_t now_ms) override;
-    bool send_batch(int64_t now_us) override;
-    void end_round(int64_t now_ms) override;
-    void prefetch() const override;
 
     // First what each packet needs, in few cache lines.
     Stream& stream_;
     std::vector<RtpTrack> tracks_;
-    std::vector<RtpSink*> sinks_;
-    size_t next_ = 0;        // the index of the sink that is called next
-    bool has_more_ = false;  // for a sink that was called in this round
     bool keyframe_wanted_ = false;
     RtpLaneCounters counters_;
     std::array<TrackState, RtpRing::kMaxTracks> states_{};

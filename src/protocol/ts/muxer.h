@@ -73,8 +73,10 @@ class Muxer {
         bool has_tables = false;         // the tables were written before that frame already
         uint8_t low_rate_mp3 = 0;        // a bit for each audio track
     };
-    // The start point of the frame written last; valid until the next one is prepared.
-    StartPoint start_point() const { return {version_, pat_cc_, pmt_cc_, plan_.had_tables, low_rate_mp3_}; }
+    // The start point of the frame prepared last, before it is written and afterwards.
+    StartPoint start_point() const {
+        return {version_, pat_cc_, pmt_cc_, plan_.tables || plan_.had_tables, low_rate_mp3_};
+    }
     // tracks: those that were set at that point. Writes at most kMaxTablesSize bytes; returns the end.
     static uint8_t* put_tables_at(std::span<const media::Track> tracks, const StartPoint& point, uint8_t* out);
 
