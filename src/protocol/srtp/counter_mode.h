@@ -5,6 +5,7 @@
 #include <span>
 
 #include "protocol/srtp/evp.h"
+#include "protocol/srtp/keys.h"
 
 namespace srtp {
 
@@ -12,7 +13,7 @@ inline constexpr size_t kCtrIvSize = 16;
 
 class CounterMode {
   public:
-    explicit CounterMode(Key key) : context_(evp_aes_128_ctr(), key) {}
+    explicit CounterMode(Key key) : context_(evp_aes_ctr(key.size()), key) {}
 
     // The thread's one with this key: valid until its next call.
     static CounterMode& with(Key key);

@@ -26,9 +26,11 @@ const EVP_CIPHER* fastest(const EVP_CIPHER* built_in, const char* name) {
 
 }  // namespace
 
-const EVP_CIPHER* evp_aes_128_ctr() {
-    static const EVP_CIPHER* const cipher = fastest(EVP_aes_128_ctr(), "AES-128-CTR");
-    return cipher;
+const EVP_CIPHER* evp_aes_ctr(size_t key_size) {
+    static const EVP_CIPHER* const aes_128 = fastest(EVP_aes_128_ctr(), "AES-128-CTR");
+    static const EVP_CIPHER* const aes_192 = fastest(EVP_aes_192_ctr(), "AES-192-CTR");
+    static const EVP_CIPHER* const aes_256 = fastest(EVP_aes_256_ctr(), "AES-256-CTR");
+    return key_size == 16 ? aes_128 : key_size == 24 ? aes_192 : aes_256;
 }
 
 const EVP_CIPHER* evp_aes_128_gcm() {
@@ -38,14 +40,14 @@ const EVP_CIPHER* evp_aes_128_gcm() {
 
 void EvpContext::Free::operator()(evp_cipher_ctx_st* context) const { EVP_CIPHER_CTX_free(context); }
 
-EvpContext::EvpContext(const EVP_CIPHER* cipher, Key key) : context_(EVP_CIPHER_CTX_new()) {
-    CHECK(context_ != nullptr);
+EvpContext::EvpContext(const EVP_CIPHER* cipher, std::span<const uint8_t> key) : context_(EVP_CIPHER_CTX_new()) {
+    CHECK(context_ != nullptr && key.size() <= kMaxEvpKey);
     CHECK(EVP_CipherInit_ex2(context_.get(), cipher, key.data(), nullptr, 1, nullptr) == 1);
     std::ranges::copy(key, key_.begin());
 }
 
-void EvpContext::set_key(Key key) {
-    if (std::ranges::equal(key_, key)) return;
+void EvpContext::set_key(std::span<const uint8_t> key) {
+    if (std::equal(key.begin(), key.end(), key_.begin())) return;
     std::ranges::copy(key, key_.begin());
     // Passing the cipher again would make OpenSSL reallocate its part of the context.
     CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, key.data(), nullptr, 1, nullptr) == 1);

@@ -1,28 +1,31 @@
 #pragma once
-// What the users of OpenSSL's symmetric ciphers (EVP) share here.
+// What the users of OpenSSL's symmetric ciphers (EVP) share, here and in protocol/srt.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-
-#include "protocol/srtp/keys.h"
 
 struct evp_cipher_ctx_st;
 struct evp_cipher_st;
 
 namespace srtp {
 
+inline constexpr size_t kMaxEvpKey = 32;
+
 // OpenSSL's ciphers, by the fastest way to use them.
-const evp_cipher_st* evp_aes_128_ctr();
+// AES in counter mode; key_size: 16, 24 or 32 bytes.
+const evp_cipher_st* evp_aes_ctr(size_t key_size);
 const evp_cipher_st* evp_aes_128_gcm();
 
 // One cipher's key and the state of an operation.
 class EvpContext {
   public:
-    EvpContext(const evp_cipher_st* cipher, Key key);
+    // key: of the size that the cipher has, at most kMaxEvpKey.
+    EvpContext(const evp_cipher_st* cipher, std::span<const uint8_t> key);
     // Does nothing where it has that key.
-    void set_key(Key key);
+    void set_key(std::span<const uint8_t> key);
     void begin(std::span<const uint8_t> iv, bool encrypt);
     // Encrypts or decrypts. out: null for additional authenticated data; may be the address of the input.
     void update(std::span<const uint8_t> in, uint8_t* out);
@@ -35,7 +38,7 @@ class EvpContext {
         void operator()(evp_cipher_ctx_st* context) const;
     };
     std::unique_ptr<evp_cipher_ctx_st, Free> context_;
-    std::array<uint8_t, kMasterKeySize> key_;
+    std::array<uint8_t, kMaxEvpKey> key_;
 };
 
 }  // namespace srtp

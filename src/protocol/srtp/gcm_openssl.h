@@ -6,6 +6,7 @@
 #include <string>
 
 #include "protocol/srtp/evp.h"
+#include "protocol/srtp/keys.h"
 
 namespace srtp {
 
