@@ -12,36 +12,17 @@
 #include <optional>
 #include <span>
 
+#include "protocol/srt/agreement.h"
+#include "protocol/srt/decryptor.h"
 #include "protocol/srt/packet.h"
 #include "protocol/srt/receiver.h"
 #include "protocol/srt/sender.h"
 
 namespace srt {
 
-// What a handshake agreed.
-struct Agreement {
-    uint32_t own_id = 0, peer_id = 0;
-    uint32_t initial_sequence = 0;  // of both directions
-    int64_t start_us = 0;           // when our timestamp is 0
-    int64_t conclusion_us = 0;      // arrival of the peer's conclusion, and the timestamp in it
-    uint32_t conclusion_timestamp_us = 0;
-    int64_t receive_latency_us = 120'000, send_latency_us = 120'000;
-    uint32_t own_window = 8192, peer_window = 8192;  // packets
-    bool drop_too_late = true;
-    bool peer_repeats_naks = true;       // PERIODICNAK
-    size_t max_datagram = kMaxDatagram;  // of the smaller MTU
-};
-
 struct ConnectionOptions {
     int64_t idle_timeout_us = 10'000'000;  // nothing came from the peer
     uint32_t reorder = 0;                  // Receiver::Options
-};
-
-// Decrypts a payload in place; false: there is no key for it.
-class PayloadDecryptor {
-  public:
-    virtual ~PayloadDecryptor() = default;
-    virtual bool decrypt(const DataHeader& header, std::span<uint8_t> payload) = 0;
 };
 
 class Connection {

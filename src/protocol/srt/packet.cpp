@@ -1,6 +1,7 @@
 #include "protocol/srt/packet.h"
 
 #include "base/bytes.h"
+#include "protocol/srt/sequence.h"
 
 namespace srt {
 
@@ -13,9 +14,6 @@ namespace {
 
 constexpr uint32_t kTopBit = 0x80000000u;
 constexpr size_t kLightAck = 4, kSmallAck = 16, kOldFullAck = 24, kFullAck = 28;
-
-// Whether a is after b on the circle of 31 bits; what is exactly opposite counts as after.
-bool is_after(uint32_t a, uint32_t b) { return a != b && ((a - b) & kMaxSequence) <= (kMaxSequence >> 1) + 1; }
 
 // A packet without contents, or the header of one with `contents` bytes; the whole size, 0 when there is no room.
 size_t begin_control(std::span<uint8_t> out, Target target, ControlType type, uint32_t info, size_t contents) {
@@ -109,7 +107,7 @@ std::optional<SequenceRange> LossList::next() {
             continue;
         }
         rest_ = rest_.subspan(4);
-        if (!is_after(range.first, range.last)) return range;
+        if (sequence_difference(range.last, range.first) >= 0) return range;
         ++malformed_;
     }
     if (!rest_.empty()) ++malformed_;
@@ -121,7 +119,8 @@ std::optional<DropRequest> parse_drop_request(const ControlHeader& header, std::
     base::ByteReader in(contents);
     DropRequest request{.message = header.info, .range = {.first = in.u32(), .last = in.u32()}};
     const SequenceRange& range = request.range;
-    if (!in.ok() || range.first > kMaxSequence || range.last > kMaxSequence || is_after(range.first, range.last)) {
+    if (!in.ok() || range.first > kMaxSequence || range.last > kMaxSequence ||
+        sequence_difference(range.last, range.first) < 0) {
         return std::nullopt;
     }
     return request;

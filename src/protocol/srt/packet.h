@@ -12,9 +12,10 @@
 namespace srt {
 
 inline constexpr size_t kHeaderSize = 16;
-inline constexpr uint32_t kMaxSequence = 0x7fffffff;  // 31 bits
-inline constexpr uint32_t kMaxMessage = 0x3ffffff;    // 26 bits; numbers begin at 1
-inline constexpr size_t kMaxDatagram = 1500 - 28;     // of an MTU of 1500, without IPv4's and UDP's headers
+inline constexpr uint32_t kMaxSequence = 0x7fffffff;          // 31 bits
+inline constexpr uint32_t kMaxMessage = 0x3ffffff;            // 26 bits; numbers begin at 1
+inline constexpr uint32_t kIpUdpHeaders = 28;                 // of IPv4; libsrt counts the same for IPv6
+inline constexpr size_t kMaxDatagram = 1500 - kIpUdpHeaders;  // of the usual MTU
 inline constexpr size_t kMaxPayload = kMaxDatagram - kHeaderSize;
 inline constexpr size_t kLivePayload = 7 * 188;  // callers break off when they are sent more than they expect
 
