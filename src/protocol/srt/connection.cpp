@@ -33,6 +33,7 @@ Connection Connection::sending(const Agreement& agreement, const ConnectionOptio
                                                             .peer_id = agreement.peer_id,
                                                             .start_us = agreement.start_us,
                                                             .latency_us = agreement.send_latency_us,
+                                                            .send_delay_us = options.send_delay_us,
                                                             .window = agreement.peer_window,
                                                             .peer_repeats_naks = agreement.peer_repeats_naks},
                                             index);
@@ -63,8 +64,7 @@ Connection::Event Connection::on_datagram(int64_t now_us, std::span<uint8_t> dat
 
 Connection::Event Connection::on_data(int64_t now_us, const DataHeader& header, std::span<uint8_t> payload) {
     bool readable = header.key == KeyParity::kNone;
-    if (!readable && decryptor_ && receiver_->is_wanted(header.sequence))
-        readable = decryptor_->decrypt(header, payload);
+    if (decryptor_) readable = receiver_->is_wanted(header.sequence) && decryptor_->decrypt(header, payload);
     receiver_->on_data(now_us,
                        {.sequence = header.sequence,
                         .timestamp_us = header.timestamp_us,
@@ -172,7 +172,12 @@ size_t Connection::write_control(int64_t now_us, std::span<uint8_t> out) {
     const Target target{.destination = agreement_.peer_id, .timestamp_us = timestamp(now_us)};
     if (std::exchange(send_shutdown_, false)) return write_shutdown(out, target);
     if (end_ != End::kNone) return 0;
-    if (ack_ack_count_ > 0) return write_ack_ack(out, target, ack_acks_[--ack_ack_count_]);
+    if (ack_ack_count_ > 0) {
+        const uint32_t number = ack_acks_.front();
+        std::shift_left(ack_acks_.begin(), ack_acks_.end(), 1);
+        --ack_ack_count_;
+        return write_ack_ack(out, target, number);
+    }
     if (receiver_) {
         if (auto ack = receiver_->next_ack(now_us)) {
             ++counters_.acks_out;

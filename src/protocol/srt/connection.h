@@ -23,6 +23,7 @@ namespace srt {
 struct ConnectionOptions {
     int64_t idle_timeout_us = 10'000'000;  // nothing came from the peer
     uint32_t reorder = 0;                  // Receiver::Options
+    int64_t send_delay_us = 0;             // Sender::Options
 };
 
 class Connection {

@@ -14,7 +14,7 @@ class History {
         int64_t time_us = 0;             // never less than the one before, and not in the future
         std::span<const uint8_t> bytes;  // at most kLivePayload; valid until the history changes
     };
-    // The oldest one that is kept, and the one after the newest; equal: none. The first is above 0.
+    // The oldest one that is kept, and the one after the newest; equal: none. Not negative.
     virtual int64_t first() const = 0;
     virtual int64_t end() const = 0;
     // first() <= index < end().

@@ -34,7 +34,7 @@ void Receiver::on_data(int64_t now_us, const Arrival& arrival, DataSink& sink) {
         ++counters_.duplicates;
         return;
     }
-    if (!make_room(now_us, sequence, sink)) return;
+    if (!make_room(now_us, sequence, sink) || !may_append(now_us, sequence)) return;
     const int64_t timestamp_us = unwrap_timestamp(arrival.timestamp_us, now_us - time_base_us_);
     if (sequence != next_ || !slots_.empty()) {
         keep(now_us, sequence, timestamp_us, arrival);
@@ -48,19 +48,29 @@ void Receiver::on_data(int64_t now_us, const Arrival& arrival, DataSink& sink) {
 }
 
 // Numbers beyond the window. A single one may be damage or a lie, and is dropped. When a second one follows, the peer
-// has gone on without us: what is missing before is given up, as far as the window requires it.
+// has gone on without us: what is missing before the first one is given up.
 bool Receiver::make_room(int64_t now_us, int64_t sequence, DataSink& sink) {
     const int64_t window = options_.window;
     if (sequence < next_ + window) return true;
-    const bool follows = far_ != kNever && sequence > far_ && sequence <= far_ + kMaxFarStep;
-    far_ = sequence;
+    const int64_t before = std::exchange(far_, sequence);
+    const bool follows = before != kNever && sequence > before && sequence <= before + kMaxFarStep;
     if (follows && !options_.drop_too_late) failure_ = Failure::kBufferFull;
     if (!follows || !options_.drop_too_late) {
         ++counters_.out_of_window;
         return false;
     }
-    skip_to(now_us, sequence - window + 1, sink);
+    skip_to(now_us, before, sink);
     return true;
+}
+
+// A gap costs memory and time for each number in it, which a peer must not have for nothing.
+bool Receiver::may_append(int64_t now_us, int64_t to) {
+    const int64_t count = to - end();
+    if (count <= 0) return true;
+    const bool ready = gap_bucket_.ready_us(kGapLimit) <= now_us;
+    if (ready) gap_bucket_.take(now_us, count, kGapLimit);
+    counters_.out_of_window += ready ? 0 : 1;
+    return ready;
 }
 
 // Extends the slots to before `to`.
@@ -151,7 +161,7 @@ void Receiver::on_drop_request(int64_t now_us, SequenceRange range, DataSink& si
     if (last < first || last < next_) return;
     if (first <= next_) {
         skip_to(now_us, last + 1, sink);
-    } else if (last < next_ + int64_t{options_.window}) {
+    } else if (last < next_ + int64_t{options_.window} && may_append(now_us, last + 1)) {
         if (slots_.empty()) {
             hole_end_ = first;
             hole_since_us_ = now_us;

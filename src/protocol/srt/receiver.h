@@ -15,6 +15,7 @@
 
 #include "base/flat_queue.h"
 #include "base/slice.h"
+#include "protocol/srt/pacing.h"
 #include "protocol/srt/packet.h"
 #include "protocol/srt/round_trip.h"
 #include "protocol/srt/sequence.h"
@@ -62,10 +63,10 @@ class Receiver {
         uint64_t recovered = 0;      // missing ones that came
         uint64_t skipped = 0;        // given up, or unreadable
         uint64_t unreadable = 0;
-        uint64_t belated = 0;     // came after they had been given up
-        uint64_t duplicates = 0;  // came again
-        uint64_t out_of_window = 0;
-        uint64_t requested = 0;  // packets in NAKs
+        uint64_t belated = 0;        // came after they had been given up
+        uint64_t duplicates = 0;     // came again
+        uint64_t out_of_window = 0;  // far beyond the others, or after too many gaps
+        uint64_t requested = 0;      // packets in NAKs
     };
     enum class Failure : uint8_t { kNone, kBufferFull };
 
@@ -118,6 +119,7 @@ class Receiver {
     Slot& slot(int64_t sequence) { return slots_[static_cast<size_t>(sequence - next_)]; }
     int64_t end() const { return next_ + static_cast<int64_t>(slots_.size()); }
     bool make_room(int64_t now_us, int64_t sequence, DataSink& sink);
+    bool may_append(int64_t now_us, int64_t to);
     void append_missing(int64_t now_us, int64_t to);
     void keep(int64_t now_us, int64_t sequence, int64_t timestamp_us, const Arrival& arrival);
     void deliver_one(State state, std::span<const uint8_t> payload, int64_t timestamp_us, DataSink& sink);
@@ -140,14 +142,16 @@ class Receiver {
     static constexpr int64_t kMaxDriftUs = 1'000'000;  // a sample's share
     static constexpr int64_t kRequestNow = INT64_MIN / 2;
     static constexpr int64_t kMaxFarStep = 64;
-    static constexpr int64_t kMaxHoleUs = 30'000'000;  // without too-late drop
+    static constexpr TokenBucket::Limit kGapLimit{.rate = 100'000, .burst = 25'000};  // numbers
+    static constexpr int64_t kMaxHoleUs = 30'000'000;                                 // without too-late drop
 
     Options options_;
     base::FlatQueue<Slot> slots_;  // from next_ on; empty, or the first one is missing
     int64_t next_;
     int64_t hole_end_ = 0;  // the first packet that is not missing, if there are slots
     int64_t hole_since_us_ = 0;
-    int64_t far_ = kNever;  // a packet far beyond the window, which the next one may confirm
+    int64_t far_ = kNever;    // a packet far beyond the window, which the next one may confirm
+    TokenBucket gap_bucket_;  // numbers in gaps
     size_t missing_ = 0, buffered_bytes_ = 0;
     uint64_t skipped_before_ = 0;
     std::array<ExtendedRange, 8> recently_skipped_{};

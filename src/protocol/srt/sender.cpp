@@ -13,6 +13,7 @@ constexpr int64_t kMinTooLateUs = 1'000'000, kTooLateMarginUs = 20'000;
 Sender::Sender(const Options& options, int64_t index)
     : sequence_offset_(int64_t{options.initial_sequence} - index),
       start_us_(options.start_us),
+      send_delay_us_(options.send_delay_us),
       too_late_us_(std::max(options.latency_us * 5 / 4, kMinTooLateUs) + kTooLateMarginUs),
       peer_id_(options.peer_id),
       window_(std::max(options.window, kMinWindow)),
@@ -44,11 +45,11 @@ void Sender::on_ack(int64_t now_us, const Ack& ack) {
 }
 
 void Sender::on_nak(int64_t now_us, LossList losses) {
+    if (nak_bucket_.ready_us(kNakRanges) > now_us) {
+        ++counters_.ignored_naks;
+        return;
+    }
     while (auto range = losses.next()) {
-        if (nak_bucket_.ready_us(kNakRanges) > now_us) {
-            ++counters_.ignored_naks;
-            break;
-        }
         nak_bucket_.take(now_us, 1, kNakRanges);
         const int64_t first = unwrap_sequence(range->first, sequence_of(next_)) - sequence_offset_;
         const int64_t last = std::min(first + sequence_difference(range->last, range->first), next_ - 1);
@@ -100,9 +101,18 @@ void Sender::record_repair(int64_t index, int64_t now_us) {
 // --- what is sent --------------------------------------------------------------------------------------------------
 
 int64_t Sender::time_of(int64_t index, const History& history) const {
-    const int64_t time_us = history.entry(index).time_us;
-    if (index >= catch_up_end_) return std::max(time_us, start_us_);
-    return std::max({time_us, start_us_, catch_up_us_ + (index - catch_up_from_) * catch_up_interval_us_});
+    const int64_t time_us = std::max(history.entry(index).time_us + send_delay_us_, start_us_);
+    return index >= catch_up_end_ ? time_us : std::max(time_us, catch_up_time(index));
+}
+
+int64_t Sender::catch_up_time(int64_t index) const {
+    return catch_up_us_ + (index - catch_up_from_) * catch_up_interval_us_;
+}
+
+// When the next new one may be sent.
+int64_t Sender::ready_us(const SendPolicy& policy) const {
+    const int64_t at = data_bucket_.ready_us(policy.data_limit());
+    return next_ >= catch_up_end_ ? at : std::max(at, catch_up_time(next_));
 }
 
 std::optional<Outgoing> Sender::next(int64_t now_us, const History& history, const SendPolicy& policy) {
@@ -144,14 +154,11 @@ std::optional<Outgoing> Sender::next_repair(int64_t now_us, const History& histo
 
 std::optional<Outgoing> Sender::next_new(int64_t now_us, const History& history, const SendPolicy& policy) {
     if (next_ >= history.end() || next_ >= send_limit()) return std::nullopt;
-    const TokenBucket::Limit limit = policy.data_limit();
-    if (data_bucket_.ready_us(limit) > now_us) return std::nullopt;
-    const int64_t time_us = time_of(next_, history);
-    if (time_us > now_us) return std::nullopt;
+    if (ready_us(policy) > now_us) return std::nullopt;
     const History::Entry entry = history.entry(next_);
-    if (catch_up_end_ == INT64_MAX && time_us == entry.time_us) catch_up_end_ = next_;
+    if (catch_up_end_ == INT64_MAX && entry.time_us + send_delay_us_ >= catch_up_time(next_)) catch_up_end_ = next_;
     const Outgoing packet = build(next_, now_us, history, false);
-    data_bucket_.take(now_us, static_cast<int64_t>(entry.bytes.size()) + kPacketOverhead, limit);
+    data_bucket_.take(now_us, static_cast<int64_t>(entry.bytes.size()) + kPacketOverhead, policy.data_limit());
     if (in_flight() == 0) progress_us_ = now_us;
     sent_us_ = now_us;
     ++next_;
@@ -225,7 +232,7 @@ int64_t Sender::deadline(const History& history, const SendPolicy& policy) const
     if (!repairs_.empty()) at = std::min(at, repair_bucket_.ready_us(policy.repair_limit()));
     if (next_ < history.first()) return INT64_MIN;
     if (next_ < history.end() && next_ < send_limit()) {
-        at = std::min(at, std::max(data_bucket_.ready_us(policy.data_limit()), time_of(next_, history)));
+        at = std::min(at, ready_us(policy));
     }
     return at;
 }

@@ -36,8 +36,10 @@ class Sender {
     struct Options {
         uint32_t initial_sequence = 0;
         uint32_t peer_id = 0;
-        int64_t start_us = 0;           // when our timestamp is 0
-        int64_t latency_us = 120'000;   // the peer's
+        int64_t start_us = 0;          // when our timestamp is 0
+        int64_t latency_us = 120'000;  // the peer's
+        // How long messages wait for others to be sent with. It is added to their times: to the peer they are not late.
+        int64_t send_delay_us = 0;
         uint32_t window = 8192;         // the peer's, in packets
         bool peer_repeats_naks = true;  // PERIODICNAK
     };
@@ -77,6 +79,8 @@ class Sender {
     };
 
     int64_t time_of(int64_t index, const History& history) const;
+    int64_t catch_up_time(int64_t index) const;
+    int64_t ready_us(const SendPolicy& policy) const;
     Outgoing build(int64_t index, int64_t now_us, const History& history, bool repair);
     std::optional<Outgoing> next_repair(int64_t now_us, const History& history, const SendPolicy& policy);
     std::optional<Outgoing> next_new(int64_t now_us, const History& history, const SendPolicy& policy);
@@ -99,8 +103,7 @@ class Sender {
     static constexpr uint32_t kMinWindow = 2;  // a peer that reports none would never report again
 
     int64_t sequence_offset_;
-    int64_t start_us_;
-    int64_t too_late_us_;
+    int64_t start_us_, send_delay_us_, too_late_us_;
     uint32_t peer_id_, window_, peer_free_;
     bool peer_repeats_naks_;
     uint8_t backoff_ = 0;
