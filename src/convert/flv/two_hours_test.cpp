@@ -14,9 +14,9 @@
 #include "protocol/flv/reader.h"
 #include "protocol/mp4/fragment.h"
 #include "protocol/mp4/testing/demuxer.h"
+#include "protocol/ts/demuxer.h"
+#include "protocol/ts/frame_reader.h"
 #include "protocol/ts/segment_muxer.h"
-#include "protocol/ts/testing/demuxer.h"
-#include "protocol/ts/testing/frame_reader.h"
 
 namespace convert {
 namespace {

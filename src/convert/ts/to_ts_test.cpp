@@ -7,7 +7,8 @@
 #include "live/hub/stream.h"
 #include "live/hub/testing.h"
 #include "media/h264.h"
-#include "protocol/ts/testing/frame_reader.h"
+#include "protocol/ts/demuxer.h"
+#include "protocol/ts/frame_reader.h"
 
 namespace convert {
 namespace {

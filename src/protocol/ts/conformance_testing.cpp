@@ -24,7 +24,7 @@ void Conformance::segment(std::span<const uint8_t> bytes) {
     ++segment_;
     seen_video_ = false;
     mapped_ = {kPatPid, kPmtPid};
-    for (const ProgramStream& stream : demuxer_.program().streams) mapped_.insert(stream.pid);
+    for (const ElementaryStream& stream : demuxer_.program().streams) mapped_.insert(stream.pid);
     DemuxerCounters before = demuxer_.counters();
     check_start(bytes);
     demuxer_.feed(bytes);
@@ -68,7 +68,7 @@ void Conformance::on_program(const ProgramMap& program) {
     ++programs;
     if (program.streams.empty()) problem("a program without streams");
     bool has_clock = false;
-    for (const ProgramStream& stream : program.streams) {
+    for (const ElementaryStream& stream : program.streams) {
         if (stream.codec == media::Codec::kNone) problem("stream type {:#x} is unknown", stream.stream_type);
         has_clock |= stream.pid == program.pcr_pid;
         mapped_.insert(stream.pid);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/ts/testing/demuxer.h"
+#include "protocol/ts/demuxer.h"
 
 namespace ts::testing {
 

@@ -2,7 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "protocol/ts/testing/frame_reader.h"
+#include "protocol/ts/demuxer.h"
+#include "protocol/ts/frame_reader.h"
 
 namespace {
 

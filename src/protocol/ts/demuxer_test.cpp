@@ -1,10 +1,10 @@
-#include "protocol/ts/testing/demuxer.h"
+#include "protocol/ts/demuxer.h"
 
 #include <gtest/gtest.h>
 
 #include "protocol/ts/conformance_testing.h"
+#include "protocol/ts/frame_reader.h"
 #include "protocol/ts/segment_muxer.h"
-#include "protocol/ts/testing/frame_reader.h"
 #include "protocol/ts/ts_testing.h"
 
 namespace ts {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "protocol/ts/demuxer.h"
 #include "protocol/ts/segment_muxer.h"
-#include "protocol/ts/testing/demuxer.h"
 
 namespace {
 

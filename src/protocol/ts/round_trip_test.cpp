@@ -7,8 +7,9 @@
 #include "media/audio_headers.h"
 #include "media/h265.h"
 #include "protocol/ts/conformance_testing.h"
+#include "protocol/ts/demuxer.h"
+#include "protocol/ts/frame_reader.h"
 #include "protocol/ts/segment_muxer.h"
-#include "protocol/ts/testing/frame_reader.h"
 #include "protocol/ts/ts_testing.h"
 
 namespace ts {

@@ -7,9 +7,10 @@
 
 #include "protocol/ts/conformance_testing.h"
 #include "protocol/ts/crc32.h"
+#include "protocol/ts/demuxer.h"
+#include "protocol/ts/frame_reader.h"
+#include "protocol/ts/program_reader.h"
 #include "protocol/ts/segment_muxer.h"
-#include "protocol/ts/testing/frame_reader.h"
-#include "protocol/ts/testing/program_reader.h"
 #include "protocol/ts/ts_testing.h"
 
 namespace ts {
@@ -48,7 +49,7 @@ struct TrackCollector final : DemuxerSink {
 // "100:H264 101:AAC eng ..."; the PCR's PID is marked.
 std::string text(const ProgramMap& map) {
     std::string all;
-    for (const ProgramStream& stream : map.streams) {
+    for (const ElementaryStream& stream : map.streams) {
         all += fmt::format("{}{:x}{}:{}", all.empty() ? "" : " ", stream.pid, stream.pid == map.pcr_pid ? "*" : "",
                            media::codec_info(stream.codec).name);
         if (stream.language != media::Language{}) all += " " + media::to_string(stream.language);
@@ -375,7 +376,7 @@ TEST(Demuxer, ReadsOnlySoManyTracks) {
     EXPECT_EQ(map->streams.size(), 17u);
     EXPECT_EQ(map->skipped, 4u);
     std::map<Kind, uint8_t> next;
-    for (const ProgramStream& stream : map->streams)
+    for (const ElementaryStream& stream : map->streams)
         if (stream.codec != Codec::kNone) {
             EXPECT_EQ(stream.track, next[media::codec_info(stream.codec).kind]++);
         }

@@ -22,7 +22,8 @@
 #include "protocol/flv/body.h"
 #include "protocol/flv/tag.h"
 #include "protocol/rtp/packet.h"
-#include "protocol/ts/testing/frame_reader.h"
+#include "protocol/ts/demuxer.h"
+#include "protocol/ts/frame_reader.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "protocol/ts/testing/program_reader.h"
+#include "protocol/ts/program_reader.h"
 
 #include <algorithm>
 #include <string_view>
@@ -13,7 +13,7 @@ using base::ByteReader;
 using media::Codec;
 
 // For private data the codec is given by a descriptor.
-void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& stream) {
+void read_descriptors(std::span<const uint8_t> descriptors, ElementaryStream& stream) {
     ByteReader r(descriptors);
     while (r.left() >= 2) {
         uint8_t tag = r.u8();
@@ -27,6 +27,7 @@ void read_descriptors(std::span<const uint8_t> descriptors, ProgramStream& strea
         if (stream.stream_type != kPrivateData) continue;
         if (tag == kRegistration && text.starts_with("Opus")) stream.codec = Codec::kOpus;
         if (tag == kRegistration && text.starts_with("HEVC")) stream.codec = Codec::kHevc;
+        if (tag == kRegistration && (text.starts_with("AV01") || text.starts_with("AV1 "))) stream.codec = Codec::kAv1;
         if (tag == kDvbAc3 || (tag == kRegistration && text.starts_with("AC-3"))) stream.codec = Codec::kAc3;
         if (tag == kDvbEac3 || (tag == kRegistration && text.starts_with("EAC3"))) stream.codec = Codec::kEac3;
     }
@@ -56,7 +57,7 @@ Codec codec_of(uint8_t stream_type) {
 class TrackCounter {
   public:
     // False: there are enough tracks of its kind.
-    bool number(ProgramStream& stream) {
+    bool number(ElementaryStream& stream) {
         if (stream.codec == Codec::kNone) return true;
         uint8_t& tracks = media::codec_info(stream.codec).kind == media::Kind::kVideo ? video_ : audio_;
         if (tracks == media::kMaxTracks) return false;
@@ -69,21 +70,23 @@ class TrackCounter {
 };
 
 bool has_pid(const ProgramMap& map, uint16_t pid) {
-    return std::ranges::any_of(map.streams, [&](const ProgramStream& stream) { return stream.pid == pid; });
+    return std::ranges::any_of(map.streams, [&](const ElementaryStream& stream) { return stream.pid == pid; });
 }
 
 }  // namespace
 
-std::optional<uint16_t> read_association(std::span<const uint8_t> section) {
+std::optional<std::vector<AssociatedProgram>> read_association(std::span<const uint8_t> section, size_t most) {
     if (section.size() < 12 || !(section[5] & 1)) return std::nullopt;
     ByteReader r(section.subspan(8, section.size() - 12));
-    while (r.left() >= 4) {
-        uint16_t number = r.u16();
-        uint16_t pid = r.u16() & 0x1fff;
+    std::vector<AssociatedProgram> programs;
+    while (r.left() >= 4 && programs.size() < most) {
+        const uint16_t number = r.u16();
+        const uint16_t pid = r.u16() & 0x1fff;
         // Program number 0 is the network PID.
-        if (number != 0 && pid != kPatPid && pid != kNullPid) return pid;
+        if (number != 0 && pid != kPatPid && pid != kNullPid) programs.push_back({number, pid});
     }
-    return std::nullopt;
+    if (programs.empty()) return std::nullopt;
+    return programs;
 }
 
 std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, size_t most) {
@@ -97,8 +100,9 @@ std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, siz
     map.pcr_pid = r.u16() & 0x1fff;
     r.skip(r.u16() & 0x0fff);
     TrackCounter tracks;
+    size_t unknown = 0;
     while (r.ok() && r.left() >= 5) {
-        ProgramStream stream;
+        ElementaryStream stream;
         stream.stream_type = r.u8();
         stream.pid = r.u16() & 0x1fff;
         stream.codec = codec_of(stream.stream_type);
@@ -106,6 +110,7 @@ std::optional<ProgramMap> read_program_map(std::span<const uint8_t> section, siz
         read_descriptors(descriptors, stream);
         if (media::codec_info(stream.codec).kind != media::Kind::kAudio) stream.language = {};
         if (stream.pid == kPatPid || stream.pid == kNullPid) continue;
+        if (stream.codec == Codec::kNone && ++unknown > most / 2) continue;
         if (map.streams.size() == most || has_pid(map, stream.pid) || !tracks.number(stream))
             ++map.skipped;
         else
