@@ -18,7 +18,7 @@ void LiteAgent::restart(Credentials local, std::string_view remote_ufrag, std::s
 
 size_t LiteAgent::find(const base::Endpoint& address) const {
     size_t i = 0;
-    while (i < count_ && pairs_[i].address != address) ++i;
+    while (i < pairs_.size() && pairs_[i].address != address) ++i;
     return i;
 }
 
@@ -26,19 +26,16 @@ size_t LiteAgent::find(const base::Endpoint& address) const {
 // never the selected one.
 LiteAgent::Pair& LiteAgent::pair_of(const base::Endpoint& from, int64_t now_ms, Reply& reply) {
     size_t index = find(from);
-    if (index < count_) return pairs_[index];
+    if (index < pairs_.size()) return pairs_[index];
     reply.new_address = true;
-    if (count_ < kMaxAddresses) {
-        ++count_;
-    } else {
-        ++forgotten_;
-        index = selected_ == 0 ? 1 : 0;
-        for (size_t i = 0; i < count_; ++i) {
-            if (static_cast<int>(i) != selected_ && pairs_[i].heard_ms < pairs_[index].heard_ms) index = i;
-        }
+    const Pair fresh{from, 0, now_ms, -1};
+    if (pairs_.size() < kMaxAddresses) return pairs_.emplace_back(fresh);
+    ++forgotten_;
+    index = selected_ == 0 ? 1 : 0;
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+        if (static_cast<int>(i) != selected_ && pairs_[i].heard_ms < pairs_[index].heard_ms) index = i;
     }
-    pairs_[index] = Pair{from, 0, now_ms, -1};
-    return pairs_[index];
+    return pairs_[index] = fresh;
 }
 
 Refusal LiteAgent::check(const stun::Message& message, bool& next) const {
@@ -90,7 +87,7 @@ void LiteAgent::accept(const stun::Message& message, const base::Endpoint& from,
 
 bool LiteAgent::heard(const base::Endpoint& from, int64_t now_ms) {
     const size_t index = find(from);
-    if (index == count_) return false;
+    if (index == pairs_.size()) return false;
     pairs_[index].heard_ms = now_ms;
     if (selected_ < 0 || now_ms - pairs_[static_cast<size_t>(selected_)].heard_ms <= kSilentMs) return false;
     selected_ = static_cast<int8_t>(index);

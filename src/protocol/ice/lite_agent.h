@@ -14,11 +14,13 @@
 // An address that answers a check of ours is selected at once, if the selected one has been silent since the peer's
 // packets came from the other: the answer shows that the peer receives there, which a forged source address does not.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "protocol/ice/credentials.h"
 #include "protocol/stun/message.h"
@@ -84,16 +86,16 @@ class LiteAgent {
 
     const Credentials& local() const { return local_; }
     std::string_view remote_ufrag() const { return remote_.ufrag(); }
-    // Null: no address to send to yet.
+    // Null: no address to send to yet. Valid until the next request or answer.
     const base::Endpoint* selected() const {
         return selected_ < 0 ? nullptr : &pairs_[static_cast<size_t>(selected_)].address;
     }
     // Whether a valid request came from this address and it is among the last kMaxAddresses that sent one.
-    bool verified(const base::Endpoint& address) const { return find(address) < count_; }
+    bool verified(const base::Endpoint& address) const { return find(address) < pairs_.size(); }
     // Whether an authenticated packet came from this address within kSilentMs.
     bool heard_lately(const base::Endpoint& address, int64_t now_ms) const {
         const size_t index = find(address);
-        return index < count_ && now_ms - pairs_[index].heard_ms <= kSilentMs;
+        return index < pairs_.size() && now_ms - pairs_[index].heard_ms <= kSilentMs;
     }
     // The number of addresses evicted for newer ones.
     uint32_t forgotten() const { return forgotten_; }
@@ -127,7 +129,7 @@ class LiteAgent {
         Remote remote;
     };
 
-    size_t find(const base::Endpoint& address) const;  // count_: not found
+    size_t find(const base::Endpoint& address) const;  // pairs_.size(): not found
     Pair& pair_of(const base::Endpoint& from, int64_t now_ms, Reply& reply);
     Refusal check(const stun::Message& message, bool& next) const;
     // Applies a valid request to the addresses.
@@ -135,13 +137,12 @@ class LiteAgent {
     void take_next();
     size_t answer_error(const stun::Message& message, Refusal refusal, int64_t now_ms, std::span<uint8_t> out);
 
-    uint8_t count_ = 0;
+    std::vector<Pair> pairs_;  // at most kMaxAddresses; nearly always one or two
     int8_t selected_ = -1;
-    std::array<Pair, kMaxAddresses> pairs_;
+    uint8_t errors_ = 0;  // error answers sent in the second that began at errors_since_ms_
     Credentials local_;
     Remote remote_;
     std::unique_ptr<Next> next_;
-    uint8_t errors_ = 0;  // error answers sent in the second that began at errors_since_ms_
     uint32_t forgotten_ = 0;
     int64_t errors_since_ms_ = 0;
 };
