@@ -101,8 +101,57 @@ TEST(Bandwidth, WithoutAnEstimateOfTheViewerLossesAndAQueueTellOfAShortLink) {
     link.report_for(2'000, 0, 300);
     EXPECT_FALSE(link.bandwidth.is_short()) << "a longer way";
     link.report(0, 600, 128);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "a single report";
+    link.report(0, 600, 128);
     ASSERT_TRUE(link.bandwidth.is_short());
     EXPECT_NEAR(link.bandwidth.kbps(), 400, 50) << "half of it was lost";
+    link.kbps = link.bandwidth.kbps();
+    const int64_t begin_ms = link.now_ms;
+    link.report_for(1'000, 0, 400, 100);  // what was on the way
+    link.report_for(2'400, 0, 45);
+    EXPECT_TRUE(link.bandwidth.is_short()) << "both have ended";
+    link.report_for(40'000, 0, 45);
+    EXPECT_FALSE(link.bandwidth.is_short());
+    link.report_for(400, 0, 600, 100);
+    EXPECT_TRUE(link.bandwidth.is_short()) << "again, after " << link.now_ms - begin_ms << " ms";
+}
+
+// Losses and delays that are random go on where less is sent. The client has REMB only while packets carry the times of
+// sending, and then a low one, because of the delays.
+TEST(Bandwidth, RandomLossesOnAWayOfVaryingDelayAreAFalseAlarmThatEndsSoon) {
+    Link link;
+    link.report_for(2'000, 0, 2);
+    struct Report {
+        uint32_t round_trip_ms, fraction_lost;
+    };
+    const Report reports[] = {{215, 9},  {384, 24}, {291, 15}, {176, 0},  {362, 13}, {248, 18},
+                              {399, 14}, {301, 10}, {188, 21}, {352, 16}, {270, 5},  {333, 19}};
+    int64_t short_ms = 0, alarms = 0;
+    for (int i = 0; i < 80; ++i) {
+        const bool was_short = link.bandwidth.is_short();
+        const Report& report = reports[static_cast<size_t>(i) % std::size(reports)];
+        link.now_ms += 400;
+        link.sent += 1'000 * 400 / 8, link.stream += 1'000 * 400 / 8;
+        link.report(was_short ? 350 : 0, report.round_trip_ms, report.fraction_lost);
+        short_ms += was_short ? 600 : 0;
+        alarms += !was_short && link.bandwidth.is_short();
+        EXPECT_TRUE(!link.bandwidth.is_short() || link.bandwidth.kbps() > 650) << "less is sent meanwhile, not nothing";
+        EXPECT_LE(link.bandwidth.take_queue_ms(), alarms > 0 && !was_short ? 400u : 0u) << "the video waits only once";
+    }
+    EXPECT_EQ(alarms, 1) << "in 48 s";
+    EXPECT_LE(short_ms, 4'500);
+    EXPECT_GE(link.bandwidth.kbps(), 2'000u - 10) << "what was held back is sent soon";
+}
+
+// After its false alarm the viewer's own estimate counts.
+TEST(Bandwidth, AfterAFalseAlarmAQueueStillConfirmsALowEstimate) {
+    Link link;
+    link.report_for(2'000, 0, 40);
+    link.report_for(8'000, 0, 300, 30);
+    EXPECT_FALSE(link.bandwidth.is_short());
+    link.report_for(6'000, 2'000, 40);
+    link.report_for(400, 700, 200);
+    EXPECT_TRUE(link.bandwidth.is_short());
 }
 
 TEST(Bandwidth, NeverFallsToNothing) {
