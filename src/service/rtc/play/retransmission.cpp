@@ -45,7 +45,7 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
         ++all.nacks_repeated;
         return;
     }
-    if (paced_ && !paced_->link.may_send()) {
+    if (paced_ && !paced_->link.may_retransmit(bandwidth_.kbps())) {
         ++counters_.nacks_refused;
         ++all.nacks_refused;
         return;

@@ -49,7 +49,7 @@ RtpCursor::Change ShortLink::update(const live::RtpRing& ring, uint32_t kbps, in
     position_ = std::max(position_, waits_ ? position_ : ring.begin());
     if (waits_ || position_ >= ring.end() || now_us - ring.at(position_).arrival_us < kMaxLateUs) return {};
     waits_ = true;
-    return {.video = Change::Video::kStops, .has_jumped = true};
+    return {.video = Change::Video::kStops, .has_jumped = true, .wants_keyframe = true};
 }
 
 }  // namespace service::rtc

@@ -26,6 +26,8 @@ class ShortLink {
     void pause(uint32_t kbps, uint32_t ms) { credit_ = std::min(credit_, -int64_t{kbps} * ms / 8); }
     void spend(size_t bytes) { credit_ -= static_cast<int64_t>(bytes); }
     bool may_send() const { return credit_ > 0; }
+    // Ahead of new video, which is of no use while a packet before it is missing.
+    bool may_retransmit(uint32_t kbps) const { return credit_ > -kDebtMs * kbps / 8; }
 
     // The video goes on at the next keyframe that arrives.
     RtpCursor::Change wait_for_keyframe(const live::RtpRing& ring);
@@ -43,6 +45,7 @@ class ShortLink {
   private:
     // What may be saved: the packets of so long.
     static constexpr int64_t kBurstMs = 40, kLeastBurst = 3'000;
+    static constexpr int64_t kDebtMs = 100;  // by retransmissions; new video waits for it
 
     bool is_keyframe_sent(const live::RtpRing& ring) const;
 

@@ -86,6 +86,24 @@ TEST(ShortLink, WaitsFirstForWhatTheLinkHasToSendStill) {
     EXPECT_EQ(scene.sent, "!25 ");
 }
 
+TEST(ShortLink, WhatIsMissingIsSentBeforeNewVideo) {
+    Scene scene;
+    scene.second();
+    ASSERT_FALSE(scene.link.may_send());
+    size_t bytes = 0;
+    for (; scene.link.may_retransmit(scene.kbps) && bytes < 100'000; bytes += 1'000) scene.link.spend(1'000);
+    EXPECT_NEAR(static_cast<double>(bytes), 400 * 100 / 8, 1'000) << "of 100 ms";
+    const size_t before = scene.link.position();
+    scene.now_us += 90'000;
+    scene.send();
+    EXPECT_EQ(scene.link.position(), before) << "the video waits";
+    scene.now_us += 60'000;
+    scene.send();
+    EXPECT_GT(scene.link.position(), before);
+    scene.link.pause(400, 500);
+    EXPECT_FALSE(scene.link.may_retransmit(scene.kbps)) << "the link has to send still";
+}
+
 TEST(ShortLink, WhatIsTooLateIsSkippedWithoutAKeyframe) {
     Scene scene;
     scene.second();
@@ -94,7 +112,9 @@ TEST(ShortLink, WhatIsTooLateIsSkippedWithoutAKeyframe) {
         ++scene.unit;
         scene.put(false);
         scene.link.refill(scene.kbps, scene.now_us);
-        stops |= scene.link.update(scene.ring, scene.kbps, scene.now_us).video == Video::kStops;
+        const RtpCursor::Change change = scene.link.update(scene.ring, scene.kbps, scene.now_us);
+        EXPECT_EQ(change.wants_keyframe, change.video == Video::kStops) << "the publisher may send none by itself";
+        stops |= change.video == Video::kStops;
         for (; scene.link.has_next(scene.ring); scene.link.advance()) scene.link.spend(1'000);
         scene.now_us += 10'000;
     }
