@@ -11,7 +11,9 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "protocol/rtcp/writer.h"
+#include "protocol/rtp/ntp.h"
 #include "runtime/loop/fuzz_testing.h"
 #include "service/rtc/config.h"
 #include "service/rtc/media_testing.h"
@@ -312,12 +314,24 @@ class Relay {
                 static_cast<uint16_t>(end.newest[track] - back * (what & 8 ? 20 : 1) - (count % 32) + i));
         uint8_t out[1200];
         rtcp::Writer writer(out);
-        if (what & 16)
+        if (what & 32)
+            report(writer, end.formats[track].ssrc, what, back, count);
+        else if (what & 16)
             (void)writer.pli(9, end.formats[track].ssrc);
         else
             (void)writer.nack(9, end.formats[track].ssrc, sequences);
         std::vector<uint8_t> compound(writer.written().begin(), writer.written().end());
         end.media->on_rtcp(compound, runtime::now_us());
+    }
+
+    // What tells of a short link: losses, a round trip, REMB.
+    void report(rtcp::Writer& writer, uint32_t ssrc, uint8_t what, uint8_t round_trip, uint8_t fraction_lost) {
+        const uint64_t now = rtp::ntp_of_unix_us(base::wall_ms() * 1000);
+        const uint64_t sent = now - (uint64_t{round_trip} << 32) / 256;  // ms by 4
+        const rtcp::ReportBlock block{
+            .ssrc = ssrc, .fraction_lost = fraction_lost, .last_sr = static_cast<uint32_t>(sent >> 16)};
+        (void)writer.receiver_report(9, std::span(&block, 1));
+        if (what & 64) (void)writer.remb(9, uint64_t{in_.u8()} * 8'000, std::span(&ssrc, 1));
     }
 
     void pass(int64_t ms) {
