@@ -522,6 +522,27 @@ def test_long_lists(many, chromium, name, total, column, end):
         assert max(counts) <= 100, f"ranges are fetched, not the list: {counts}"
 
 
+# The widths of the columns that grow, by title, and by how much rows are wider than the list.
+GROWN = """[Object.fromEntries([...document.querySelectorAll(".vt-head .grow")].map((one) => [one.innerText, one.clientWidth])),
+    Math.max(...[...document.querySelectorAll(".vt-rows .vt-row")].map((row) => row.scrollWidth - row.clientWidth))]"""
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 780])
+def test_lists_have_room_for_what_matters(many, chromium, width):
+    """A column that grows is not what is left when all others have their widths."""
+    pages = {"streams": "streams", "clients": "clients", "ends": "ends", "streams/vid-00004": "stream-clients"}
+    for name, kind in pages.items():
+        with page.opened(chromium, many.url + f"#/{name}", size=(width, 800)) as tab:
+            tab.page.wait_for_selector(f".vt-{kind} .vt-rows .vt-row:not(.vt-missing)")
+            if width == 1000:
+                tab.page.locator(f".vt-{kind}").scroll_into_view_if_needed()
+                tab.screenshot(f"console-1000-{kind}")
+            widths, wider = tab.page.evaluate(GROWN)
+            assert min(widths.values()) >= 100, f"{kind} in a window of {width} px: {widths}"
+            assert wider <= 0, f"{kind} in a window of {width} px: a row is {wider} px too wide"
+            tab.check_width()
+
+
 def test_search_and_order_of_a_long_list(many, chromium):
     with page.opened(chromium, many.url + "#/streams") as tab:
         wait_text(tab, ".bar-count", "^total: 2,000")

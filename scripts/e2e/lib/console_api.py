@@ -43,6 +43,9 @@ LINKS = [
 ]
 
 
+ENDED = {"reason": "peer-closed", "text": "the peer closed the connection", "started_ms": 1_700_000_000_000, "ended_ms": 1_700_000_060_000}
+
+
 def client(i):
     rtc = {"rtc": LINKS[i // 10 % 4]} if i % 10 == 4 else {}
     return {
@@ -122,10 +125,15 @@ class ConsoleApi:
             answer["overview"] = overview(self.began)
         elif name in self.lists:
             search, sort = (query.get(word, [""])[0].lower() for word in ("search", "sort"))
-            rows = [one for one in self.lists[name] if search in f"{one['id']} {one['url']} {one.get('ip', '')}".lower()]
+            ended = ENDED if "closed" in query else {}
+            rows = [one | ended for one in self.lists[name] if search in f"{one['id']} {one['url']} {one.get('ip', '')}".lower()]
             if column := sort.lstrip("-"):
                 kbps = column.replace("_kbps", "_30s")
                 rows.sort(key=lambda one: one["kbps"].get(kbps, one.get(column)), reverse=sort[0] == "-")
             start, count = (int(query.get(word, [default])[0]) for word, default in (("start", 0), ("count", 10)))
             answer |= {name: rows[start : start + count], "total": len(rows)}
+        elif name.startswith("streams/"):
+            _, own, *what = name.split("/")
+            one = next(one for one in self.lists["streams"] if one["id"] == own)
+            answer |= {"stream": {**one, "vhost": "v"}, "verdict": "ok", "checks": []} if what != ["recording"] else {"recording": None}
         return "application/json", json.dumps(answer).encode()

@@ -14,7 +14,7 @@ function Head({ columns, sort, onSort }) {
         const is = !!column.sort && sort.replace("-", "") === column.sort;
         const order = !is ? undefined : sort.startsWith("-") ? "descending" : "ascending";
         const next = is && sort.startsWith("-") === !!column.down ? (column.down ? "" : "-") : column.down ? "-" : "";
-        return html`<div role="columnheader" class=${column.class} aria-sort=${order}>
+        return html`<div role="columnheader" class=${column.class} data-column=${column.key} aria-sort=${order}>
             ${column.sort
                 ? html`<button onClick=${() => onSort(next + column.sort)}>
                       ${column.title}${order && html`<span aria-hidden="true" class="sort-mark">${order === "ascending" ? "▲" : "▼"}</span>`}
