@@ -34,3 +34,15 @@ def own():
             _call("setns", before, _NEW)
     finally:
         os.close(before)
+
+
+def add_interface(name, address):
+    """Another one, in the namespace of this thread."""
+    words = f"""ip link add {name} type veth peer name {name}-far && ip address add {address}/24 dev {name} &&
+ip link set {name} up && ip link set {name}-far up"""
+    subprocess.run(words, shell=True, check=True)
+
+
+def remove_address(name, address):
+    """As where its network is gone."""
+    subprocess.run(["ip", "address", "del", f"{address}/24", "dev", name], check=True)
