@@ -221,7 +221,10 @@ TEST_F(PlayerLayersTest, AShortLinkGetsTheLayerThatFits) {
     EXPECT_EQ(frame().substr(0, 3), "a2 ") << "of the video what fits";
     (void)runtime::sleep_ms(30);
     (void)got();
-    EXPECT_EQ(frame(true), "a3 h3 ");
+    // Of the stream's video what fits may come before.
+    const std::string third = frame(true);
+    EXPECT_EQ(third.substr(0, 3), "a3 ");
+    EXPECT_EQ(third.substr(third.size() - 4), " h3 ");
     EXPECT_EQ(frame(), "a4 h4 ");
     EXPECT_EQ(player->quality().viewing->sent, net::RtcSent::kLayer);
     EXPECT_EQ(player->quality().viewing->layer, "h");
