@@ -22,7 +22,7 @@
 
 namespace srt {
 
-// Where data go to, in order.
+// Where data go to, in order. It must not call the receiver or its connection.
 class DataSink {
   public:
     virtual ~DataSink() = default;

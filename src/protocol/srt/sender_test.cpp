@@ -181,11 +181,32 @@ TEST(SrtSender, WhatHasLeftTheHistoryIsNotWaitedFor) {
 
 TEST(SrtSender, WhatIsTooLateIsLeftOut) {
     Output out = live({}, 10);
+    out.ack(1010);
     for (int i = 0; i < 100; ++i, out.now_us += 20'000) out.add(1);
     const std::string sent = out.send();
     EXPECT_EQ(sent.substr(0, 4), "1060") << "1.02 s before: " << sent;
     EXPECT_EQ(out.sender.counters().dropped, 50u);
-    EXPECT_EQ(out.drop(), "1000-1059") << "nothing was acknowledged in the time of a timeout";
+    EXPECT_EQ(out.drop(), "1010-1059");
+}
+
+TEST(SrtSender, WhatIsOldHasTheTimeOfSendingUntilThePlayerHasCaughtUp) {
+    Output out({.latency_us = 10'000'000}, 500);
+    out.now_us += 2'000'000;
+    uint32_t last = 0;
+    int sent = 0;
+    for (; out.sender.cursor() < out.history.end() || sent < 600; out.now_us += 1'000) {
+        if (sent >= 500) out.add(1);
+        const int64_t before = out.sender.cursor();
+        out.send();
+        sent += static_cast<int>(out.sender.cursor() - before);
+        const uint32_t time = out.last.header.timestamp_us;
+        EXPECT_GE(time, last);
+        EXPECT_GE(time, 3'000'000u);
+        EXPECT_LE(time, out.now_us);
+        last = time;
+    }
+    EXPECT_EQ(last, out.now_us - 1'000) << "the history's";
+    EXPECT_LE(out.now_us, 3'500'000) << "500 messages of 752 bytes at 3 MB/s";
 }
 
 TEST(SrtSender, TheLastPacketIsSentAgainAfterATimeout) {
