@@ -1,10 +1,12 @@
 #include "protocol/rtmp/url.h"
 
 #include "base/authority.h"
+#include "base/stream_name.h"
 #include "base/text.h"
 
 namespace rtmp {
 
+using base::check_name;
 using base::Code;
 using base::fail;
 using base::for_log;
@@ -18,20 +20,6 @@ std::string_view trim_slashes(std::string_view text) {
     while (text.starts_with('/')) text.remove_prefix(1);
     while (text.ends_with('/')) text.remove_suffix(1);
     return text;
-}
-
-Result<void> check_name(std::string_view what, std::string_view name) {
-    if (name.empty()) return fail(Code::kProtocol, fmt::format("the {} is empty", what));
-    if (name.size() > kMaxName)
-        return fail(Code::kLimit,
-                    fmt::format("the {} has {} bytes, at most {} are allowed", what, name.size(), kMaxName));
-    for (char c : name)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '\\')
-            return fail(Code::kProtocol,
-                        fmt::format("the {} '{}' has a forbidden character", what, for_log(name, kLoggedBytes)));
-    if (name.find("..") != name.npos || name.find("//") != name.npos)
-        return fail(Code::kProtocol, fmt::format("the {} '{}' has '..' or '//'", what, for_log(name, kLoggedBytes)));
-    return {};
 }
 
 // "name?k=v&..." or "name...k...v...": returns the name and appends the parameters to params, separated by '&'.

@@ -13,7 +13,6 @@
 namespace rtmp {
 
 inline constexpr uint16_t kDefaultPort = 1935;
-inline constexpr size_t kMaxName = 256;         // bytes of a vhost, app or stream name
 inline constexpr size_t kMaxParameters = 4096;  // bytes of all parameters
 
 // A server address to connect to.
