@@ -141,6 +141,7 @@ Agreement agree(const CallerRequest& request, const ListenerTerms& terms, int64_
 
 std::vector<uint8_t> make_answer(const CallerRequest& request, const ListenerTerms& terms) {
     Handshake reply = request.handshake;
+    reply.type = HandshakeType::kConclusion;
     if (const auto message = parse_key_message(request.key_message)) reply.encryption = message->key_size / 8;
     reply.mtu = std::min(terms.mtu, reply.mtu);
     reply.flow_window = terms.window;
