@@ -212,11 +212,11 @@ TEST(SrtSender, WhatIsOldHasTheTimeOfSendingUntilThePlayerHasCaughtUp) {
 TEST(SrtSender, TheLastPacketIsSentAgainAfterATimeout) {
     Output out = live({}, 3);
     out.ack(1001);
-    out.now_us += 38'000;
+    out.now_us += 98'000;
     EXPECT_EQ(out.send(), "");
     out.now_us += 3'000;
     EXPECT_EQ(out.send(), "R1002");
-    out.now_us += 79'000;
+    out.now_us += 199'000;
     EXPECT_EQ(out.send(), "") << "twice the time";
     out.now_us += 1'000;
     EXPECT_EQ(out.send(), "R1002");
@@ -225,7 +225,7 @@ TEST(SrtSender, TheLastPacketIsSentAgainAfterATimeout) {
 TEST(SrtSender, WithoutPeriodicNaksAllIsSentAgainAfterATimeout) {
     Output out = live({.peer_repeats_naks = false}, 3);
     out.ack(1000);
-    out.now_us += 41'000;
+    out.now_us += 101'000;
     EXPECT_EQ(out.send(), "R1000 R1001 R1002");
 }
 
