@@ -37,7 +37,11 @@ class UnitWriter {
         return {};
     }
 
-    Av1Unit finish() { return {payload_.freeze(), std::move(config_), has_sequence_ && first_is_key_.value_or(false)}; }
+    // A unit without a frame is none.
+    Result<Av1Unit> finish() {
+        if (!first_is_key_) return fail(Code::kProtocol, "AV1: a temporal unit without a frame");
+        return Av1Unit{payload_.freeze(), std::move(config_), has_sequence_ && *first_is_key_};
+    }
 
   private:
     Result<void> look_at(const media::Obu& obu) {
