@@ -24,6 +24,7 @@ Run::~Run() {
 base::Result<void> Run::begin() {
     TRY(probe_.check());
     pss_before_kb_ = probe_.pss_kb();
+    anonymous_before_kb_ = probe_.anonymous_kb();
     descriptors_before_ = probe_.descriptors();
     begun_us_ = base::monotonic_us();
     signals_ = TRY(runtime::watch_signals({SIGINT, SIGTERM}));
@@ -110,6 +111,7 @@ void Run::add_window(Report& report, const std::string& per) {
     report.add("server_pss_before_kb", pss_before_kb_);
     report.add("server_pss_after_kb", pss_after_kb_);
     report.add("server_pss_growth_kb", pss_after_kb_ - pss_before_kb_);
+    report.add("server_anonymous_before_kb", anonymous_before_kb_);
     report.add("server_anonymous_kb", anonymous_kb_);
     report.add("server_descriptors_before", descriptors_before_);
     report.add("server_descriptors_after", probe_.descriptors());

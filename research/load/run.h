@@ -60,7 +60,7 @@ class Run {
     std::unique_ptr<runtime::Signals> signals_;
     std::vector<runtime::Task> tasks_;
     int64_t begun_us_ = 0;
-    int64_t pss_before_kb_ = 0, pss_after_kb_ = 0, anonymous_kb_ = 0;
+    int64_t pss_before_kb_ = 0, pss_after_kb_ = 0, anonymous_before_kb_ = 0, anonymous_kb_ = 0;
     int64_t descriptors_before_ = 0;
     int64_t cpu_start_us_ = 0, cpu_end_us_ = 0;
     int64_t main_thread_start_us_ = 0, main_thread_end_us_ = 0;
