@@ -229,7 +229,7 @@ TEST(SrtSender, WithoutPeriodicNaksAllIsSentAgainAfterATimeout) {
     EXPECT_EQ(out.send(), "R1000 R1001 R1002");
 }
 
-TEST(SrtSender, IsSmall) { EXPECT_LE(sizeof(Sender), 344u); }
+TEST(SrtSender, IsSmall) { EXPECT_LE(sizeof(Sender), 304u); }
 
 }  // namespace
 }  // namespace srt
