@@ -44,11 +44,16 @@ void PlayerLayers::leave() {
     is_new_ = false;
 }
 
-std::string_view PlayerLayers::rid() const {
+const live::RtpLayer* PlayerLayers::active_layer() const {
     const live::RtpLayers* layers = player_.lane_.layers();
     for (size_t i = 0; layers && i < layers->all().size(); ++i)
-        if (layers->all()[i].lane.get() == lane()) return layers->all()[i].rid;
-    return {};
+        if (layers->all()[i].lane.get() == lane()) return &layers->all()[i];
+    return nullptr;
+}
+
+std::string_view PlayerLayers::rid() const {
+    const live::RtpLayer* layer = active_layer();
+    return layer ? std::string_view(layer->rid) : std::string_view();
 }
 
 // ---- Which layer
@@ -214,7 +219,9 @@ void PlayerLayers::take_over(Feed& feed, uint64_t first_sequence) {
     is_new_ = false;
     video().restart();
     continue_at(timestamp, add, newest);
-    base::log::trace("rtc-play: layer {}, {}x{}", target_->rid, target_->width, target_->height);
+    // Another one may be wanted by now.
+    if (const live::RtpLayer* layer = active_layer())
+        base::log::trace("rtc-play: layer {}, {}x{}", layer->rid, layer->width, layer->height);
 }
 
 void PlayerLayers::return_to_stream(const live::RtpPacket& first) {

@@ -74,6 +74,7 @@ class PlayerLayers {
     // The bytes that retransmissions and audio need beside it.
     static constexpr uint32_t kAudioKbps = 64;
 
+    const live::RtpLayer* active_layer() const;  // null: its video is the stream's
     bool fits(const live::RtpLayer& layer) const;
     uint64_t max_pixels(const live::RtpLayers& layers) const;
     const live::RtpLayer* best(const live::RtpLayers& layers) const;

@@ -246,6 +246,22 @@ TEST_F(PlayerLayersTest, AShortLinkGetsTheLayerThatFits) {
     EXPECT_EQ(rtc_stats().on_layer, 0u);
 }
 
+// Found by fuzzing: it was to be sent nothing of that layer any more when its first keyframe came.
+TEST_F(PlayerLayersTest, ALayerMayBeginWhenTheStreamsIsWantedAgain) {
+    view({.rid = "q"});
+    EXPECT_EQ(frame(), "a1 ");
+    layer(0).is_sent = false;
+    player->on_tick(base::monotonic_ms());
+    layer(0).is_sent = true;
+    layer(1).is_sent = layer(2).is_sent = false;
+    EXPECT_EQ(frame(true), "a2 q2 ");
+    EXPECT_EQ(player->quality().viewing->layer, "q");
+    layer(0).is_sent = false;
+    layer(2).is_sent = true;
+    EXPECT_EQ(frame(true), "a3 f3 ");
+    EXPECT_EQ(player->quality().viewing->sent, net::RtcSent::kAll);
+}
+
 TEST_F(PlayerLayersTest, WhereNoLayerFitsTheStreamIsMeasuredOut) {
     view({});
     EXPECT_EQ(frame(true), "a1 f1 ");
