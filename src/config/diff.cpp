@@ -44,6 +44,18 @@ void compare_named_blocks(const Vhost& before, const Vhost& after, std::vector<C
     }
 }
 
+// Blocks that the server may have several of.
+void compare_named_blocks(const Snapshot& before, const Snapshot& after, std::vector<Change>& changes) {
+    for (const Section& section : sections()) {
+        for (const NamedBlock& block : section.named_blocks) {
+            if (!block.text_of_server || find_named_block(block.path) != &block) continue;
+            Change change{"", find_row(std::string(block.path) + "/enabled"), block.text_of_server(before),
+                          block.text_of_server(after)};
+            if (change.before != change.after) changes.push_back(std::move(change));
+        }
+    }
+}
+
 }  // namespace
 
 std::string Change::describe() const {
@@ -57,6 +69,7 @@ Reload plan_reload(const Snapshot& current, const Snapshot& next) {
     Reload reload;
     auto merged = std::make_shared<Snapshot>(next);
     compare({&current, nullptr}, {merged.get(), nullptr}, false, reload.changes);
+    compare_named_blocks(current, *merged, reload.changes);
     for (Vhost& vhost : merged->vhosts) {
         const Vhost* before = current.find_vhost(vhost.name);
         if (before) {

@@ -44,13 +44,13 @@ const FreeBlock* find_free_block(std::string_view path) {
     return nullptr;
 }
 
-std::string draft_text(std::string_view path, const Vhost& vhost, std::string (*shown)(std::string_view value)) {
+std::string draft_text(std::string_view path, const ConstRoot& root, std::string (*shown)(std::string_view value)) {
     const std::string inside = std::string(path) + "/";
     std::string text;
     for (const Row& row : rows()) {
         const bool is_own = row.scope == path || (row.scope.starts_with(inside) && !find_named_block(row.scope));
         if (!is_own || !row.supported()) continue;
-        const std::string value = row.binding.get({nullptr, &vhost});
+        const std::string value = row.binding.get(root);
         if (value != row.initial) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", row.name, shown(value));
     }
     return text;

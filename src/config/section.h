@@ -47,16 +47,19 @@ class Checks {
     Problems& problems_;
 };
 
-// A block of a vhost that may be given several times, each time with another name: ingest NAME { }. Its rows, and those
-// of blocks inside it, are bound to one struct, the draft, which has its defaults when a block begins. A block inside
-// it may be one, too. Several sections may have the same block: it is that of the first.
+// A block that may be given several times, each time with another name: ingest NAME { } of a vhost, stream_caster { }.
+// Its rows, and those of blocks inside it, are bound to one struct, the draft, which has its defaults when a block
+// begins. A block inside it may be one, too. Several sections may have the same block: it is that of the first.
 struct NamedBlock {
     std::string_view path;  // "vhost/ingest"
     // At the end of a block: adds the draft to the vhost's list. name: may be empty. location: of the block.
-    void (*keep)(Vhost& vhost, const std::string& name, const Location& location);
+    void (*keep)(Vhost& vhost, const std::string& name, const Location& location) = nullptr;
     // The whole list as one line, for the differences of a reload and for the log: without passwords. Null: the block
     // is inside another one, whose text has it.
     std::string (*text)(const Vhost& vhost) = nullptr;
+    // The same of a block outside of vhosts.
+    void (*keep_of_server)(Snapshot& snapshot, const std::string& name, const Location& location) = nullptr;
+    std::string (*text_of_server)(const Snapshot& snapshot) = nullptr;
 };
 
 // A block whose directives are free (Block::free_form): options that are passed on.
@@ -68,7 +71,10 @@ struct FreeBlock {
 // The directives in a named block's draft that have other values than by default: "vbitrate 800, vcodec libx264". For
 // NamedBlock::keep. Does not have those of free blocks and of named blocks inside it. shown: makes of a value what may
 // be logged.
-std::string draft_text(std::string_view path, const Vhost& vhost, std::string (*shown)(std::string_view value));
+std::string draft_text(std::string_view path, const ConstRoot& root, std::string (*shown)(std::string_view value));
+inline std::string draft_text(std::string_view path, const Vhost& vhost, std::string (*shown)(std::string_view value)) {
+    return draft_text(path, ConstRoot{nullptr, &vhost}, shown);
+}
 
 struct Section {
     std::string_view service;

@@ -184,7 +184,10 @@ void SnapshotBuilder::add_block(const Node& node, const Context& context, const 
     const NamedBlock* named = find_named_block(block.path);
     for (const Node& child : node.children) add_node(child, inside);
     if (named) {
-        named->keep(snapshot_.vhosts[static_cast<size_t>(inside.vhost)], name, node.location);
+        if (inside.vhost >= 0)
+            named->keep(snapshot_.vhosts[static_cast<size_t>(inside.vhost)], name, node.location);
+        else
+            named->keep_of_server(snapshot_, name, node.location);
         reset_draft(*named, inside.vhost);
     }
     if (block.path == "vhost" && !good) snapshot_.vhosts.pop_back();
