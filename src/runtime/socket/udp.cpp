@@ -1,6 +1,7 @@
 #include "runtime/socket/udp.h"
 
 #include <linux/sock_diag.h>
+#include <net/if.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -62,6 +63,45 @@ void set_buffer(int fd, int forced, int option, int bytes) {
         setsockopt(fd, SOL_SOCKET, option, &bytes, sizeof bytes);
 }
 
+// 224.0.0.0/4 and ff00::/8.
+bool is_multicast(const base::IpAddress& ip) { return ip.is_v4() ? ip.bytes[12] >> 4 == 0xe : ip.bytes[0] == 0xff; }
+
+// RFC 3678, 5.1. The kernel leaves the group when the socket is closed.
+base::Result<void> join(int fd, const base::IpAddress& group, const UdpOptions& options) {
+    const bool v6 = !group.is_v4();
+    const int level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+    // Otherwise a socket gets the datagrams of all groups that any socket of the machine has joined.
+    const int off = 0;
+    setsockopt(fd, level, v6 ? IPV6_MULTICAST_ALL : IP_MULTICAST_ALL, &off, sizeof off);
+    unsigned interface = 0;
+    if (!options.multicast_interface.empty()) {
+        interface = if_nametoindex(options.multicast_interface.c_str());
+        if (interface == 0) return base::fail_errno("interface " + options.multicast_interface, errno);
+    }
+    const auto put = [&](const base::IpAddress& ip, sockaddr_storage& to) {
+        const detail::RawAddress raw({ip, 0}, v6);
+        std::memcpy(&to, raw.get(), raw.length);
+    };
+    int failed = 0;
+    if (options.multicast_source.empty()) {
+        group_req request{};
+        request.gr_interface = interface;
+        put(group, request.gr_group);
+        failed = setsockopt(fd, level, MCAST_JOIN_GROUP, &request, sizeof request);
+    } else {
+        const auto source = base::IpAddress::parse(options.multicast_source);
+        if (!source || source->is_v4() == v6)
+            return base::fail(base::Code::kSystem, options.multicast_source + " cannot be the source of this group");
+        group_source_req request{};
+        request.gsr_interface = interface;
+        put(group, request.gsr_group);
+        put(*source, request.gsr_source);
+        failed = setsockopt(fd, level, MCAST_JOIN_SOURCE_GROUP, &request, sizeof request);
+    }
+    if (failed != 0) return base::fail_errno("joining a multicast group", errno);
+    return {};
+}
+
 class Udp;
 
 struct Sockets {
@@ -96,6 +136,8 @@ class Udp final : public UdpSocket {
         v6_ = family == AF_INET6;
         if (options.reports_destination) sources_.open(fd, v6_);
         TRY(watch_.open(fd, detail::Watch::kInputEdges));
+        if (const auto group = base::IpAddress::parse(address.ip); group && is_multicast(*group))
+            TRY(join(fd, *group, options), "joining " + address.ip);
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
         sockets.first = this;

@@ -75,6 +75,10 @@ struct UdpOptions {
     int send_buffer_bytes = 0;
     // For a socket that is bound to all addresses: datagrams report the one they came to (UdpPacket::destination).
     bool reports_destination = false;
+    // For a socket that is bound to a multicast group: the name of the interface on which it joins the group (empty: as
+    // the kernel's routes say), and the only sender that it receives from (empty: any). kSystem: it cannot join.
+    std::string multicast_interface{};
+    std::string multicast_source{};
 };
 base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
 
