@@ -61,12 +61,10 @@ constexpr Later kStats[] = {
     {"network", "0", "Index of the network device that the summary shows."},
     {"disk", "", "Disks that the summary shows.", "sda sdb"},
 };
-constexpr Later kStreamCaster[] = {
-    {"enabled", "off", "Takes a stream of another kind and publishes it."},
-    {"caster", "", "The kind.", "mpegts_over_udp"},
-    {"output", "", "Where to publish.", "rtmp://127.0.0.1/live/livestream"},
-    {"listen", "", "Addresses to listen on.", "8935"},
+constexpr Later kGb28181[] = {
     {"media_connect_timeout", "10", "Time for a device to connect, s."},
+};
+constexpr Later kStreamCaster[] = {
     {"host", "", "This server's address for devices, in SRS 4.", "192.0.2.1"},
     {"tcp_enable", "off", "Media by TCP, in SRS 4."},
     {"rtp_port_min", "58200", "First port for media, in SRS 4."},
@@ -125,7 +123,8 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "srt_server", features::kSrt, kSrtServer);
     add(rows, "disk", features::kUring, kDisk);
     add(rows, "stats", features::kStats, kStats);
-    add(rows, "stream_caster", features::kStreamCaster, kStreamCaster);
+    add(rows, "stream_caster", features::kGb28181, kGb28181);
+    add(rows, "stream_caster", features::kOldStreamCaster, kStreamCaster);
     add(rows, "vhost/play", features::kSendingByTime, kPlay);
     add(rows, "vhost/publish", features::kStartCodes, kPublish);
     add(rows, "vhost/http_remux", features::kHstrs, kHttpRemux);

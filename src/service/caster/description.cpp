@@ -1,0 +1,25 @@
+#include "service/description.h"
+
+#include "service/caster/config.h"
+#include "service/caster/metrics.h"
+#include "service/caster/service.h"
+
+namespace service::caster {
+namespace {
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate);
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    return module_of("caster", std::move(service));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{
+        .name = "caster", .section = section(), .features = {"mpegts-over-udp"}, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::caster
