@@ -77,8 +77,8 @@ void Member::begin_segment(const ListPosition& position, Time start) {
                              start >= last.at + clock_->fragment_ / 2 &&
                              media::distance(*ahead_, last.ahead) <= kInStep;
         const Time since = (start - *ahead_) - (last.at - last.ahead);  // by the clock
-        const bool is_old = since > kMaxStarts * clock_->fragment_;
-        if (!is_next && !is_old) return;
+        const bool is_old = since > static_cast<int64_t>(kMaxStarts) * clock_->fragment_;
+        if (!is_next && !is_old && clock_->others_have_segments(*this)) return;
         if (!is_next) starts.clear();
     }
     starts.push_back({position, start, *ahead_});

@@ -9,7 +9,7 @@
 //  - Segments end together: at the first keyframe behind the end of that segment in another stream. Whose keyframes are
 //    further apart than the others' segments are long falls behind in numbers.
 //  - That makes no segment shorter than half a fragment, and a stream whose times do not go on as the clock does has no
-//    effect on others.
+//    effect on others. A stream that is alone has segments as it likes; who joins it goes on from its last one.
 
 #include <cstdint>
 #include <deque>

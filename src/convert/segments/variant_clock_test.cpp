@@ -91,6 +91,15 @@ TEST_F(VariantClockTest, SegmentsEndTogether) {
     EXPECT_TRUE(first.ends_before(8, 4'200ms));
 }
 
+// Who joins may begin a segment of which another one has begun the next.
+TEST_F(VariantClockTest, WhoIsBehindIsNotTheFirstToBegin) {
+    Member first = join(0), second = join(100);
+    segments(first, 7, 0s, 3);
+    segments(second, 8, 3s, 1);
+    EXPECT_TRUE(second.ends_before(8, 4s)) << "the first one has ended it";
+    EXPECT_TRUE(first.ends_before(7, 2s));
+}
+
 TEST_F(VariantClockTest, OthersAreNotCutShort) {
     Member first = join(0), second = join(100);
     segments(first, 0, 0s, 2);
@@ -98,6 +107,19 @@ TEST_F(VariantClockTest, OthersAreNotCutShort) {
     for (uint64_t number = 2; number < 50; ++number)
         segments(second, number, 2s + from_ms(static_cast<int64_t>(number)) * 20, 1);
     EXPECT_FALSE(first.ends_before(1, 4s)) << "each of less than half a fragment counts for nothing";
+}
+
+// As where the video begins with one size, and goes on with another at once.
+TEST_F(VariantClockTest, WhoIsAloneHasSegmentsAsItLikes) {
+    Member first = join(0);
+    segments(first, 0, 0s, 1);
+    segments(first, 1, 20ms, 1);
+    segments(first, 2, 60ms, 3);
+    Member second = join(3'000);
+    ASSERT_TRUE(second.position_at(3s));
+    EXPECT_EQ(second.position_at(3s)->sequence, 3u);
+    segments(second, 3, 3s, 1);
+    EXPECT_TRUE(second.ends_before(3, 4'060ms));
 }
 
 TEST_F(VariantClockTest, WhoseTimesJumpHasNoEffect) {
