@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,9 @@ class PublicationOwner {
     virtual bool is_relay() const { return false; }
     // True: it writes the stream's RTP lane itself, and frames, if there are any, are converted from that.
     virtual bool publishes_rtp() const { return false; }
+    // The stream whose layers of simulcast are streams of their own, where this publication is of one of them or of the
+    // stream itself. Nothing: it is of neither.
+    virtual std::optional<StreamKey> simulcast_of() const { return std::nullopt; }
     // How many more tracks it sends than a stream may have; they are dropped.
     virtual size_t dropped_tracks() const { return 0; }
     // What it sent that could not be used; null: that is not counted.

@@ -106,6 +106,12 @@ class RtpLane final : private SinkGroup<RtpSink> {
     // track: its index in tracks(). The payload is copied, once. head's numbers are the publisher's. A packet whose
     // sequence number was used before is refused, as is one older than what the ring still has.
     void append(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
+    // The same where somebody reads the lane; otherwise it keeps no packets, and its next reader begins with what comes
+    // then.
+    void append_if_read(size_t track, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us) {
+        if (sinks() > 0) return append(track, head, payload, now_us);
+        if (ring_.packets() > 0) set_tracks(std::vector(tracks_));
+    }
     // The publisher's timestamp that belongs to a moment of a clock shared by all its tracks: from its sender reports,
     // or known to a bridge. ntp_us: microseconds of any clock. Ignored before the track's first packet: call it again
     // now and then. The newest one counts: whoever makes times of it smooths them (convert/rtp/track_clocks.h).

@@ -43,10 +43,7 @@ class RtpLayers {
     void set_carried(size_t layer) { carried_ = layer; }
     // As RtpLane::append(), while somebody reads the layer.
     void append(size_t layer, const RtpHead& head, std::span<const uint8_t> payload, int64_t now_us) {
-        RtpLane& lane = *layers_[layer].lane;
-        if (lane.sinks() > 0) return lane.append(0, head, payload, now_us);
-        // The next reader begins with what comes then.
-        if (lane.ring().packets() > 0) lane.set_tracks(std::vector(lane.tracks()));
+        layers_[layer].lane->append_if_read(0, head, payload, now_us);
     }
     size_t memory() const {
         size_t bytes = 0;
