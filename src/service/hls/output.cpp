@@ -204,6 +204,12 @@ void Output::drop_waiting() {
 // ---- The group
 
 void Output::place_in_group() {
+    // Their playlists have the same EXT-X-SERVER-CONTROL (draft-pantos-hls-rfc8216bis, 6.2.4).
+    if (options_.hls.has_parts())
+        group_->for_each([this](const Output& other) {
+            if (const media::Time target = other.segmenter_.part_target(); target > media::Time(0))
+                segmenter_.keep_part_target(target);
+        });
     const auto dts = [](const Waiting& one) { return one.frame.dts; };
     const Waiting& newest = *std::ranges::max_element(waiting_, {}, dts);
     variant_.set_offset(dts(*std::ranges::min_element(waiting_, {}, dts)), dts(newest), newest.arrival.monotonic_ms);

@@ -200,13 +200,31 @@ bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentP
 
 void Service::follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost) {
     std::shared_ptr<VariantGroup> group;
-    if (const auto membership = vhost.get<VhostConfig>().variant_groups.find(stream.key())) {
+    if (const auto membership = membership_of(stream, vhost)) {
         group = groups_.join(output, *membership, snapshot_->global.utc_time);
         if (!group)
             runtime::warn_some(failure_log_, "HLS of {}: it is not among the variants of {}: there are {} of them",
                                stream.key().text(), membership->group.text(), config::StreamGroups::kMaxMembers);
+    } else {
+        groups_.leave(*output);
     }
     output->follow(stream, std::move(group));
+}
+
+// By hls_variants. Layers of simulcast are variants where the stream itself is one, or of a group that is called as the
+// stream: those that are the publisher's own, whatever other streams are called. The stream stays in that group,
+// whoever publishes it next.
+std::optional<config::StreamGroups::Membership> Service::membership_of(const live::Stream& stream,
+                                                                       const config::Vhost& vhost) const {
+    const config::StreamGroups& configured = vhost.get<VhostConfig>().variant_groups;
+    if (auto membership = configured.find(stream.key())) return membership;
+    const auto of = stream.publisher() ? stream.publisher()->simulcast_of() : std::nullopt;
+    if (of && *of != stream.key())
+        if (auto membership = configured.find(*of)) return membership;
+    if (of) return config::StreamGroups::Membership{*of, 0, true};
+    const auto group = groups_.of(stream.key());
+    if (!group || *group->key != stream.key()) return std::nullopt;
+    return config::StreamGroups::Membership{stream.key(), 0, true};
 }
 
 // That its files are those of no other stream.
@@ -263,7 +281,7 @@ void Service::dispose(const std::string& location) {
     std::shared_ptr<Output> output = std::move(found->second);
     outputs_.erase(found);
     for (const std::string& path : urls_of(*output)) urls_.erase(url_of(output->key().vhost, path));
-    groups_.leave(output->key());
+    groups_.leave(*output);
     base::log::trace("HLS of {} is disposed of", output->key().text());
     if (remembered_.size() >= kMaxRemembered) remembered_.erase(remembered_.begin());
     remembered_[location] = output->next_sequence();

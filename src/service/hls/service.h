@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -71,6 +72,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     void release_memory() override;
     bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
     void follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost);
+    std::optional<config::StreamGroups::Membership> membership_of(const live::Stream& stream,
+                                                                  const config::Vhost& vhost) const;
     base::Result<void> check_dash(const OutputOptions& options) const;
     std::shared_ptr<Output> add_output(const std::string& location, OutputOptions options, SegmentPaths names);
     static std::vector<std::string> urls_of(const Output& output);

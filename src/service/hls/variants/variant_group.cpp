@@ -19,6 +19,13 @@ bool VariantGroup::add(const std::shared_ptr<Output>& output, const config::Stre
     return true;
 }
 
+void VariantGroup::remove(const Output& output) {
+    std::erase_if(members_, [&](const Member& member) {
+        const auto other = member.output.lock();
+        return !other || other.get() == &output;
+    });
+}
+
 void VariantGroup::for_each(const std::function<void(Output&)>& visit) const {
     for (const Member& member : members_)
         if (const auto output = member.output.lock()) visit(*output);
@@ -96,10 +103,12 @@ std::shared_ptr<VariantGroup> VariantGroups::join(const std::shared_ptr<Output>&
     return group;
 }
 
-void VariantGroups::leave(const live::StreamKey& member) {
-    const auto group = of(member);
-    members_.erase(member);
-    if (!group || !group->empty()) return;
+void VariantGroups::leave(const Output& member) {
+    const auto group = of(member.key());
+    if (!group) return;
+    members_.erase(member.key());
+    group->remove(member);
+    if (!group->empty()) return;
     for (const std::string& path : group->urls()) urls_.erase({group->key->vhost, path});
 }
 

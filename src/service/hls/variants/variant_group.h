@@ -39,6 +39,7 @@ class VariantGroup {
 
     // False: it has as many as it may have.
     bool add(const std::shared_ptr<Output>& output, const config::StreamGroups::Membership& membership);
+    void remove(const Output& output);
     void for_each(const std::function<void(Output&)>& visit) const;
     enum class Format : uint8_t { kHls, kDash };
     // Those that the playlist or manifest has, in its order: all that are published, and those that were until lately;
@@ -69,8 +70,8 @@ class VariantGroups {
     // The output's group, in which it is from now on. Null: the group is full, or its name is none of a playlist.
     std::shared_ptr<VariantGroup> join(const std::shared_ptr<Output>& output,
                                        const config::StreamGroups::Membership& membership, bool utc);
-    // There is no HLS of the stream any more.
-    void leave(const live::StreamKey& member);
+    // It is in no group any more.
+    void leave(const Output& member);
     // Null: the stream is in none.
     std::shared_ptr<VariantGroup> of(const live::StreamKey& member) const { return find(members_, member); }
     // The one whose multivariant playlist has that path. Null: there is none.
