@@ -370,6 +370,7 @@ const std::vector<Line>& lines() {
         {"vhost/rtc/opus_bitrate", "48000", {"8000", "320000"}, no_integer({"7999", "320001"})},
         {"vhost/rtc/opus_ptime", "40", {"20", "60"}, {"10", "30", "x", "''"}},
         {"vhost/rtc/rtc_to_rtmp", "off", kSwitchOff, kNoSwitch},
+        {"vhost/rtc/layers_as_streams", "off", kSwitchOff, kNoSwitch},
         {"vhost/rtc/pli_for_rtmp", "6", {"0.5", "60"}, {"0", "0.4", "61", "x", "''"}},
         {"vhost/rtc/aac_bitrate", "48000", {"8000", "320000"}, no_integer({"7999", "320001"})},
         {"vhost/rtc/init_rate_from_sdp", "off", kSwitchOff, kNoSwitch},

@@ -115,13 +115,14 @@ void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     add_standbys(view, stream, now_ms);
 }
 
-// The session that publishes. The account knows the one that came last, which may wait, or may have waited.
-const net::Session* publisher_of(const net::StreamAccount& account, const live::Stream* stream,
+// The session that publishes; null: there is none. The account knows the one that came last, which may wait, or may
+// have waited, and none that publishes beside its own stream.
+const net::Session* publisher_of(const net::StreamAccount* account, const live::Stream* stream,
                                  const net::SessionTable& sessions) {
-    const bool account_knows = account.publisher() && !(stream && stream->standby());
-    if (!account_knows && stream && stream->publisher())
+    const net::Session* known = account ? account->publisher() : nullptr;
+    if ((!known || (stream && stream->standby())) && stream && stream->publisher())
         if (const net::Session* session = sessions.find(stream->publisher()->facts().session_id)) return session;
-    return account.publisher();
+    return known;
 }
 
 }  // namespace
@@ -133,18 +134,19 @@ StreamView view_of(const live::StreamKey& key, const live::Registry& registry, c
     StreamView view{.key = key};
     const base::Ref<live::Stream> stream = registry.find(key);
     if (stream) add_live(view, *stream, now_ms);
-    if (const net::StreamAccount* account = sessions.accounts().find(key)) {
+    const net::StreamAccount* account = sessions.accounts().find(key);
+    if (account) {
         view.id = account->id();
         view.vhost_id = account->vhost().id();
         view.traffic = account->traffic();
         view.rates = account->rates(now_ms);
-        if (const net::Session* publisher = publisher_of(*account, stream.get(), sessions)) {
-            view.tc_url = publisher->details().tc_url;
-            view.publisher = publisher->id();
-        }
     } else {
         view.id = net::stream_id(key);
         view.vhost_id = net::stable_id(key.vhost);
+    }
+    if (const net::Session* publisher = publisher_of(account, stream.get(), sessions)) {
+        view.tc_url = publisher->details().tc_url;
+        view.publisher = publisher->id();
     }
     if (view.tc_url.empty()) view.tc_url = "rtmp://" + key.vhost + "/" + key.app;
     return view;

@@ -127,6 +127,9 @@ void add_bridges(std::vector<config::Row>& rows) {
                        "Duration of a packet of transcoded audio, ms: longer ones add delay and cost less."));
     rows.push_back(row(kVhost, "rtc_to_rtmp", &V::rtc_to_rtmp, none(), kLive,
                        "Streams published by WebRTC can be played by the other protocols, and recorded."));
+    rows.push_back(row(kVhost, "layers_as_streams", &V::layers_as_streams, none(), kLive,
+                       "Each smaller layer of a WebRTC publisher's simulcast is a stream of its own, too, called "
+                       "stream@rid, with the publisher's audio, and a variant of the stream's HLS."));
     rows.push_back(row(kVhost, "pli_for_rtmp", &V::pli_for_rtmp, seconds(0.5, 60), kLive,
                        "Interval at which a WebRTC publisher is requested to send a keyframe, for the other "
                        "protocols."));

@@ -58,6 +58,7 @@ struct VhostConfig {
     int opus_bitrate = 48'000;      // bit/s
     std::string opus_ptime = "40";  // ms: 20, 40 or 60
     bool rtc_to_rtmp = false;
+    bool layers_as_streams = false;
     double pli_for_rtmp = 6.0;  // s
     int aac_bitrate = 48'000;   // bit/s
     bool init_rate_from_sdp = false;

@@ -106,7 +106,8 @@ struct LayerWish {
 struct MediaParts {
     MediaSession& session;
     live::Registry& registry;
-    runtime::LogLimit& codec_log;  // for codecs that a player wants and the stream has not; must outlive the Media
+    // Must outlive the Media. For codecs that a player wants and the stream has not, and for names of layers.
+    runtime::LogLimit& codec_log;
     live::StreamKey key;
     config::SnapshotPtr snapshot;
     const config::Vhost& vhost;

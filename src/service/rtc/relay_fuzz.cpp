@@ -1,10 +1,12 @@
 // A WebRTC publisher and its players together, in simulated time. The input is a sequence of steps: packets of the
 // publisher with sequence numbers near to its last one or far from it, retransmissions with other bytes, losses, NACKs
 // and other RTCP of players, time that passes, players that join and leave, publishers that follow each other with
-// other tracks, some with layers of simulcast, of which players want one. FakeSession is the filter of what each player
+// other tracks, some with layers of simulcast, of which players want one, and which are streams whose names others take
+// now and then. FakeSession is the filter of what each player
 // gets: no SRTP index of an SSRC has two contents. A packet must be RTP that was negotiated, and what the stream keeps
 // is bounded and counted.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "live/hub/owner_testing.h"
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/ntp.h"
 #include "runtime/loop/fuzz_testing.h"
@@ -29,7 +32,7 @@ constexpr size_t kMaxSteps = 300;
 constexpr uint8_t kVideoType = 102, kRtxType = 103, kAudioType = 111, kVp8Type = 96;
 constexpr uint32_t kFirstSsrc = 0x1000;
 constexpr uint8_t kRidId = 4, kRepairedRidId = 6;
-constexpr std::string_view kRids[] = {"q", "h", "f"};
+constexpr std::array<std::string_view, 3> kRids{"q", "h", "f"};
 
 // One end of the stream, with a session of its own.
 template <class T>
@@ -67,12 +70,37 @@ struct PlayerEnd : End<Player> {
     std::vector<uint16_t> newest;  // of each format
 };
 
+// Of a layer's stream: another publisher, and a reader.
+struct LayerEnd final : live::RtpSink {
+    bool on_packets(int64_t) override {
+        position = std::max(position, stream->rtp_lane().ring().begin());
+        for (; position < stream->rtp_lane().ring().end(); ++position)
+            CHECK(stream->rtp_lane().ring().at(position).track < stream->rtp_lane().tracks().size());
+        return false;
+    }
+    void prefetch_needs() const override {}
+    void leave() {
+        if (stream) stream->rtp_lane().leave(*this, live::RtpLane::Wants::kPlay);
+        stream.reset();
+    }
+
+    live::testing::Owner owner;
+    live::Publication publication;
+    base::Ref<live::Stream> stream;  // that it reads
+    uint64_t position = 0;
+};
+
 class Relay {
   public:
-    Relay(std::span<const uint8_t> input) : time_(runtime::testing::fuzz_time()), in_(input) {}
+    Relay(std::span<const uint8_t> input) : time_(runtime::testing::fuzz_time()), in_(input) {
+        vhost_.get<VhostConfig>().layers_as_streams = true;
+    }
     ~Relay() {
         for (PublisherEnd& publisher : publishers_) publisher.close();
         for (PlayerEnd& player : players_) player.close();
+        for (LayerEnd& layer : layers_) layer.leave();
+        for (LayerEnd& layer : layers_) layer.publication.end();
+        CHECK(registry_.size() == 0);
         CHECK(lane_.players() == 0 && !stream_->published());
         time_.settle();
         CHECK(stream_->ref_count() == 1);
@@ -124,8 +152,25 @@ class Relay {
                 return;
             case 13:
                 return change_ssrc(publisher);
+            case 14:
+                return use_layer(what >> 4);
             default:
                 return publish(publisher, what >> 4);
+        }
+    }
+
+    void use_layer(uint8_t how) {
+        const size_t index = how % kRids.size();
+        LayerEnd& end = layers_[index];
+        const live::StreamKey key{"v", "live", "s@" + std::string(kRids[index])};
+        if (how >= 8) {
+            if (end.publication) return end.publication.end();
+            if (auto got = registry_.find_or_create(key, {})->acquire(end.owner, (how & 4) != 0))
+                end.publication = *std::move(got);
+        } else if (end.stream) {
+            end.leave();
+        } else if ((end.stream = registry_.find(key))) {
+            end.stream->rtp_lane().join(end, live::RtpLane::Wants::kPlay);
         }
     }
 
@@ -393,7 +438,7 @@ class Relay {
     runtime::testing::SimulatedTime& time_;
     base::ByteReader in_;
     config::SnapshotPtr snapshot_ = config::default_snapshot();
-    const config::Vhost& vhost_ = *snapshot_->vhost("v");
+    config::Vhost vhost_ = *snapshot_->vhost("v");
     live::Registry registry_;
     runtime::LogLimit codec_log_;
     base::Ref<live::Stream> stream_ =
@@ -401,6 +446,7 @@ class Relay {
     live::RtpLane& lane_ = stream_->rtp_lane();
     PublisherEnd publishers_[kPublishers];
     PlayerEnd players_[kPlayers];
+    LayerEnd layers_[kRids.size()];
     uint32_t next_ssrc_ = kFirstSsrc;
     uint32_t payloads_ = 0;
 };

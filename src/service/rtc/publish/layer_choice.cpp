@@ -77,10 +77,22 @@ std::optional<size_t> LayerChoice::choose(int64_t now_ms) const {
     std::optional<size_t> best = needs_one ? std::nullopt : current_;
     for (size_t i = 0; i < count_; ++i) {
         if (i == current_ || is_dead(i, now_ms)) continue;
-        if (!needs_one && now_ms - layers_[i].since_ms < kLivingMs) continue;
+        if (!needs_one && !is_living(i, now_ms)) continue;
         if (!best || is_better(layers_[i], layers_[*best])) best = i;
     }
     return best == current_ ? std::nullopt : best;
+}
+
+bool LayerChoice::is_smaller(size_t layer, int64_t now_ms) const {
+    if (!current_ || target_ || current_ == layer || is_dead(*current_, now_ms)) return false;
+    return is_living(layer, now_ms) && is_better(layers_[*current_], layers_[layer]);
+}
+
+bool LayerChoice::is_settled(int64_t now_ms) const {
+    if (!current_) return false;
+    size_t living = 0;
+    for (size_t i = 0; i < count_; ++i) living += is_living(i, now_ms);
+    return living == count_ || now_ms - began_ms_ >= kSettledMs;
 }
 
 std::optional<size_t> LayerChoice::on_tick(int64_t now_ms) {

@@ -23,6 +23,8 @@ class LayerChoice {
     // A living layer is kept for at least this long.
     static constexpr int64_t kMinStayMs = 2000;
     static constexpr int64_t kKeyframeEveryMs = 1000;
+    // Publishers that begin with the smallest have added the others by then, if they ever do.
+    static constexpr int64_t kSettledMs = 10'000;
 
     // layers: 1 to kMaxLayers.
     explicit LayerChoice(size_t layers);
@@ -47,6 +49,10 @@ class LayerChoice {
 
     // Whether it has sent anything within kDeadMs.
     bool is_sent(size_t layer, int64_t now_ms) const { return !is_dead(layer, now_ms); }
+    // Whether it is living, and the one that is carried is larger and stays so.
+    bool is_smaller(size_t layer, int64_t now_ms) const;
+    // Whether all that are expected are living, or enough time has passed since the first one began.
+    bool is_settled(int64_t now_ms) const;
     // Bytes per second, as last measured.
     uint64_t rate(size_t layer) const { return layers_[layer].rate; }
 
@@ -73,6 +79,9 @@ class LayerChoice {
     bool begins_keyframe(Layer& layer, const Packet& packet);
     bool is_wanted(size_t layer, int64_t now_ms) const;
     bool is_dead(size_t layer, int64_t now_ms) const { return now_ms - layers_[layer].heard_ms >= kDeadMs; }
+    bool is_living(size_t layer, int64_t now_ms) const {
+        return !is_dead(layer, now_ms) && now_ms - layers_[layer].since_ms >= kLivingMs;
+    }
     static bool is_better(const Layer& a, const Layer& b);
     void measure_rates(int64_t now_ms);
     std::optional<size_t> choose(int64_t now_ms) const;

@@ -40,6 +40,12 @@ Publisher::Publisher(MediaParts parts, base::Ref<live::Stream> stream, const Pub
         other_layers_ = layers - 1;
         layer_keyframes_.reserve(layers);
         for (size_t i = 0; i < layers; ++i) layer_keyframes_.emplace_back(*this, i);
+        LayerSource& source = *this;
+        if (rtc_.layers_as_streams)
+            layer_streams_ =
+                std::make_unique<LayerStreams>(LayerStreams::Setup{vhost_, parts.registry, parts.codec_log,
+                                                                   stream_->key(), facts_, lane_tracks(), rids()},
+                                               source);
     }
     // Only one of the two: a client that gets both uses the smaller estimate.
     if (has_twcc && twcc_id_ != 0) {
@@ -57,6 +63,12 @@ std::vector<live::RtpTrack> Publisher::lane_tracks() const {
     std::vector<live::RtpTrack> tracks;
     for (size_t i = other_layers_; i < tracks_.size(); ++i) tracks.push_back(tracks_[i].format().track);
     return tracks;
+}
+
+std::vector<std::string> Publisher::rids() const {
+    std::vector<std::string> rids;
+    for (size_t i = 0; layers_ && i <= other_layers_; ++i) rids.push_back(tracks_[i].format().rid);
+    return rids;
 }
 
 base::Result<void> Publisher::prepare() {
@@ -77,9 +89,7 @@ void Publisher::enter_lane() {
     lane_.set_tracks(lane_tracks());
     lane_.set_keyframe_source(this);
     if (layers_) {
-        std::vector<std::string> rids;
-        for (size_t i = 0; i <= other_layers_; ++i) rids.push_back(tracks_[i].format().rid);
-        lane_.set_layers(rids);
+        lane_.set_layers(rids());
         for (size_t i = 0; i <= other_layers_; ++i)
             lane_.layers()->all()[i].lane->set_keyframe_source(&layer_keyframes_[i]);
         if (layers_->current()) lane_.layers()->set_carried(*layers_->current());
@@ -108,6 +118,7 @@ std::optional<int64_t> Publisher::missing_since_ms(size_t lane_index) const {
 
 void Publisher::publication_waits() {
     waits_ = true;
+    if (layer_streams_) layer_streams_->end_all();
     bridge_.reset();
 }
 
@@ -147,16 +158,6 @@ ReceiveTrack* Publisher::track_of(const rtp::PacketView& view, int64_t now_ms) {
     return nullptr;
 }
 
-// A packet of an SSRC that is not known yet names its layer, or is a retransmission that was requested of it. Senders
-// leave the rid out once they know from reports that its SSRC is known.
-bool Publisher::may_be_layer(const ReceiveTrack& track, const rtp::PacketView& view) const {
-    const bool rtx = track.is_rtx(view.payload_type());
-    for (const uint8_t id : {rtx ? repaired_rid_id_ : uint8_t{0}, rid_id_})
-        if (id != 0)
-            if (const auto value = view.extension(id)) return rtp::text_value(*value) == track.format().rid;
-    return rtx && track.answers(view);
-}
-
 // One SSRC per track is accepted: another one is not used while the current one is active.
 bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms) {
     const bool rtx = track.is_rtx(view.payload_type());
@@ -175,11 +176,10 @@ bool Publisher::takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int
     ++counters_.ssrc_changes;
     track.follow(view.ssrc(), now_ms);
     const auto index = static_cast<size_t>(&track - tracks_.data());
-    if (is_layer(index)) layers_->restart(index);
-    if (live::RtpLayer* layer = read_layer(index)) {
-        layer->lane->restart_track(0);
-        if (layer->lane->sinks() > 0) layer->lane->request_keyframe(now_ms);
-    }
+    if (is_layer(index))
+        restart_layer(index, now_ms);
+    else if (layer_streams_)
+        layer_streams_->restart_audio(lane_index(index));
     if (waits_ || !is_carried(index)) return true;
     lane_.restart_track(lane_index(index));
     if (track.kind() == media::Kind::kVideo) lane_.request_keyframe(now_ms);
@@ -240,58 +240,21 @@ void Publisher::take(size_t index, const rtp::PacketView& view, bool by_rtx, int
     std::optional<media::VideoInfo> info;
     if (keyframe) info = video_info(codec, payload);
     const live::RtpHead head{view.sequence(), view.timestamp(), view.marker(), keyframe};
-    if (live::RtpLayer* layer = read_layer(index)) {
-        if (info) layer->width = info->width, layer->height = info->height;
-        append_layer(index, head, payload, now_us);
+    if (is_layer(index)) {
+        take_layer(index, head, payload, info ? &*info : nullptr, now_us);
+        if (!carry_layer(index, view, keyframe, info ? &*info : nullptr, now_us / 1000)) return;
+    } else if (layer_streams_) {
+        layer_streams_->append_audio(lane_index(index), head, payload, now_us);
     }
-    if (is_layer(index) && !carry_layer(index, view, keyframe, info ? &*info : nullptr, now_us / 1000)) return;
     if (waits_ && !publication_.offer(track.kind(), keyframe)) return;
     if (info) lane_.set_video_info(std::move(*info));
     lane_.append(lane_index(index), head, payload, now_us);
 }
 
-// Whether the lane carries this packet of a layer. It changes to another layer here: its players see one track, which
-// continues at a keyframe.
-bool Publisher::carry_layer(size_t index, const rtp::PacketView& view, bool keyframe, const media::VideoInfo* info,
-                            int64_t now_ms) {
-    LayerChoice::Packet packet{view.sequence(), view.timestamp(), view.payload().size(), keyframe};
-    if (info) packet.pixels = static_cast<uint64_t>(info->width) * static_cast<uint64_t>(info->height);
-    const auto before = layers_->current();
-    const LayerChoice::Step step = layers_->on_packet(index, packet, now_ms);
-    if (step != LayerChoice::Step::kBegins) return step == LayerChoice::Step::kCarried;
-    if (counters_.layer_changes < kLayerChangesLogged)
-        base::log::trace("rtc-publish: the stream is layer {}, {}x{}{}", tracks_[index].format().rid,
-                         info ? info->width : 0, info ? info->height : 0,
-                         before ? ", was " + tracks_[*before].format().rid : "");
-    if (lane_.layers() && !waits_) lane_.layers()->set_carried(index);
-    if (!before) return true;
-    ++counters_.layer_changes;
-    if (!waits_) lane_.restart_track(lane_index(index), tracks_[index].moment_us(view.timestamp()));
-    return true;
-}
-
-// Times are exact at once where the layer's sender has reported while nobody read it.
-void Publisher::append_layer(size_t index, const live::RtpHead& head, std::span<const uint8_t> payload,
-                             int64_t now_us) {
-    live::RtpLane& to = *lane_.layers()->all()[index].lane;
-    lane_.layers()->append(index, head, payload, now_us);
-    const auto& report = tracks_[index].sender_report();
-    if (report && !to.clock(0).exact) to.set_clock(0, report->ntp_us, report->timestamp);
-}
-
-void Publisher::tick_layers(int64_t now_ms) {
-    if (const auto layer = layers_->on_tick(now_ms)) send_pli(tracks_[*layer]);
-    for (size_t i = 0; i <= other_layers_; ++i)
-        if (live::RtpLayer* layer = read_layer(i)) {
-            layer->is_sent = layers_->is_sent(i, now_ms);
-            layer->kbps = static_cast<uint32_t>(layers_->rate(i) / 125);
-            layer->lane->tick(now_ms);
-        }
-}
-
 void Publisher::make_keyframe() {
     for (size_t i = 0; i < tracks_.size(); ++i)
         if (tracks_[i].kind() == media::Kind::kVideo && (is_carried(i) || !layers_->current())) send_pli(tracks_[i]);
+    if (layer_streams_) layer_streams_->request_keyframes(runtime::now_ms());
 }
 
 void Publisher::on_tick(int64_t now_ms) {
@@ -305,6 +268,7 @@ void Publisher::on_tick(int64_t now_ms) {
             if (is_carried(i)) lane_.request_keyframe(now_ms);
             if (live::RtpLayer* layer = read_layer(i); layer && layer->lane->sinks() > 0)
                 layer->lane->request_keyframe(now_ms);
+            if (layer_streams_ && is_layer(i)) layer_streams_->on_damage(i, now_ms);
         }
         misses_packets_ |= tracks_[i].nacks().missing() > 0;
     }
@@ -335,6 +299,7 @@ void Publisher::on_closed() {
 
 // The bridge writes into the publication, so it is destroyed first.
 void Publisher::end_publication() {
+    if (layer_streams_) layer_streams_->end_all();
     bridge_.reset();
     publication_.end();
 }

@@ -21,6 +21,7 @@
 #include "service/rtc/config.h"
 #include "service/rtc/media.h"
 #include "service/rtc/publish/layer_choice.h"
+#include "service/rtc/publish/layer_streams.h"
 #include "service/rtc/publish/receive_track.h"
 
 namespace service::rtc {
@@ -50,7 +51,10 @@ struct PublisherCounters {
     uint32_t layer_changes = 0;  // of the layer that the lane carries
 };
 
-class Publisher final : public Media, private live::PublicationOwner, private live::KeyframeSource {
+class Publisher final : public Media,
+                        private live::PublicationOwner,
+                        private live::KeyframeSource,
+                        private LayerSource {
   public:
     // own_ssrc: random; the sender SSRC of our reports.
     Publisher(MediaParts parts, base::Ref<live::Stream> stream, const PublishFormat& format, uint32_t own_ssrc);
@@ -65,12 +69,16 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     void on_rtp(std::span<uint8_t> packet, int64_t now_us) override;
     void on_rtcp(std::span<uint8_t> compound, int64_t now_us) override;
     void on_tick(int64_t now_ms) override;
-    size_t unfinished_input() const override { return bridge_ ? bridge_->memory() : 0; }
+    size_t unfinished_input() const override {
+        return (bridge_ ? bridge_->memory() : 0) + (layer_streams_ ? layer_streams_->unfinished_input() : 0);
+    }
     void list_unfinished(std::vector<uint64_t>& frames) const override {
         if (bridge_) bridge_->list_unfinished(frames);
+        if (layer_streams_) layer_streams_->list_unfinished(frames);
     }
     void drop_unfinished() override {
         if (bridge_) bridge_->drop_unfinished();
+        if (layer_streams_) layer_streams_->drop_unfinished();
     }
     int64_t tick_ms() const override { return misses_packets_ ? kNackTickMs : kTwccEveryMs; }
     void on_closed() override;
@@ -98,12 +106,20 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     live::PublisherFacts facts() const override { return facts_; }
     bool publisher_alive() const override { return !closed_; }
     bool publishes_rtp() const override { return true; }
+    std::optional<live::StreamKey> simulcast_of() const override {
+        return layer_streams_ ? std::optional(stream_->key()) : std::nullopt;
+    }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
     live::StandbyOptions standby() const override { return live::standby_options(vhost_); }
     void publication_waits() override;
     void publication_activated() override;
     void standby_keyframe_wanted() override { make_keyframe(); }
     void make_keyframe() override;
+    // LayerSource
+    void make_keyframe_of(size_t layer) override { send_pli(tracks_[layer]); }
+    std::optional<int64_t> missing_since_ms(size_t layer, size_t lane_index) const override;
+    std::optional<ReceiveTrack::Report> sender_report(size_t layer, size_t lane_index) const override;
+    void end(std::string_view why, base::CloseReason reason) override { session_.end(why, reason); }
 
     base::Result<void> acquire();
     // Has the name, or waits for it.
@@ -114,6 +130,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool takes_ssrc(ReceiveTrack& track, const rtp::PacketView& view, int64_t now_ms);
     bool record_ssrc(uint32_t ssrc);
     std::vector<live::RtpTrack> lane_tracks() const;
+    std::vector<std::string> rids() const;
     // The lane's index of a track: its layers are one track there.
     size_t lane_index(size_t index) const { return index < other_layers_ ? 0 : index - other_layers_; }
     bool is_layer(size_t index) const { return layers_ && index <= other_layers_; }
@@ -122,12 +139,20 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     bool carry_layer(size_t index, const rtp::PacketView& view, bool keyframe, const media::VideoInfo* info,
                      int64_t now_ms);
     std::optional<int64_t> missing_since_ms(size_t lane_index) const;
+    // The track of an index in the lane of a layer's stream.
+    size_t track_index(size_t layer, size_t lane_index) const {
+        return lane_index == 0 ? layer : lane_index + other_layers_;
+    }
     // The lane of a layer, which has its readers; null: the stream is not its publisher's.
     live::RtpLayer* read_layer(size_t index) const {
         return is_layer(index) && lane_.layers() && !waits_ ? &lane_.layers()->all()[index] : nullptr;
     }
     void append_layer(size_t index, const live::RtpHead& head, std::span<const uint8_t> payload, int64_t now_us);
     void tick_layers(int64_t now_ms);
+    void take_layer(size_t index, const live::RtpHead& head, std::span<const uint8_t> payload,
+                    const media::VideoInfo* info, int64_t now_us);
+    void restart_layer(size_t index, int64_t now_ms);
+    void on_sender_report(size_t index, uint64_t ntp, uint32_t timestamp, int64_t now_us);
     void take(size_t index, const rtp::PacketView& view, bool by_rtx, int64_t now_us);
     void end_publication();
     void ask_for_missing(int64_t now_ms);
@@ -167,6 +192,7 @@ class Publisher final : public Media, private live::PublicationOwner, private li
     std::unique_ptr<convert::RtpToFrames> bridge_;  // writes into publication_; null: rtc_to_rtmp is off
     std::vector<uint32_t> ssrcs_;                   // learned from packets
     rtp::NtpUnwrapper ntp_;                         // of its sender reports
+    std::unique_ptr<LayerStreams> layer_streams_;   // null: layers_as_streams is off, or there are no layers
     uint32_t own_ssrc_;
     uint8_t fir_sequence_ = 0;
     bool closed_ = false;

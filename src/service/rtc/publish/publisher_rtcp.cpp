@@ -19,14 +19,9 @@ class Publisher::Feedback final : public rtcp::Visitor {
     Feedback(Publisher& publisher, int64_t now_us) : publisher_(publisher), now_us_(now_us) {}
     void on_sender_report(const rtcp::SenderReport& report) override {
         for (size_t i = 0; i < publisher_.tracks_.size(); ++i) {
-            ReceiveTrack& track = publisher_.tracks_[i];
-            if (report.ssrc == 0 || report.ssrc != track.ssrc()) continue;
-            const int64_t ntp_us = publisher_.ntp_us_of(report.ntp);
-            track.on_sender_report(report.ntp, ntp_us, report.rtp_timestamp, now_us_);
-            if (live::RtpLayer* layer = publisher_.read_layer(i); layer && report.ntp != 0)
-                layer->lane->set_clock(0, ntp_us, report.rtp_timestamp);
-            if (report.ntp != 0 && !publisher_.waits_ && publisher_.is_carried(i))
-                publisher_.lane_.set_clock(publisher_.lane_index(i), ntp_us, report.rtp_timestamp);
+            const ReceiveTrack& track = publisher_.tracks_[i];
+            if (report.ssrc != 0 && report.ssrc == track.ssrc())
+                publisher_.on_sender_report(i, report.ntp, report.rtp_timestamp, now_us_);
         }
     }
 
@@ -49,6 +44,19 @@ void Publisher::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
     Feedback feedback(*this, now_us);
     const rtcp::Parsed parsed = rtcp::parse(compound, feedback);
     counters_.bad_rtcp += parsed.framed ? parsed.malformed : 1;
+}
+
+void Publisher::on_sender_report(size_t index, uint64_t ntp, uint32_t timestamp, int64_t now_us) {
+    const int64_t ntp_us = ntp_us_of(ntp);
+    tracks_[index].on_sender_report(ntp, ntp_us, timestamp, now_us);
+    if (ntp == 0) return;
+    if (live::RtpLayer* layer = read_layer(index)) layer->lane->set_clock(0, ntp_us, timestamp);
+    if (!waits_ && is_carried(index)) lane_.set_clock(lane_index(index), ntp_us, timestamp);
+    if (!layer_streams_) return;
+    if (is_layer(index))
+        layer_streams_->on_sender_report(index, {ntp_us, timestamp});
+    else
+        layer_streams_->on_audio_report(lane_index(index), {ntp_us, timestamp});
 }
 
 void Publisher::ask_for_missing(int64_t now_ms) {
