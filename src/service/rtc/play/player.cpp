@@ -192,11 +192,21 @@ void Player::send_audio(int64_t now_us) {
     if (reports_due_) send_due_reports();
 }
 
+// Publishers make keyframes of all layers at once: where the stream has a new one, that of the layer that fits comes
+// too, and the link has no room for both.
+bool Player::expects_layer(int64_t now_us) const {
+    if (!layers_ || !layers_->is_changing()) return false;
+    const live::RtpRing& ring = lane_.ring();
+    const auto keyframe = ring.newest_keyframe();
+    return keyframe && *keyframe >= paced_->link.position() && now_us - ring.at(*keyframe).arrival_us < kLayerWaitUs;
+}
+
 void Player::send_paced(int64_t now_us) {
     const live::RtpRing& ring = lane_.ring();
     ShortLink& link = paced_->link;
     bandwidth_.tick(now_us / 1000);
     link.refill(bandwidth_.kbps(), now_us);
+    if (expects_layer(now_us)) return paced_->set_after(kPaceMs);
     apply(link.update(ring, bandwidth_.kbps(), now_us), now_us / 1000);
     if (session_.room() == MediaSession::Room::kNow) {
         tracks_[static_cast<size_t>(video_)].stamp(now_us);

@@ -88,6 +88,7 @@ class Player final : private live::RtpSink, public Media {
 
     // While the link is short: video is measured out.
     static constexpr int64_t kPaceMs = 10;
+    static constexpr int64_t kLayerWaitUs = 300'000;  // for the keyframe of a layer, behind that of the stream
     // Likewise, or while that is suspected: reports, whose answers tell the round trip.
     static constexpr int64_t kProbeEveryMs = 200;
     // After the last losses frames are held back, and audio has redundant payloads, for so long.
@@ -134,6 +135,7 @@ class Player final : private live::RtpSink, public Media {
     [[gnu::cold, gnu::noinline]] bool forward_red(SendTrack& track, const live::RtpPacket& packet, uint64_t number);
     void send_audio(int64_t now_us);
     void begin_pacing(int64_t now_us);
+    bool expects_layer(int64_t now_us) const;
     void send_paced(int64_t now_us);
     void end_pacing();
     void on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms);

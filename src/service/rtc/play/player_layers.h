@@ -40,6 +40,8 @@ class PlayerLayers {
     live::RtpLane* lane() const { return active_ ? &active_->lane : nullptr; }
     // Of that layer.
     std::string_view rid() const;
+    // Another layer waits for its keyframe.
+    bool is_changing() const { return next_ != nullptr; }
     // The video is skipped up to the next keyframe. Only if lane().
     void jump(int64_t now_ms);
     // The stream's own video begins again, at that position of its ring.

@@ -5,38 +5,30 @@
 #include <set>
 #include <sstream>
 
-#include "base/clock.h"
 #include "live/rtp/rtp_layers.h"
-#include "protocol/rtcp/writer.h"
-#include "protocol/rtp/extensions.h"
-#include "runtime/loop/testing.h"
-#include "service/rtc/media_testing.h"
-#include "service/rtc/play/player.h"
+#include "runtime/loop/simulated_time_testing.h"
+#include "service/rtc/play/player_testing.h"
 
 namespace service::rtc {
 namespace {
 
 using testing::FakeSession;
+using testing::kAudio;
 using testing::kAudioSsrc;
+using testing::KeyframeCounter;
 using testing::kRtxSsrc;
+using testing::kVideo;
 using testing::kVideoSsrc;
-
-const live::RtpTrack kVideoTrack{.kind = media::Kind::kVideo, .codec = media::Codec::kH264};
-const live::RtpTrack kAudioTrack{.kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .clock_rate = 48'000};
-
-struct LayerSource : live::KeyframeSource {
-    int asked = 0;
-    void make_keyframe() override { ++asked; }
-};
+using testing::PlayerFixture;
 
 // Its lane carries layer f; q, h and f are of 100, 400 and 1,600 kbit/s.
-class PlayerLayersTest : public runtime::testing::RuntimeTest {
+class PlayerLayersTest : public PlayerFixture {
   protected:
     PlayerLayersTest() { publish(); }
     ~PlayerLayersTest() { player.reset(); }
 
     void publish() {
-        lane.set_tracks({kVideoTrack, kAudioTrack});
+        lane.set_tracks({kVideo, kAudio});
         const std::string rids[] = {"q", "h", "f"};
         lane.set_layers(rids);
         int side = 90;
@@ -54,26 +46,13 @@ class PlayerLayersTest : public runtime::testing::RuntimeTest {
         lane.set_keyframe_source(&stream_source);
     }
     live::RtpLayer& layer(size_t index) { return lane.layers()->all()[index]; }
-    void view(LayerWish wish) {
-        MediaParts parts{session, registry, codec_log, stream->key(), snapshot, *snapshot->vhost("v"), {}, {}, {}};
-        parts.layer = std::move(wish);
-        SendFormat video{.kind = media::Kind::kVideo,
-                         .codec = media::Codec::kH264,
-                         .ssrc = kVideoSsrc,
-                         .rtx_ssrc = kRtxSsrc,
-                         .payload_type = 102,
-                         .rtx_payload_type = 103,
-                         .nack = true};
-        SendFormat audio{
-            .kind = media::Kind::kAudio, .codec = media::Codec::kOpus, .ssrc = kAudioSsrc, .payload_type = 111};
-        player = std::make_unique<Player>(std::move(parts), stream, std::vector{audio, video}, 1000);
-        player->on_connected(base::monotonic_ms());
-    }
+    void view(LayerWish wish) { player = make_player(session, true, std::move(wish)); }
     // 40 ms pass: a frame of each layer, which the lane has of f, and a packet of audio. Each layer has timestamps of
     // its own. Returns what the player was sent, such as "a1 q7 ": the kind or layer, and the frame.
     std::string frame(bool keyframe = false) {
         ++frames;
-        now_us += 40'000;
+        time.pass_ms(30);
+        const int64_t now_us = runtime::now_us();
         const auto append = [&](const std::string& text, auto&& to) {
             to(live::RtpHead{static_cast<uint16_t>(frames), 0, true, keyframe},
                std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
@@ -96,7 +75,7 @@ class PlayerLayersTest : public runtime::testing::RuntimeTest {
             head.keyframe = false;
             lane.append(1, head, payload, now_us);
         });
-        for (int i = 0; i < 4; ++i) (void)runtime::yield();
+        time.pass_ms(10);
         return sorted(got());
     }
     // Lanes are sent in any order.
@@ -132,31 +111,25 @@ class PlayerLayersTest : public runtime::testing::RuntimeTest {
     void shorten(uint64_t kbps) {
         session.counts.bytes_sent += 1'000'000;
         for (const uint64_t remb : {uint64_t{9'000}, 4 * kbps / 3, 6 * kbps / 5, kbps}) {
-            (void)runtime::sleep_ms(310);
+            time.pass_ms(310);
             session.counts.bytes_sent += 80'000;  // 2,000 kbit/s
             uint8_t out[100];
             rtcp::Writer writer(out);
             const uint32_t ssrc = kVideoSsrc;
             ASSERT_TRUE(writer.remb(9, remb * 1000, std::span(&ssrc, 1)));
             std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
-            player->on_rtcp(bytes, base::monotonic_us());
+            player->on_rtcp(bytes, runtime::now_us());
         }
     }
 
-    config::SnapshotPtr snapshot = config::default_snapshot();
-    live::Registry registry;
-    runtime::LogLimit codec_log;
-    base::Ref<live::Stream> stream =
-        base::make_ref<live::Stream>(nullptr, live::StreamKey{"v", "live", "s"}, live::LiveOptions{});
-    live::RtpLane& lane = stream->rtp_lane();
+    runtime::testing::SimulatedTime time;
     FakeSession session;
-    std::map<int, LayerSource> sources;  // by height
-    LayerSource stream_source;
+    std::map<int, KeyframeCounter> sources;  // by height
+    KeyframeCounter stream_source;
     std::unique_ptr<Player> player;
     std::map<uint32_t, std::optional<rtp::Header>> newest;
     size_t read = 0;
     uint32_t frames = 0;
-    int64_t now_us = base::monotonic_us();
 };
 
 TEST_F(PlayerLayersTest, WithoutAWishItIsTheStreams) {
@@ -180,7 +153,7 @@ TEST_F(PlayerLayersTest, AWishIsGrantedFromTheFirstKeyframeOn) {
     const uint16_t lost[] = {static_cast<uint16_t>(newest[kVideoSsrc]->sequence)};
     ASSERT_EQ(writer.nack(9, kVideoSsrc, lost), 1u);
     std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
-    player->on_rtcp(bytes, base::monotonic_us() + 500'000);
+    player->on_rtcp(bytes, runtime::now_us() + 500'000);
     EXPECT_EQ(got(), "rtx:q3 ");
 }
 
@@ -188,13 +161,13 @@ TEST_F(PlayerLayersTest, AHeightIsALimit) {
     view({.max_height = 200});
     EXPECT_EQ(frame(true), "a1 h1 ") << "from the beginning";
     layer(1).is_sent = false;
-    player->on_tick(base::monotonic_ms());
+    player->on_tick(runtime::now_ms());
     EXPECT_EQ(frame(), "a2 ");
     EXPECT_EQ(frame(true), "a3 q3 ");
     layer(1).is_sent = true;
-    player->on_tick(base::monotonic_ms());
+    player->on_tick(runtime::now_ms());
     EXPECT_EQ(frame(true), "a4 q4 ") << "not at once";
-    player->on_tick(base::monotonic_ms() + 5000);
+    player->on_tick(runtime::now_ms() + 5000);
     EXPECT_EQ(frame(), "a5 q5 ") << "until the keyframe";
     EXPECT_NE(frame(true).find("h6 "), std::string::npos);
     EXPECT_EQ(frame(), "a7 h7 ");
@@ -207,7 +180,7 @@ TEST_F(PlayerLayersTest, AWishForTheLargestOrForNoneIsTheStream) {
     newest.clear();
     session.index_check = {};
     view({.rid = "x"});
-    EXPECT_EQ(frame(true), "a2 f2 ");
+    EXPECT_EQ(frame(true), "a2 f1 f2 ") << "from the keyframe that is there on";
     EXPECT_EQ(layer(2).lane->sinks(), 0u);
 }
 
@@ -219,24 +192,16 @@ TEST_F(PlayerLayersTest, AShortLinkGetsTheLayerThatFits) {
     EXPECT_EQ(layer(0).lane->sinks(), 0u);
     EXPECT_EQ(sources[180].asked, 1);
     EXPECT_EQ(frame().substr(0, 3), "a2 ") << "of the video what fits";
-    (void)runtime::sleep_ms(30);
-    (void)got();
-    // Of the stream's video what fits may come before.
-    const std::string third = frame(true);
-    EXPECT_EQ(third.substr(0, 3), "a3 ");
-    EXPECT_EQ(third.substr(third.size() - 4), " h3 ");
+    EXPECT_EQ(frame(true), "a3 h3 ") << "the stream's keyframe is not for a link that takes less";
     EXPECT_EQ(frame(), "a4 h4 ");
     EXPECT_EQ(player->quality().viewing->sent, net::RtcSent::kLayer);
     EXPECT_EQ(player->quality().viewing->layer, "h");
     EXPECT_EQ(rtc_stats().on_layer, 1u);
     // The estimate rises without a queue, until the stream fits.
-    const int64_t now_ms = base::monotonic_ms();
     std::string seen;
-    for (int64_t ms = 0; ms < 30'000; ms += 500) {
-        player->on_tick(now_ms + ms);
-        seen += frame(ms % 1000 == 0);
-        (void)runtime::sleep_ms(20);
-        seen += got();
+    for (int i = 0; i < 750; ++i) {
+        if (i % 12 == 0) player->on_tick(runtime::now_ms());
+        seen += frame(i % 25 == 0);
     }
     EXPECT_LT(seen.find("rtx:h"), seen.find(" f")) << "the link is probed before: " << seen;
     EXPECT_NE(seen.find(" f"), seen.npos) << seen;
@@ -251,7 +216,7 @@ TEST_F(PlayerLayersTest, ALayerMayBeginWhenTheStreamsIsWantedAgain) {
     view({.rid = "q"});
     EXPECT_EQ(frame(), "a1 ");
     layer(0).is_sent = false;
-    player->on_tick(base::monotonic_ms());
+    player->on_tick(runtime::now_ms());
     layer(0).is_sent = true;
     layer(1).is_sent = layer(2).is_sent = false;
     EXPECT_EQ(frame(true), "a2 q2 ");
@@ -275,13 +240,13 @@ TEST_F(PlayerLayersTest, AnotherPublisherHasOtherLayers) {
     EXPECT_EQ(frame(true), "a1 q1 ");
     publish();
     EXPECT_EQ(frame(), "a2 ");
-    player->on_tick(base::monotonic_ms());
+    player->on_tick(runtime::now_ms());
     (void)frame(true);
-    player->on_tick(base::monotonic_ms() + 5000);
+    player->on_tick(runtime::now_ms() + 5000);
     (void)frame(true);
     EXPECT_EQ(frame(), "a5 q5 ");
     EXPECT_EQ(layer(0).lane->sinks(), 1u);
-    lane.set_tracks({kVideoTrack, kAudioTrack});
+    lane.set_tracks({kVideo, kAudio});
     EXPECT_EQ(lane.layers(), nullptr);
 }
 
@@ -292,7 +257,6 @@ TEST_F(PlayerLayersTest, TimesAreThoseOfTheStream) {
     const uint32_t first = newest[kVideoSsrc]->timestamp;
     shorten(600);
     (void)frame();
-    (void)runtime::sleep_ms(30);
     EXPECT_NE(frame(true).find("h3 "), std::string::npos);
     EXPECT_EQ(frame(), "a4 h4 ");
     EXPECT_LE(newest[kVideoSsrc]->timestamp - (first + 3 * 3600), 900u);
