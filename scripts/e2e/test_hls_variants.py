@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from lib import api, browser, edges, flv, hls, hooks, http, media, publishing, rtmp, signed_urls
+from lib import api, edges, flv, hls, hooks, http, media, publishing, rtmp, signed_urls, variants_page
 from lib.server import ROOT, run_once
 from lib.timing import SLOW, scaled, wait_until
 
@@ -334,46 +334,12 @@ def test_what_is_wrong_is_said(tmp_path, line, text):
     assert text in said and code == (0 if "with hls_ctx off" in text else 1), said
 
 
-# It tells what it shows, and takes levels to change to: the height of their video.
-PAGE = """<!doctype html><video id="video" muted autoplay></video><script src="/%s"></script><script>
-const video = document.getElementById("video"), errors = [], source = decodeURIComponent(location.hash.slice(1));
-let stalls = 0;
-%s
-reportEvery(200, () => ({
-    time: video.currentTime, frames: video.getVideoPlaybackQuality().totalVideoFrames, height: video.videoHeight, errors, stalls,
-    known: known()}), choose);
-</script>"""
-PLAYERS = {
-    "hls.js": ("hls.js/dist/hls.min.js", """
-const player = new Hls({liveSyncDurationCount: 5, startLevel: 0});
-player.on(Hls.Events.ERROR, (_, data) => {
-    errors.push({fatal: data.fatal, details: data.details, why: String(data.reason || data.error)});
-    stalls += data.details === Hls.ErrorDetails.BUFFER_STALLED_ERROR;
-});
-player.loadSource(source);
-player.attachMedia(video);
-const known = () => player.levels.map((level) => level.height);
-const choose = (height) => player.loadLevel = player.levels.findIndex((level) => level.height === height);"""),
-    # It leaves a variant that fails only where it may choose itself; here it does so for no other reason.
-    "shaka": ("shaka-player/dist/shaka-player.compiled.js", """
-shaka.polyfill.installAll();
-const player = new shaka.Player(), failed = (error) => errors.push({fatal: error.severity !== 1, details: String(error.data), why: error.code});
-player.configure({abr: {switchInterval: 1000}, manifest: {hls: {ignoreManifestTimestampsInSegmentsMode: true}}});
-player.addEventListener("error", (event) => failed(event.detail));
-video.addEventListener("waiting", () => stalls += video.currentTime > 0);
-player.attach(video).then(() => player.load(source)).catch(failed);
-const known = () => player.getVariantTracks().map((track) => track.height);
-const choose = (height) => player.selectVariantTrack(player.getVariantTracks().find((track) => track.height === height));"""),
-}  # fmt: skip
-
-
 @pytest.mark.quiet
 @pytest.mark.parametrize("player, form", [("hls.js", "ts-disk"), ("hls.js", "fmp4-memory"), ("shaka", "fmp4-parts")])
 def test_a_player_changes_between_variants(servers, tool, tmp_path, player, form):
     """Up and down, away from one that ends, and back to it when it returns: without a stall."""
-    script, code = PLAYERS[player]
-    if not browser.is_there(script):
-        pytest.skip(f"scripts/test installs {script} and Chromium")
+    if not variants_page.is_there(player):
+        pytest.skip(f"scripts/test installs {player} and Chromium")
     server = servers(top=api.ON, vhosts=hls.vhost(fragment="1", window="10", ctx="on", variants=GROUP, **FORMS[form]))
     heights = [height for _, height in media.LADDER.values()]
     with steady(server, NAMES[0]), steady(server, NAMES[1]), contextlib.ExitStack() as third:
@@ -381,37 +347,20 @@ def test_a_player_changes_between_variants(servers, tool, tmp_path, player, form
         wait_names(server, NAMES)
         url = f"/live/{NAMES[0]}.m3u8?hls_ctx=somebody"
         wait_until(lambda: http.get(server.http_port, url).body.count(b"#EXTINF") >= 7, 15, "as much as the player stays behind")
-        page = browser.Browser(tool, tmp_path, PAGE % (script, code), server.http_url(PATH[1:]))
-
-        def shows(height, frames=15, among=None, may_stall=False):
-            """It shows that many frames of one of this height, and time goes on."""
-            begin = []
-
-            def look():
-                last = page.last()
-                assert not last or not [error for error in last["errors"] if error["fatal"]], f"{player} gave up: {last}"
-                assert not last or may_stall or not last["stalls"], f"it should not stall: {last}"
-                if not last or (last["height"] not in among if among else last["height"] != height):
-                    begin.clear()
-                    return None
-                begin.append(last)
-                return last["frames"] - begin[0]["frames"] >= frames and last["time"] > begin[0]["time"] and last
-
-            return wait_until(look, 40, lambda: f"{height or among} px; {page.last()}\n{page.process.text()[-2000:]}", 0.1)
-
+        page = variants_page.Page(tool, tmp_path, player, server.http_url(PATH[1:]))
         try:
-            assert sorted(shows(None, among=heights)["known"]) == sorted(heights), page.last()
+            assert sorted(page.shows(None, among=heights)["known"]) == sorted(heights), page.last()
             for height in (heights[0], heights[2], heights[1], heights[2]):
                 page.commands.append(height)
-                shows(height)
+                page.shows(height)
             third.close()
-            shows(None, 50, among=heights[:2])
+            page.shows(None, 50, among=heights[:2])
             assert any(re.search("levelLoadError|404", error["details"]) for error in page.last()["errors"]), f"404 of the playlist: {page.last()}"
             third.enter_context(steady(server, NAMES[2]))
             wait_names(server, NAMES)
             page.commands.append(heights[2])
             # Its keyframes are elsewhere now: the player may have to pass over a part of a second.
-            shows(heights[2], 50, may_stall=True)
+            page.shows(heights[2], 50, may_stall=True)
         finally:
             page.close()
         viewers = [one for one in api.clients(server) if one["type"] == "hls-play" and one["ip"]]

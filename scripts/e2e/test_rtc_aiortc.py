@@ -56,6 +56,29 @@ def test_whip_to_whep(rtc_server, codec):
     asyncio.run(scene())
 
 
+LAYERS = {"q": (80, 44, 60_000), "h": (160, 90, 150_000), "f": (320, 180, 400_000)}
+
+
+@pytest.mark.parametrize("order", ["qhf", "fhq"])
+def test_of_layers_the_largest_is_played(rtc_server, order):
+    """The stream is the largest one, whatever the offer's order is: of pages the smallest is the first, of OBS the last."""
+    if mediamtx.PROGRAM:
+        pytest.skip("this is about our choice of layers")
+
+    async def scene():
+        layers = [(rid, *LAYERS[rid]) for rid in order]
+        async with rtc_aiortc.LayersPublisher(rtc.whip_url(rtc_server), layers) as publisher:
+            await publisher.connected()
+            assert f"a=simulcast:recv {';'.join(order)}" in publisher.answer, publisher.answer
+            async with rtc_aiortc.Player(rtc.whep_url(rtc_server)) as player, rtc_aiortc.Player(rtc.whep_url(rtc_server) + "&layer=h") as other:
+                await rtc_aiortc.wait(lambda: player.seen((320, 180)) >= 40, 20, player.describe)
+                rtc.assert_colours(player.video_frames[-1].places, rtc.FIELDS)
+                await rtc_aiortc.wait(lambda: other.seen((160, 90)) >= 40, 20, other.describe)
+                rtc.assert_colours(other.video_frames[-1].places, rtc.FIELDS)
+
+    asyncio.run(scene())
+
+
 def test_ffmpeg_publishes(rtc_server, tool):
     """FFmpeg 9 by WHIP: played by aiortc; it goes in order, which it complains of otherwise."""
     publisher = tool(rtc.bars_and_beeps_by_whip(rtc_server))

@@ -150,11 +150,12 @@ def test_of_layers_the_largest_is_played(rtc_server, pages, codec):
         assert min(steps) > 0 and max(steps) < scaled(3000), f"times by FLV go on: {viewer.describe()}, steps of {sorted(steps)[-5:]} ms"
 
 
-def test_a_player_may_want_a_smaller_layer(rtc_server, pages):
+@pytest.mark.parametrize("codec", ["H264", "VP8"])
+def test_a_player_may_want_a_smaller_layer(rtc_server, pages, codec):
     """By its rid, or by a height. A height that no layer has is that of the next smaller one."""
     if not rtc.is_ours(rtc_server):
         pytest.skip("this is about our choice of layers")
-    publisher = pages(source="canvas", zoom=1.5, codec="H264", encodings=LAYERS, publish=rtc.whip_url(rtc_server))
+    publisher = pages(source="canvas", zoom=1.5, codec=codec, encodings=LAYERS, publish=rtc.whip_url(rtc_server))
     publisher.wait(lambda one: len((one["publisher"] or {}).get("layers") or {}) == 3, 30, "a publisher of three layers")
     players = {wish: pages(play=f"{rtc.whep_url(rtc_server)}&{wish}") for wish in ("layer=q", "maxheight=300", "layer=no")}
     for (wish, page), width in zip(players.items(), (240, 480, 960), strict=True):

@@ -245,6 +245,38 @@ def test_a_link_that_is_too_small_has_a_smaller_layer(rtc_server, pages, tool):
     assert share <= 5, f"at most 5 % of the audio should be concealed, {share:.1f} % is: {rtc.shortened(last)}"
 
 
+@pytest.mark.serial
+@pytest.mark.skipif(not rtc.there_is_chromium() or not pion.is_there(), reason="scripts/test installs Chromium and Go")
+@pytest.mark.skipif(VALGRIND or SLOW > 1, reason="the browser's estimate is one by time")
+def test_layers_follow_the_link(rtc_server, pages, tool):
+    """A link of 4 Mbit/s falls to 0.5 for 12 s: the layer of 300 kbit/s comes within a second, with hardly a pause, and the
+    one of 1,500 within 12 s after the link has recovered."""
+    if not rtc.is_ours(rtc_server):
+        pytest.skip("MediaMTX sends the first layer")
+    layers = pion.layers("h264", "qhf", pion.LARGE_LAYERS)
+    tool(pion.words("h264", whip=rtc.whip_url(rtc_server), seconds=90, layers=layers))
+    rtc.wait_sessions(rtc_server, "rtc-publish", 1, 20)
+    harm = Harm(kbps=500, delay=20, after=8, until=20)
+    with Running(rtc_server.rtc_port, harm, seed=1) as relay:
+        page = pages(play=rtc.whep_url(rtc_server), relay=relay.port)
+        page.wait(lambda one: rtc.decodes(one, 50) and one["width"] == 640, 30, "frames of the largest layer")
+        page.wait(lambda one: one["width"] < 640, 20, "frames of a smaller layer")
+        time.sleep(12)
+        last = page.wait(lambda one: one["width"] == 640, 30, "frames of the largest layer again")
+        (did,) = relay.finish()
+    fell = did["back"]["began"] + harm.after
+    rose = did["back"]["began"] + harm.until
+    sizes = [(round(one["at"] - fell, 2), one["width"]) for one in last["sizes"]]
+    gaps = [(round(one["at"] - fell, 2), round(one["ms"])) for one in last["gaps"] if one["at"] > fell - 1]
+    told = f"widths and pauses by the seconds since the link fell: {sizes}, {gaps}; {did}"
+    lower = next(at for at, width in sizes if at > 0 and width < 640)
+    higher = next(at for at, width in sizes if at > rose - fell and width == 640)
+    print(f"lower after {lower:.2f} s, higher {higher - (rose - fell):.2f} s after the link rose; {told}")
+    assert lower <= 1, f"a smaller layer should come within 1 s: {told}"
+    assert higher - (rose - fell) <= 12, f"the largest should be back within 12 s: {told}"
+    assert all(ms <= 500 for _, ms in gaps), f"no pause should be longer than 0.5 s: {told}"
+
+
 @pytest.mark.quiet  # aiortc decodes in Python: beside browsers it has too little time for half of the frames
 @pytest.mark.parametrize("kind", BAD)
 def test_a_player_goes_on(rtc_server, kind):

@@ -37,18 +37,21 @@ def video(codec):
     return media._made(f"pion.{codec}", words)
 
 
-# By rid: the sizes of the layers of simulcast, each half of the next.
-LAYERS = {"q": "80x44", "h": "160x90", "f": "320x180"}
+# By rid: the sizes of the layers of simulcast, each half of the next, and their kbit/s.
+LAYERS = {"q": ("80x44", 50), "h": ("160x90", 200), "f": ("320x180", 800)}
+LARGE_LAYERS = {"q": ("160x90", 100), "h": ("320x180", 300), "f": ("640x360", 1500)}
 
 
-def layers(codec, order):
+def layers(codec, order, sizes=LAYERS):
     """The option of that name: a file for each layer, in that order."""
     files = {}
     for rid in order:
-        size = LAYERS[rid]
-        rate = f"{50 * 4 ** list(LAYERS).index(rid)}k"
-        words = ffmpeg.command9(*PICTURE, "-vf", f"scale={size.replace('x', ':')}", *RATE, "-b:v", rate, *ENCODERS[codec], "OUT")
-        files[rid] = media._made(f"pion.{rid}.{codec}", words)
+        size, kbps = sizes[rid]
+        # Noise, so that the encoder needs what it may take.
+        filters = f"noise=alls=12:allf=t,scale={size.replace('x', ':')}"
+        rate = ["-b:v", f"{kbps}k", "-maxrate", f"{kbps}k", "-bufsize", f"{kbps // 2}k"]
+        words = ffmpeg.command9(*PICTURE, "-vf", filters, *RATE, *rate, *ENCODERS[codec], "OUT")
+        files[rid] = media._made(f"pion.{rid}.{kbps}.{codec}", words)
     return ",".join(f"{rid}={path}" for rid, path in files.items())
 
 

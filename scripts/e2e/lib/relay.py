@@ -47,13 +47,15 @@ class Direction:
         self.harm, self.dice = harm, random.Random(seed)
         self.first = self.last = None
         self.busy = 0  # the slow link has sent all before that time
+        self.began = 0  # the first packet, s since 1970
         self.counts = {"packets": 0, "bytes": 0, "lost": 0, "duplicated": 0, "reordered": 0, "overflowed": 0}
 
     def due(self, now, size=0):
         """When it is to be sent on: none, one or two times."""
         # The same number of throws for each packet, whatever happens to it.
         lost, doubled, late, jitter = (self.dice.random() for _ in range(4))
-        self.first = self.first if self.first is not None else now
+        if self.first is None:
+            self.first, self.began = now, time.time()
         self.counts["packets"] += 1
         self.counts["bytes"] += size
         since, delay = now - self.first, self.harm.delay / 1000
@@ -159,7 +161,8 @@ class Relay:
                 self.move_due()
             for key, _ in self.selector.select(self.send_due()):
                 self.take(key.fileobj)
-        return [{"there": there.counts, "back": back.counts} for _, there, back in self.clients.values()]
+        ways = [{"there": there, "back": back} for _, there, back in self.clients.values()]
+        return [{name: {**way.counts, "began": way.began} for name, way in one.items()} for one in ways]
 
 
 class Running:

@@ -6,6 +6,8 @@ import contextlib
 import fractions
 import json
 import logging
+import random
+import re
 import struct
 import time
 import urllib.parse
@@ -15,7 +17,9 @@ import aioice.ice
 import av
 import numpy
 from aiortc import MediaStreamTrack, RTCPeerConnection, RTCRtpReceiver, RTCRtpSender, RTCSessionDescription
-from aiortc.rtp import RtcpSrPacket
+from aiortc.codecs.vpx import Vp8Encoder
+from aiortc.rtcrtpparameters import RTCRtpHeaderExtensionParameters, RTCRtpParameters
+from aiortc.rtp import HeaderExtensionsMap, RtcpPsfbPacket, RtcpSrPacket, RtpPacket
 from aiortc.sdp import SessionDescription
 
 from . import http, rtc, rtc_plain
@@ -40,6 +44,7 @@ class VideoFrame(NamedTuple):
     pts: int
     places: list  # RGB of the seven places that rtc_page.html looks at
     white: bool
+    size: tuple  # width, height
 
 
 # ---- Publishing
@@ -124,11 +129,12 @@ class Peer:
 
     async def __aenter__(self):
         await self.peer.setLocalDescription(await self.peer.createOffer())
+        offer = self.offered(self.peer.localDescription.sdp)
         self.ssrcs = {kind: ssrcs[0] for kind, ssrcs, _ in described(self.peer.localDescription.sdp)}
         end = time.monotonic() + rtc.scaled(10)
         while not self.answer:
             try:
-                self.answer, self.resource = await asyncio.to_thread(_post, self.url, self.peer.localDescription.sdp)
+                self.answer, self.resource = await asyncio.to_thread(_post, self.url, offer)
             except Refused as refused:
                 # Who publishes may not be there yet.
                 if refused.status not in (404, 409):
@@ -140,6 +146,10 @@ class Peer:
         with self.media.of_tasks():
             await self.peer.setRemoteDescription(RTCSessionDescription(answer, "answer"))
         return self
+
+    def offered(self, sdp):
+        """The offer, where aiortc cannot write it."""
+        return sdp
 
     async def __aexit__(self, *_):
         if self.end == "delete":
@@ -203,6 +213,79 @@ class Publisher(Peer):
         return f"aiortc's own reports would be late by {own} ms"
 
 
+RID_URI, RID_ID = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id", 14
+
+
+class Layer:
+    """A layer of simulcast: its encoder, and its packets, each of which names it."""
+
+    def __init__(self, rid, width, height, bitrate):
+        self.rid, self.size = rid, (width, height)
+        self.encoder = Vp8Encoder()
+        self.encoder.target_bitrate = bitrate
+        self.ssrc, self.sequence, self.wants_keyframe = random.getrandbits(32) | 1, random.getrandbits(15), False
+        self.extensions = HeaderExtensionsMap()
+        ids = [RTCRtpHeaderExtensionParameters(id=RID_ID, uri=RID_URI)]
+        self.extensions.configure(RTCRtpParameters(headerExtensions=ids))
+
+    def packets(self, frame, payload_type):
+        keyframe, self.wants_keyframe = self.wants_keyframe, False
+        image = frame.reformat(*self.size)
+        image.pts, image.time_base = frame.pts, frame.time_base
+        payloads, timestamp = self.encoder.encode(image, keyframe)
+        for index, payload in enumerate(payloads):
+            self.sequence = (self.sequence + 1) % 0x10000
+            marker = int(index == len(payloads) - 1)
+            packet = RtpPacket(payload_type, marker, self.sequence, timestamp % (1 << 32), self.ssrc, payload)
+            packet.extensions.rtp_stream_id = self.rid
+            yield packet.serialize(self.extensions)
+
+
+class LayersPublisher(Peer):
+    """Of VP8 in several sizes, which aiortc knows nothing of: its offer is completed by hand, and the layers are encoded and
+    sent here. layers: (rid, width, height, bit/s) in the offer's order."""
+
+    def __init__(self, url, layers):
+        super().__init__(url)
+        self.layers = [Layer(*layer) for layer in layers]
+        self.track, self.task = Painted(), None
+        self.video = self.peer.addTransceiver("video", direction="sendonly")
+        prefer(self.video, "send", "video/VP8")
+        self.peer.addTransceiver(Beeping(self.track.start), direction="sendonly")
+        self.media.incoming.append(self._note_requests)
+
+    def offered(self, sdp):
+        head, video, rest = re.split(r"(?m)^(?=m=)", sdp)
+        kept = [line for line in video.split("\r\n") if line and not line.startswith(("a=ssrc", "a=msid"))]
+        rids = [layer.rid for layer in self.layers]
+        kept += [f"a=extmap:{RID_ID} {RID_URI}", *(f"a=rid:{rid} send" for rid in rids), f"a=simulcast:send {';'.join(rids)}"]
+        return head + "".join(f"{line}\r\n" for line in kept) + rest
+
+    def _note_requests(self, data):
+        for packet in rtcp_packets(data):
+            if isinstance(packet, RtcpPsfbPacket) and packet.fmt == 1:
+                for layer in self.layers:
+                    layer.wants_keyframe |= packet.media_ssrc == layer.ssrc
+        return data
+
+    async def connected(self, seconds=10):
+        await super().connected(seconds)
+        self.task = asyncio.ensure_future(self._send())
+
+    async def _send(self):
+        payload_type = next(kind for kind, (_, codec) in self.formats.items() if codec.mimeType == "video/VP8")
+        while True:
+            frame = await self.track.recv()
+            for layer in self.layers:
+                for packet in await asyncio.to_thread(lambda layer=layer: list(layer.packets(frame, payload_type))):
+                    await self.video.sender.transport._send_rtp(packet)
+
+    async def __aexit__(self, *arguments):
+        if self.task:
+            self.task.cancel()
+        await super().__aexit__(*arguments)
+
+
 class Player(Peer):
     def __init__(self, url, port=None):
         super().__init__(url, port)
@@ -245,6 +328,10 @@ class Player(Peer):
 
     # ---- What came
 
+    def seen(self, size):
+        """How many video frames of that size."""
+        return sum(frame.size == size for frame in self.video_frames)
+
     def seconds(self, kind, pts):
         """The sender's clock at that time of a track, by its last report."""
         report = self.reports[kind]
@@ -283,7 +370,7 @@ class Player(Peer):
 
     def describe(self):
         timed = {"flashes": self.flashes(), "beeps": self.beeps()} if len(self.reports) == 2 else {}
-        return json.dumps({"video frames": len(self.video_frames), "audio frames": len(self.audio_frames), "packets": self.packets,
+        return json.dumps({"video frames": len(self.video_frames), "sizes": sorted({one.size for one in self.video_frames}), "audio frames": len(self.audio_frames), "packets": self.packets,
                            "reports": {kind: str(one) for kind, one in self.reports.items()}, **timed,
                            "state": self.peer.connectionState})  # fmt: skip
 
@@ -293,7 +380,7 @@ def look(frame):
     height, width = image.shape[:2]
     row = image[height * 5 // 12]
     places = [tuple(int(value) for value in row[int((i + 0.5) * width / 7)]) for i in range(7)]
-    return VideoFrame(time.monotonic(), frame.pts, places, bool(image[height * 17 // 18, width // 2].mean() > 128))
+    return VideoFrame(time.monotonic(), frame.pts, places, bool(image[height * 17 // 18, width // 2].mean() > 128), (width, height))
 
 
 async def wait(condition, seconds, what):
