@@ -18,6 +18,7 @@ type options struct {
 	whipPort, whepPort              int
 	seconds                         float64
 	vanish, rtx, publisherRtx       bool
+	keyframes                       bool
 }
 
 func main() {
@@ -31,6 +32,7 @@ func main() {
 	flag.IntVar(&o.whipPort, "whip-port", 0, "send what is published to this port instead of the answer's")
 	flag.IntVar(&o.whepPort, "whep-port", 0, "the same of the player")
 	flag.Float64Var(&o.seconds, "seconds", 5, "how long to publish, or to play")
+	flag.BoolVar(&o.keyframes, "keyframes", false, "the publisher makes keyframes where they are requested")
 	flag.BoolVar(&o.vanish, "vanish", false, "leave without DELETE and without a word")
 	flag.BoolVar(&o.rtx, "rtx", false, "the player takes what is sent again by RTX; pion goes on to ask for what came so")
 	flag.BoolVar(&o.publisherRtx, "publisher-rtx", true, "the publisher sends again by RTX, not the same packet")

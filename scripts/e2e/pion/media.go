@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/rtp"
@@ -17,6 +18,7 @@ const (
 	maxPayload             = 1160
 	frameMs                = 20 // of an Opus packet
 	pictureMs              = 40
+	gop                    = 25 // units of video from one keyframe to the next
 )
 
 // readPictures gives the file's access units, each with what its codec puts before it.
@@ -122,7 +124,9 @@ type track struct {
 	unitMs   int
 	sent     []sentPacket
 	sequence uint16
-	rid      string // of a layer of simulcast, which its packets name by this header extension
+	skipped  int         // units, by keyframes that were requested
+	wanted   atomic.Bool // a keyframe
+	rid      string      // of a layer of simulcast, which its packets name by this header extension
 	ridId    uint8
 }
 
@@ -145,7 +149,12 @@ func (t *track) bytes() int {
 func (t *track) packets(number int) []*rtp.Packet {
 	elapsed := time.Duration(number*t.unitMs) * time.Millisecond
 	timestamp := uint32(12345) + uint32(number*t.unitMs)*(t.clock/1000)
-	payloads := t.payloads.Payload(maxPayload, t.units[number%len(t.units)])
+	if t.wanted.Swap(false) {
+		for (number+t.skipped)%gop != 0 {
+			t.skipped++
+		}
+	}
+	payloads := t.payloads.Payload(maxPayload, t.units[(number+t.skipped)%len(t.units)])
 	var out []*rtp.Packet
 	for i, payload := range payloads {
 		marker := t.clock == videoClock && i == len(payloads)-1

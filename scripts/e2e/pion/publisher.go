@@ -20,6 +20,7 @@ type sending struct {
 type publisher struct {
 	*connection
 	tracks  map[string]*track // by kind; of layers the largest
+	answers bool              // requests for keyframes
 	senders []sending
 	begin   time.Time
 	done    chan struct{}
@@ -33,7 +34,7 @@ func newPublisher(o options) (*publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &publisher{connection: base, tracks: map[string]*track{}, done: make(chan struct{}), counts: map[string]int{}}
+	p := &publisher{connection: base, answers: o.keyframes, tracks: map[string]*track{}, done: make(chan struct{}), counts: map[string]int{}}
 	if o.layers != "" {
 		if err := p.addLayers(o); err != nil {
 			return nil, err
@@ -72,7 +73,10 @@ func (p *publisher) add(kind string, capability webrtc.RTPCodecCapability, one *
 	}
 	p.tracks[kind] = one
 	p.senders = append(p.senders, sending{one, local})
-	go p.listen(transceiver.Sender())
+	go p.listen(func() ([]rtcp.Packet, error) {
+		packets, _, err := transceiver.Sender().ReadRTCP()
+		return packets, err
+	})
 	return nil
 }
 
@@ -102,10 +106,13 @@ func (p *publisher) addLayers(o options) error {
 				return err
 			}
 			sender = transceiver.Sender()
-			go p.listen(sender)
 		} else if err := sender.AddEncoding(local); err != nil {
 			return err
 		}
+		go p.listen(func() ([]rtcp.Packet, error) {
+			packets, _, err := sender.ReadSimulcastRTCP(rid)
+			return packets, err
+		})
 		p.senders = append(p.senders, sending{one, local})
 		if size := one.bytes(); size > most {
 			most, p.tracks["video"] = size, one
@@ -148,9 +155,9 @@ func (p *publisher) answeredLayers() string {
 	return ""
 }
 
-func (p *publisher) listen(sender *webrtc.RTPSender) {
+func (p *publisher) listen(read func() ([]rtcp.Packet, error)) {
 	for {
-		packets, _, err := sender.ReadRTCP()
+		packets, err := read()
 		if err != nil {
 			return
 		}
@@ -159,6 +166,7 @@ func (p *publisher) listen(sender *webrtc.RTPSender) {
 			switch packet.(type) {
 			case *rtcp.PictureLossIndication:
 				p.counts["pli"]++
+				p.wantKeyframes()
 			case *rtcp.FullIntraRequest:
 				p.counts["fir"]++
 			case *rtcp.TransportLayerNack:
@@ -172,6 +180,15 @@ func (p *publisher) listen(sender *webrtc.RTPSender) {
 			}
 		}
 		p.lock.Unlock()
+	}
+}
+
+// wantKeyframes has all layers begin a GOP with their next unit, as browsers do at a request for any of them.
+func (p *publisher) wantKeyframes() {
+	for _, one := range p.senders {
+		if p.answers && one.what.clock == videoClock {
+			one.what.wanted.Store(true)
+		}
 	}
 }
 
