@@ -47,7 +47,7 @@ class SentEncoder {
     SentEncoder() : muxer_({.audio_pes = media::Time(0)}) {
         const auto avc =
             media::make_avc_config(base::hex("67 42 c0 1e d9 00 a0 47 fe c8"), base::hex("68 cb 83 cb 20"));
-        header(Codec::kH264, avc.value());
+        header(Codec::kH264, *avc);
         header(Codec::kAac, media::make_aac_config(2, 44'100, 2));
     }
     Bytes write(std::initializer_list<Frame> frames) {
