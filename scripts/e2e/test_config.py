@@ -89,12 +89,12 @@ def test_errors(tmp_path, text, line, word):
 
 def test_a_feature_that_is_missing_is_one_warning(tmp_path):
     """However many directives it has, and behind all other warnings."""
-    text = "srt_server {\n    enabled on;\n    listen 10080;\n    latency 1;\n}\nvhost a {\n    srt { enabled on; }\n    gop_cache on;\n}\n"
+    text = "vhost a {\n    hds {\n        enabled on;\n        hds_window 5;\n    }\n    gop_cache on;\n}\n"
     code, output = check(tmp_path, GOOD + text)
     assert code == 0, f"a directive of a feature to come should be accepted:\n{output}"
     said = [text for text in output.splitlines() if ": warning: " in text]
     assert len(said) == 2 and "gop_cache" in said[0], f"two warnings, the old name's first: {said}"
-    assert re.search(r"t\.conf:5: warning: SRT is not built yet: no effect of srt_server/enabled, .*vhost/srt/enabled", said[1]), said[1]
+    assert re.search(r"t\.conf:\d+: warning: HDS is left out: .*no effect of vhost/hds/enabled, vhost/hds/hds_window", said[1]), said[1]
 
 
 def test_an_edge_needs_an_origin(tmp_path):

@@ -27,7 +27,7 @@ inline constexpr Feature kHooks{"the hook service", kNotBuiltIn, true};
 inline constexpr Feature kConsole{"the console", kNotBuiltIn};
 inline constexpr Feature kHeartbeat{"heartbeat", kNotBuiltIn};
 inline constexpr Feature kExporter{"the exporter", kNotBuiltIn};
-inline constexpr Feature kSrt{"SRT", kLater};
+inline constexpr Feature kSrt{"SRT", kNotBuiltIn};
 inline constexpr Feature kDash{"DASH", kNotBuiltIn};
 inline constexpr Feature kCluster{"cluster", kNotBuiltIn};
 inline constexpr Feature kOriginCluster{"the cluster of origins", kNotBuiltIn};

@@ -27,30 +27,6 @@ constexpr Later kRtcServer[] = {
     {"queue_length", "0", "Packets that wait to be sent, in SRS 4."},
 };
 
-constexpr Later kSrtServer[] = {
-    {"enabled", "off", "The SRT server."},
-    {"listen", "", "Addresses for SRT.", "10080"},
-    {"maxbw", "-1", "Maximum bytes per second of one connection; -1: no limit."},
-    {"mss", "1500", "Largest packet with its headers, bytes."},
-    {"connect_timeout", "3000", "Time for a connection's handshake, ms."},
-    {"peer_idle_timeout", "10000", "A peer that sends nothing for this time is considered lost, ms."},
-    {"default_app", "live", "The app when the stream id names none."},
-    {"default_streamid", "#!::r=live/livestream,m=request", "The stream id of a caller that gives none."},
-    {"peerlatency", "0", "Latency requested of the peer, ms."},
-    {"recvlatency", "120", "Latency of receiving, ms."},
-    {"latency", "120", "Latency of both directions, ms."},
-    {"tsbpdmode", "on", "Packets are handed over by their timestamps."},
-    {"tlpktdrop", "on", "Packets that come too late are dropped."},
-    {"sendbuf", "12058624", "Send buffer, bytes."},
-    {"recvbuf", "12058624", "Receive buffer, bytes."},
-    {"passphrase", "", "Encrypts with a key derived from it.", "xxxxxxxxxxxx"},
-    {"pbkeylen", "0", "Key length, bytes: 16, 24 or 32; 0: as the peer chooses."},
-    {"default_mode", "request", "What a caller does whose stream id is only a name: publish or request."},
-    {"payloadsize", "1316", "Largest payload of a packet, bytes."},
-    {"mix_correct", "on", "Puts audio and video in order of time."},
-    {"sei_filter", "on", "SEI units are dropped."},
-};
-
 // Directives of earlier versions of this server.
 constexpr Later kDisk[] = {
     {"backend", "auto", "How files are written: uring, threads or auto."},
@@ -96,10 +72,6 @@ constexpr Later kHds[] = {
     {"hds_window", "60", "Length of the playlist, s."},
     {"hds_path", "./objs/nginx/html", "Directory of the files."},
 };
-constexpr Later kSrt[] = {
-    {"enabled", "off", "SRT for this vhost."},
-    {"srt_to_rtmp", "off", "Streams published by SRT can be played by the other protocols."},
-};
 template <size_t N>
 void add(std::vector<Row>& rows, std::string_view scope, const Feature& missing, const Later (&table)[N]) {
     for (const Later& later : table) {
@@ -120,7 +92,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "", features::kVersionQuery, kVersionQuery);
     add(rows, "http_api/raw_api", features::kRawQueries, kRawApi);
     add(rows, "rtc_server", features::kOldRtcServer, kRtcServer);
-    add(rows, "srt_server", features::kSrt, kSrtServer);
     add(rows, "disk", features::kUring, kDisk);
     add(rows, "stats", features::kStats, kStats);
     add(rows, "stream_caster", features::kGb28181, kGb28181);
@@ -128,7 +99,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "vhost/play", features::kSendingByTime, kPlay);
     add(rows, "vhost/publish", features::kStartCodes, kPublish);
     add(rows, "vhost/http_remux", features::kHstrs, kHttpRemux);
-    add(rows, "vhost/srt", features::kSrt, kSrt);
     add(rows, "vhost/hls", features::kHlsCodecs, kHlsCodecs);
     add(rows, "vhost/hls", features::kHlsMount, kHlsMount);
     add(rows, "vhost/hds", features::kHds, kHds);

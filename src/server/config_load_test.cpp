@@ -162,11 +162,12 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"rtc_server { reuseport 4; }\nvhost v { }", ""},
         // Without effect: one warning per feature, after all others; none for directives that are switched off or have
         // the default.
-        ProblemCase{"vhost a { srt { enabled on;\n srt_to_rtmp on; } }\nvhost b { gop_cache on; srt { enabled on; } }",
+        ProblemCase{"vhost a { hds { enabled on;\n hds_fragment 5; } }\nvhost b { gop_cache on; hds { enabled on; } }",
                     "t.conf:3: warning: 'vhost/gop_cache' is the old name of vhost/play/gop_cache\n"
-                    "t.conf:1: warning: SRT is not built yet: no effect of vhost/srt/enabled, vhost/srt/srt_to_rtmp\n"},
-        ProblemCase{"vhost a { srt { enabled off; srt_to_rtmp on; } }", ""},
-        ProblemCase{"vhost a { srt { srt_to_rtmp on; } }", ""},
+                    "t.conf:1: warning: HDS is left out: its players went with Flash: no effect of vhost/hds/enabled, "
+                    "vhost/hds/hds_fragment\n"},
+        ProblemCase{"vhost a { hds { enabled off; hds_fragment 5; } }", ""},
+        ProblemCase{"vhost a { hds { hds_fragment 5; } }", ""},
         ProblemCase{"vhost v { hls { enabled on; hls_keys on;\nhls_low_latency on; } }",
                     "t.conf:2: warning: hls_low_latency has no effect with hls_keys\n"},
         ProblemCase{"stats { network 0; }\nvhost a { hls { hls_acodec aac; hls_vcodec h264; } }", ""},
@@ -174,9 +175,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:1: warning: writing by io_uring is left out: two worker threads write all files: no "
                     "effect of disk/backend, disk/direct\n"},
         ProblemCase{"disk { backend auto; direct on; }\nvhost a { }", ""},
-        ProblemCase{"srt_server { enabled on; listen 1; maxbw 2; mss 3; latency 4; sendbuf 5; }\nvhost a { }",
-                    "t.conf:1: warning: SRT is not built yet: no effect of srt_server/enabled, srt_server/listen, "
-                    "srt_server/maxbw, srt_server/mss and 2 more\n"},
+        ProblemCase{
+            "stream_caster { enabled on; caster mpegts_over_udp; output rtmp://127.0.0.1/live/s; listen 1; host z;\n"
+            "tcp_enable on; rtp_port_min 1; rtp_port_max 2; wait_keyframe off; rtp_idle_timeout 3; }\nvhost "
+            "__defaultVhost__ { }",
+            "t.conf:1: warning: a part of stream_caster of SRS 4 is left out, as SRS has left it out: no effect "
+            "of stream_caster/host, stream_caster/tcp_enable, stream_caster/rtp_port_min, "
+            "stream_caster/rtp_port_max and 2 more\n"},
         ProblemCase{"vhost a { hls { hls_acodec an; } }",
                     "t.conf:1: warning: the choice of codecs for HLS is left out: segments have the stream's own "
                     "tracks: no effect of vhost/hls/hls_acodec\n"},
@@ -331,13 +336,14 @@ TEST(Load, AFileWithoutVhostGetsOneFromTheEnvironment) {
 
 TEST(Load, SaysWhatIsWrongInTheEnvironment) {
     Loaded loaded = load_text("listen 1; vhost a { } vhost b { }",
-                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_SRT_ENABLED=on",
+                              {"SRS_DEAMON=off", "SRS_VHOST_PLAY_MW_LATENCY=x", "SRS_VHOST_HDS_ENABLED=on",
                                "SRS_VHOST_DVR_ENABLED=off", "SRS_LISTEN=2", "SRS_RTMP_LISTEN=3"});
     EXPECT_EQ(described(loaded.problems),
               "SRS_DEAMON: warning: this environment variable sets no directive; did you mean 'SRS_DAEMON'?\n"
               "SRS_VHOST_PLAY_MW_LATENCY: error: 'x' is not a whole number\n"
               "SRS_RTMP_LISTEN: warning: sets the same directive as SRS_LISTEN, and wins\n"
-              "SRS_VHOST_SRT_ENABLED: warning: SRT is not built yet: no effect of vhost/srt/enabled\n");
+              "SRS_VHOST_HDS_ENABLED: warning: HDS is left out: its players went with Flash: no effect of "
+              "vhost/hds/enabled\n");
 }
 
 TEST(Load, LegacySyntaxCountsAsTodays) {

@@ -16,9 +16,9 @@ from .timing import scaled, wait_until
 
 SECONDS = 20  # that a command may take
 # In the order in which Sandbox.ports has them.
-PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554}
-PLAYER = re.compile(r"(?:rtmp|rtsp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)([\w/]+)/(\w+)(?:\.\w+)?")
-PUBLISHES = re.compile(r"-f (?:flv|whip|rtsp -rtsp_transport \w+)\s+\S*?(?:://[^/]+/(?:rtc/v1/whip/\?app=(\w+)&stream=(\w+)|([\w/]+)/(\w+)))")
+PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554, "srt": 10080}
+PLAYER = re.compile(r"(?:(?:rtmp|rtsp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)|srt://127\.0\.0\.1:\d+\?streamid=#!::r=)([\w/]+)/(\w+)(?:\.\w+)?")
+PUBLISHES = re.compile(r"-f (?:mpegts \S*:r=([\w/]+)/(\w+),m=publish|(?:flv|whip|rtsp -rtsp_transport \w+)\s+\S*?(?:://[^/]+/(?:rtc/v1/whip/\?app=(\w+)&stream=(\w+)|([\w/]+)/(\w+))))")
 ENDS = r"kill -(TERM|QUIT|INT)\b"
 WRAPPERS = {
     # Debian's FFmpeg has neither WHIP nor several tracks by RTMP.
@@ -86,6 +86,9 @@ class Sandbox:
             "SRS_RTSP_SERVER_ENABLED": "on",
             "SRS_RTSP_SERVER_LISTEN": at["rtsp"],
             "SRS_VHOST_RTSP_ENABLED": "on",
+            "SRS_SRT_SERVER_ENABLED": "on",
+            "SRS_SRT_SERVER_LISTEN": at["srt"],
+            "SRS_VHOST_SRT_ENABLED": "on",
             "SRS_DAEMON": "off",
             "SRS_CIRCUIT_BREAKER_ENABLED": "off",
             "SRS_GRACE_START_WAIT": "100",
@@ -204,7 +207,7 @@ class Sandbox:
             return f"it ended with {done.returncode}: {text}\n{done.stdout.decode(errors='replace')}\n{self._log(mark)}"
         if published:
             name = "/".join(part for part in published.groups() if part)
-            if not re.search(rf"(RT[MS]P publish|rtc-publish began): \S+/{name}\b", self._log(mark)):
+            if not re.search(rf"(RT[MS]P publish|(?:rtc|srt)-publish began): \S+/{name}\b", self._log(mark)):
                 return f"{name} should have been published: {text}\n{self._log(mark)}"
         if re.match(ENDS, command):
             code = self.server.wait(scaled(SECONDS))

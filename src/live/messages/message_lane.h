@@ -47,6 +47,9 @@ class MessageLane final : public FrameSink, private SinkGroup<MessageSink> {
     // Has the sinks called soon, even without new messages.
     void wake();
 
+    // How long a message may wait for the round that sends it.
+    int64_t interval_ms() const;
+
     size_t players() const { return players_; }
     void end_players() { notify_sinks(&MessageSink::on_stream_end); }
 
@@ -60,7 +63,6 @@ class MessageLane final : public FrameSink, private SinkGroup<MessageSink> {
   private:
     Begin begin_round(int64_t now_ms) override;
     bool is_start(const media::Frame& frame);
-    int64_t interval_ms() const;
 
     Stream& stream_;
     LogKey key_;

@@ -46,12 +46,12 @@ TEST_F(ConfigSourceTest, ReadsTheFileAndTheEnvironment) {
 }
 
 TEST_F(ConfigSourceTest, DescribesEveryProblem) {
-    write("listen x;\nnope 1;\nvhost a { srt { enabled on; srt_to_rtmp on; } }");
+    write("listen x;\nnope 1;\nvhost a { hds { enabled on; hds_window 5; } }");
     config::Loaded loaded = ConfigSource(path_).load();
     std::string text = describe(loaded, "x");
     EXPECT_NE(text.find(path_ + ":1: error: listen: 'x' has no port number"), std::string::npos) << text;
     EXPECT_NE(text.find(path_ + ":2: error: unknown directive 'nope'"), std::string::npos) << text;
-    EXPECT_NE(text.find(path_ + ":3: warning: SRT is not built yet"), std::string::npos) << text;
+    EXPECT_NE(text.find(path_ + ":3: warning: HDS is left out"), std::string::npos) << text;
     EXPECT_TRUE(text.ends_with("x: invalid, 3 errors, 1 warning\n")) << text;
 }
 

@@ -1,0 +1,119 @@
+"""SRT: what is published by it comes by the other protocols, and every stream can be played by it; by FFmpeg 5 and 9,
+srt-live-transmit and GStreamer. Stream ids, refusals, encryption, and networks that lose packets."""
+
+import subprocess
+
+import pytest
+
+from lib import api, ffmpeg, flv, http, media, publishing, relay, rtmp, rtsp, srt, ts
+from lib.server import default_vhost
+from lib.timing import wait_until
+
+
+@pytest.fixture
+def server(servers):
+    return srt.make(servers)
+
+
+def decoded(framemd5):
+    return [line.split(",")[-1].strip() for line in framemd5.splitlines() if not line.startswith("#")]
+
+
+def is_part(part, whole):
+    twice = whole + whole
+    return any(twice[at : at + len(part)] == part for at in range(len(whole)))
+
+
+def without_end(tags, ms=600):
+    return [tag for tag in tags if tag.timestamp < tags[-1].timestamp - ms]
+
+
+def first(tags, video, audio):
+    """The first frames of both kinds, as many of each."""
+    left = {flv.VIDEO: video, flv.AUDIO: audio}
+    kept = []
+    for tag in tags:
+        if flv.is_frame(tag) and tag.type in left:
+            left[tag.type] -= 1
+            if left[tag.type] < 0:
+                continue
+        kept.append(tag)
+    return kept
+
+
+def published(server, start, name="s"):
+    """What an HTTP-FLV player gets, from before the publisher to its end. start: starts it."""
+    collected = publishing.Collector(http.Live(server.http_port, f"/live/{name}.flv", wait=False))
+    start().finish(30)
+    server.wait_log("srt-publish ended", 5)
+    return collected.finish(20, "HTTP-FLV")
+
+
+@pytest.mark.parametrize("make", [ffmpeg.command, ffmpeg.command9], ids=["ffmpeg5", "ffmpeg9"])
+def test_what_is_published_comes(servers, tool, make):
+    """With the times of its frames. FFmpeg closes its connection while its last packets are under way."""
+    server = srt.make(servers, play="mw_latency 0; rejoin_timeout 500;")
+    received = published(server, lambda: srt.publisher(tool, server, media.with_b_frames(), make=make))
+    want = without_end(media.from_keyframe(media.with_b_frames()))
+    count = [len([tag for tag in want if tag.type == kind and flv.is_frame(tag)]) for kind in (flv.VIDEO, flv.AUDIO)]
+    rtsp.assert_arrived(want, first(received, *count), "SRT to HTTP-FLV")
+
+
+PLAYERS = {"ffmpeg5": ffmpeg.command, "ffmpeg9": ffmpeg.command9}
+
+
+@pytest.mark.parametrize("play", ["mw_latency 0;", "mw_latency 350;"], ids=["at-once", "merged"])
+@pytest.mark.parametrize("name", PLAYERS)
+def test_ffmpeg_plays(servers, tool, tmp_path, name, play):
+    server = srt.make(servers, play=play)
+    sums = tmp_path / "sums"
+    with rtmp.publisher(server, "live", "s") as client, publishing.Steady(client, media.tags(media.with_b_frames())):
+        api.wait_stream(server, "s", lambda stream: stream["frames"] > 10)
+        words = ["-i", srt.url(server, "live/s"), "-t", "3", "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", sums]
+        tool(PLAYERS[name](*words) if name == "ffmpeg9" else ffmpeg.command(*words)).finish(20)
+    got = decoded(sums.read_text())
+    assert len(got) > 40, f"{name}: more than 40 frames should be decoded, {len(got)} were"
+    words = ["-i", media.with_b_frames(), "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-"]
+    whole = decoded(subprocess.run(ffmpeg.command9(*words), check=True, capture_output=True, text=True).stdout)
+    assert is_part(got[:40], whole), f"{name}: the decoded frames should be a run of the published ones"
+
+
+REFUSALS = {
+    "no such vhost": ("#!::h=other.example,r=live/s,m=publish", 2404, "vhost"),
+    "no such mode": ("#!::r=live/s,m=both", 2405, "mode"),
+    "a name that is none": ("#!::r=live/../s,m=publish", 2400, ""),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(servers, tool, name):
+    stream_id, code, text = REFUSALS[name]
+    server = servers(
+        top=srt.CONF % "" + srt.API, vhosts="vhost only.example { srt { enabled on; } }" + default_vhost(vhost="srt { enabled off; }")
+        if "vhost" in name
+        else default_vhost(vhost="srt { enabled on; }"),
+    )  # fmt: skip
+    address = f"srt://127.0.0.1:{server.rtc_port}?streamid={stream_id}"
+    tool(ffmpeg.command("-i", media.plain(), "-c", "copy", "-f", "mpegts", address)).finish(20, codes=None)
+    line = server.wait_log(rf"SRT caller .* refused by {code}")
+    assert text in line, f"the log should say why: {line}"
+    assert not [one for one in api.clients(server) if one["type"].startswith("srt")], "nobody should be admitted"
+
+
+@pytest.mark.parametrize("size", [16, 24, 32])
+def test_encryption(servers, tool, tmp_path, size):
+    server = srt.make(servers, "passphrase a-long-secret;")
+    query = {"passphrase": "a-long-secret", "pbkeylen": size}
+    tool(ffmpeg.command("-re", "-stream_loop", "-1", "-i", media.plain(), "-c", "copy", "-f", "mpegts",
+                        srt.url(server, "live/s", "publish", **query)))  # fmt: skip
+    server.wait_log("srt-publish began: .*encrypted")
+    out = tmp_path / "out.ts"
+    tool(ffmpeg.command("-i", srt.url(server, "live/s", **query), "-t", "3", "-c", "copy", out)).finish(30)
+    got = subprocess.run(["ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=codec_name,nb_read_packets",
+                          "-of", "csv=p=0", out], check=True, capture_output=True, text=True).stdout.split()  # fmt: skip
+    got = sorted(set(got))  # of the program, and of all
+    assert len(got) == 2 and all(int(line.split(",")[1]) > 40 for line in got), f"3 s of both tracks should come: {got}"
+    tool(ffmpeg.command("-i", srt.url(server, "live/s", passphrase="another-secret"), "-t", "1", "-f", "null", "-")).finish(20, codes=None)
+    server.wait_log("refused by 1010: its passphrase is wrong")
+    tool(ffmpeg.command("-i", srt.url(server, "live/s"), "-t", "1", "-f", "null", "-")).finish(20, codes=None)
+    server.wait_log("refused by 1011")

@@ -1,0 +1,24 @@
+#include "service/description.h"
+
+#include "service/srt/config.h"
+#include "service/srt/metrics.h"
+#include "service/srt/service.h"
+
+namespace service::srt {
+namespace {
+
+Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate);
+    parts.offers.metrics.push_back(
+        [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    return module_of("srt", std::move(service));
+}
+
+}  // namespace
+
+const Description& describe() {
+    static const Description kDescription{.name = "srt", .section = section(), .features = {"srt"}, .make = make};
+    return kDescription;
+}
+
+}  // namespace service::srt
