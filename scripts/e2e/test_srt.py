@@ -1,13 +1,18 @@
 """SRT: what is published by it comes by the other protocols, and every stream can be played by it; by FFmpeg 5 and 9,
 srt-live-transmit and GStreamer. Stream ids, refusals, encryption, and networks that lose packets."""
 
+import random
+import socket
+import struct
 import subprocess
+import threading
+import time
 
 import pytest
 
 from lib import api, ffmpeg, flv, http, media, publishing, relay, rtmp, rtsp, srt, ts
 from lib.server import default_vhost
-from lib.timing import wait_until
+from lib.timing import scaled, wait_until
 
 
 @pytest.fixture
@@ -117,3 +122,122 @@ def test_encryption(servers, tool, tmp_path, size):
     server.wait_log("refused by 1010: its passphrase is wrong")
     tool(ffmpeg.command("-i", srt.url(server, "live/s"), "-t", "1", "-f", "null", "-")).finish(20, codes=None)
     server.wait_log("refused by 1011")
+
+
+LOSSES = {"5 %": relay.Harm(loss=5, delay=50, reorder=1), "10 %": relay.Harm(loss=10, delay=50, reorder=1)}
+
+
+def continuity_errors(path):
+    """Of the transport stream's PIDs, null packets apart."""
+    data, last, errors = path.read_bytes(), {}, 0
+    for at in range(0, len(data) - 187, 188):
+        pid, counter = int.from_bytes(data[at + 1 : at + 3], "big") & 0x1FFF, data[at + 3] & 15
+        if pid == 0x1FFF or not data[at + 3] & 0x10:
+            continue
+        errors += pid in last and counter != (last[pid] + 1) & 15
+        last[pid] = counter
+    return errors
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_on_the_way_in(servers, tool, name):
+    """A round trip of 100 ms, a delay of 500: four repairs of a packet are possible, and nothing is skipped."""
+    server = srt.make(servers, play="mw_latency 0; rejoin_timeout 500;")
+    with relay.Running(server.rtc_port, LOSSES[name]) as network:
+        received = published(
+            server, lambda: srt.publisher(tool, server, media.with_b_frames(), port=network.port, latency=500)
+        )
+    want = without_end(media.from_keyframe(media.with_b_frames()), 1500)
+    count = [len([tag for tag in want if tag.type == kind and flv.is_frame(tag)]) for kind in (flv.VIDEO, flv.AUDIO)]
+    rtsp.assert_arrived(want, first(received, *count), f"SRT with losses of {name}")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_on_the_way_out(servers, tool, tmp_path, name):
+    server = srt.make(servers, play="mw_latency 100;")
+    out = tmp_path / "out.ts"
+    with rtmp.publisher(server, "live", "s") as client, publishing.Steady(client, media.tags(media.with_b_frames())):
+        api.wait_stream(server, "s", lambda stream: stream["frames"] > 10)
+        with relay.Running(server.rtc_port, LOSSES[name]) as network:
+            address = f"srt://127.0.0.1:{network.port}?mode=caller&latency=600&streamid=#!::r=live/s,m=request"
+            player = tool(["sh", "-c", f"exec srt-live-transmit -q -a:no '{address}' file://con >{out}"])
+            wait_until(lambda: out.exists() and out.stat().st_size > 150_000, 15, lambda: f"150 kB should come: {player.text()}")
+            player.kill()
+    errors = continuity_errors(out)
+    assert errors == 0, f"nothing should be missing with losses of {name}, {errors} jumps of continuity counters are there"
+
+
+def test_a_lossy_handshake_makes_one_session(server, tool):
+    """Half of all datagrams are lost."""
+    with relay.Running(server.rtc_port, relay.Harm(loss=50)) as network:
+        query = {"latency": 2000, "connect_timeout": 10_000, "port": network.port}
+        tool(ffmpeg.command("-re", "-stream_loop", "-1", "-i", media.plain(), "-c", "copy", "-f", "mpegts",
+                            srt.url(server, "live/s", "publish", **query)))  # fmt: skip
+        server.wait_log("srt-publish began", 20)
+        wait_until(lambda: api.clients(server), 5, "a session should be there")
+    got = [one["type"] for one in api.clients(server)]
+    assert got == ["srt-publish"], f"one session should be there, not {got}"
+    assert server.log_count("srt-publish began") == 1, server.evidence()
+
+
+class Reader:
+    """What srt-live-transmit gets, with the times of its pieces."""
+
+    def __init__(self, address):
+        words = ["srt-live-transmit", "-q", "-a:no", address, "file://con"]
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.times = []
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        while self.process.stdout.read1(65536):
+            self.times.append(time.monotonic())
+
+    def longest_gap(self, begin, end):
+        inside = [begin, *(at for at in self.times if begin < at < end), end]
+        return max(after - before for before, after in zip(inside, inside[1:]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.thread.join()
+
+
+def datagrams():
+    """What no client sends: random bytes, cut handshakes, conclusions with a guessed cookie, and packets for others' ids."""
+    dice = random.Random(7)
+    head = struct.pack(">IIII", 0x80000000, 0, 0, 0)
+    conclusion = struct.pack(">IHHIIIIII", 5, 0, 1, 1, 1500, 8192, 0xFFFFFFFF, 77, 0x12345678) + bytes(16)
+    while True:
+        yield dice.randbytes(dice.randrange(1, 1400))
+        yield head + conclusion[: dice.randrange(len(conclusion))]
+        yield head + conclusion + struct.pack(">HHIII", 1, 0xFFFF, 0x10501, 0xBF, 0)
+        yield struct.pack(">IIII", 0x80050000, 0, 0, dice.getrandbits(30)) + bytes(4)
+        yield struct.pack(">IIII", dice.getrandbits(31), 0xE0000001, 0, dice.getrandbits(30)) + dice.randbytes(1316)
+
+
+def test_nobody_notices_a_flood_of_junk(server):
+    """24,000 datagrams under a player: its longest gap is not longer than before."""
+    seconds, count = 4, 24_000
+    with rtmp.publisher(server, "live", "s") as client, publishing.Steady(client, media.tags(media.plain())):
+        api.wait_stream(server, "s", lambda stream: stream["frames"] > 10)
+        with Reader(f"srt://127.0.0.1:{server.rtc_port}?streamid=#!::r=live/s,m=request") as player:
+            wait_until(lambda: player.times, 10, "the player gets something")
+            time.sleep(1)
+            begin = time.monotonic()
+            time.sleep(seconds)
+            before = player.longest_gap(begin, time.monotonic())
+            begin, made = time.monotonic(), datagrams()
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                for number in range(count):
+                    sender.sendto(next(made), ("127.0.0.1", server.rtc_port))
+                    if number % 100 == 0:
+                        time.sleep(max(0, begin + seconds * number / count - time.monotonic()))
+            during = player.longest_gap(begin, time.monotonic())
+    assert during < before + scaled(0.15), f"the player's longest gap should stay at {before:.3f} s, it became {during:.3f} s"
+    types = [one["type"] for one in api.clients(server)]
+    assert not [one for one in types if one.startswith("srt-publish")], f"nobody should have been admitted: {types}"

@@ -5,7 +5,8 @@
 // address, the stream id, the vhost, whether it encrypts, whether the name is free, access rules, the passphrase (2 ms
 // of another thread), hooks.
 //
-// All refusals are answered by a code on the wire, and logged, by far fewer lines than an attacker sends datagrams.
+// All refusals are answered by a code on the wire, and logged, by far fewer lines than an attacker sends datagrams. So
+// are inductions, by datagrams no longer than theirs, and so many in a second.
 
 #include <array>
 #include <cstdint>
@@ -55,13 +56,13 @@ class Callers {
     // All references must outlive it.
     Callers(CallerOwner& owner, net::SessionTable& sessions, live::Registry& registry, net::Gate& gate,
             config::SnapshotPtr snapshot, Stats& stats);
-    ~Callers();  // yields
+    ~Callers();  // yields until none is being admitted
 
     // A packet whose destination is socket id 0.
     void on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPort& port, int64_t now_us);
     void reload(const config::SnapshotPtr& next);
-    // No new callers; those under way are refused.
-    void stop();
+    // No new callers; those that are being admitted are refused.
+    void stop_accepting();
 
     size_t pending() const { return pending_.size(); }
     const net::AddressQuota& quota() const { return quota_; }
@@ -94,6 +95,7 @@ class Callers {
         base::Ref<live::Stream> stream{};
     };
 
+    bool may_answer(int64_t now_us);
     void on_conclusion(const ::srt::HandshakePacket& packet, const CallerKey& key, runtime::DatagramPort& port,
                        uint16_t destination, int64_t now_us);
     void run(const CallerKey& key, Pending& pending);
@@ -116,6 +118,8 @@ class Callers {
     runtime::LogLimit refusal_log_;
     runtime::Event ended_{"the last SRT handshake"};
     bool stopping_ = false;
+    int64_t answers_since_us_ = 0;
+    uint32_t answers_ = 0;  // to inductions, in the second that began then
 };
 
 }  // namespace service::srt

@@ -13,9 +13,11 @@ void write_metrics(const Service& service, Text& text) {
     text.single("srs_srt_sessions", Type::kGauge, "SRT sessions.", value(service.sessions()));
     text.single("srs_srt_handshakes", Type::kGauge, "SRT callers that are being admitted.", value(service.pending()));
     text.family("srs_srt_handshakes_total", Type::kCounter,
-                "Handshakes of SRT: answered inductions, conclusions without a valid cookie, admitted and refused "
+                "Handshakes of SRT: inductions answered and beyond the limit of a second, conclusions without a valid "
+                "cookie, admitted and refused "
                 "callers.");
     text.sample({{"result", "induction"}}, value(stats.inductions));
+    text.sample({{"result", "induction-limit"}}, value(stats.unanswered));
     text.sample({{"result", "bad-cookie"}}, value(stats.bad_cookies));
     text.sample({{"result", "admitted"}}, value(stats.admitted));
     text.sample({{"result", "refused"}}, value(stats.refused));

@@ -43,11 +43,11 @@ Result<void> Service::start() {
 }
 
 void Service::stop_accepting() {
-    if (callers_) callers_->stop();
+    if (callers_) callers_->stop_accepting();
 }
 
 void Service::stop() {
-    stop_accepting();
+    callers_.reset();
     for (const auto& session : sessions_) session->end("the server stops", CloseReason::kServerStop);
     while (!sessions_.empty() && housekeeper_ && !housekeeper_.done())
         if (!empty_.wait(runtime::Deadline::in_ms(1'000)) && runtime::cancelled()) break;
@@ -55,7 +55,6 @@ void Service::stop() {
     reap();
     for (auto& port : ports_) port->flush();
     ports_.clear();
-    callers_.reset();
 }
 
 void Service::reload(const config::SnapshotPtr& next) {
@@ -67,7 +66,7 @@ void Service::on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPor
     ++stats_.datagrams;
     if (!::srt::is_packet(packet.bytes)) return void(++stats_.unknown);
     const uint32_t id = ::srt::destination_of(packet.bytes);
-    if (id == 0) return callers_->on_datagram(packet, port, now_us);
+    if (id == 0) return callers_ ? callers_->on_datagram(packet, port, now_us) : void(++stats_.unknown);
     const auto found = by_id_.find(id);
     if (found == by_id_.end() || found->second->caller().from != packet.from) return void(++stats_.unknown);
     found->second->on_datagram(packet.bytes, now_us);

@@ -9,6 +9,7 @@ struct Stats {
     uint64_t datagrams = 0;    // received
     uint64_t unknown = 0;      // of these: for no session, from another address, or no SRT
     uint64_t inductions = 0;   // answered
+    uint64_t unanswered = 0;   // inductions beyond what is answered in a second
     uint64_t bad_cookies = 0;  // conclusions without a cookie of ours
     uint64_t admitted = 0;
     uint64_t refused = 0;  // after their conclusion
