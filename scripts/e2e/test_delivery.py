@@ -21,6 +21,7 @@ from lib.timing import SLOW, VALGRIND, scaled, wait_until
 SEED = 23
 BODY = random.Random(SEED).randbytes(3_000_000)
 SLOW_MS = 2000
+SENT_AT_ONCE = 60 * 1024  # bytes of a file
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "TLS"])
@@ -240,11 +241,25 @@ def test_memory_that_is_dropped_all_the_time(delivery):
     assert api.blocked_ms(server) < 1000, f"the loop was blocked for {api.blocked_ms(server)} ms"
 
 
+def disk_read_ms(path):
+    """How long the disk takes for what a call sends of a file at most, which is not in memory."""
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        begin = time.monotonic()
+        os.pread(file.fileno(), SENT_AT_ONCE, 0)
+        return (time.monotonic() - begin) * 1000
+
+
 def drop_until(end, directory, pattern, again):
     """Drops the files from memory until the end: as soon as they are there, and again and again, or each once. How many times
-    one that was in memory was not any more."""
-    dropped, on_disk = 0, set()
+    one that was in memory was not any more; and the longest read of a file of our own meanwhile, ms."""
+    dropped, on_disk, slowest = 0, set(), 0
+    own = directory.parent / "own.bin"
+    own.write_bytes(os.urandom(SENT_AT_ONCE))
+    with open(own, "rb") as file:
+        os.fsync(file.fileno())
     while time.monotonic() < end:
+        slowest = max(slowest, disk_read_ms(own))
         for path in directory.glob(pattern):
             if path in on_disk and not again:
                 continue
@@ -256,7 +271,7 @@ def drop_until(end, directory, pattern, again):
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 dropped += pages_in_memory(path) < before
         time.sleep(0.005)
-    return dropped
+    return dropped, slowest
 
 
 @pytest.mark.serial
@@ -265,7 +280,9 @@ def test_players_of_files_that_leave_memory_do_not_stall_the_loop(servers):
     """Two hundred players of a live stream, whose segments are dropped from memory all the time, on a disk and, beside it,
     on one that is late. There each read by a worker takes 2 s, and each segment is dropped once, or nothing that was read
     would be there any more when its readers continue. No iteration of a loop may be longer than 5 ms: in a call by the
-    clock, in code by the processor time. Afterwards the servers end in time, whatever is being read.
+    clock, in code by the processor time. A page that is dropped between the look at memory and the call that sends it is
+    read in that call, which may then take as long as a read of the disk takes at that time. Afterwards the servers end in
+    time, whatever is being read.
 
     The heap has small pages: where a virtual machine has no large page ready, the first touch of one takes up to 7 ms
     (doc/decisions/146), which has nothing to do with files."""
@@ -295,7 +312,7 @@ def play_and_drop(server, kbps, late_ms, limit_ms):
         words = [BENCH, "hls", server.http_url("live/one.m3u8"), "-n", "200", "--seconds", seconds, "-q", "--json", out]
         end = time.monotonic() + seconds + 4
         players = subprocess.Popen(list(map(str, words)), stdout=subprocess.DEVNULL)
-        dropped = drop_until(end, server.dir / "html/live", "*.ts", again=late_ms == 0)
+        dropped, disk_ms = drop_until(end, server.dir / "html/live", "*.ts", again=late_ms == 0)
         players.wait(scaled(60))
     finally:
         publisher.terminate()
@@ -308,9 +325,9 @@ def play_and_drop(server, kbps, late_ms, limit_ms):
     else:
         assert figures["segment_ms"]["max"] > late_ms * 0.9, f"{who}: no segment was read from the late disk: {figures}"
     state = api.ask(server, "/api/v1/debug/runtime")["data"]
-    took = [one["ms" if one["cause"] == "blocked" else "cpu_ms"] for one in state["last_stalls"]]
+    took = [max(one["ms"] - disk_ms, 0) if one["cause"] == "blocked" else one["cpu_ms"] for one in state["last_stalls"]]
     assert max(took, default=0) <= limit_ms, (
-        f"{who}: the loop should never take more than {limit_ms} ms; of {state['stalls'] - before} stalls the last took "
+        f"{who}: the loop should never take more than {limit_ms} ms beside a read of {disk_ms:.1f} ms; of {state['stalls'] - before} stalls the last took "
         f"{took}: {json.dumps(state['last_stalls'], indent=1)}"
     )
 
