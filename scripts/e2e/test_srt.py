@@ -139,6 +139,7 @@ def continuity_errors(path):
     return errors
 
 
+@pytest.mark.quiet  # a late relay is a longer round trip, and each has time for four
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_on_the_way_in(servers, tool, name):
     """A round trip of 100 ms, a delay of 500: four repairs of a packet are possible, and nothing is skipped."""
@@ -152,6 +153,7 @@ def test_losses_on_the_way_in(servers, tool, name):
     rtsp.assert_arrived(want, first(received, *count), f"SRT with losses of {name}")
 
 
+@pytest.mark.quiet  # a late relay is a longer round trip, and each has time for four
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses_on_the_way_out(servers, tool, tmp_path, name):
     server = srt.make(servers, play="mw_latency 100;")
@@ -167,6 +169,7 @@ def test_losses_on_the_way_out(servers, tool, tmp_path, name):
     assert errors == 0, f"nothing should be missing with losses of {name}, {errors} jumps of continuity counters are there"
 
 
+@pytest.mark.quiet
 def test_a_lossy_handshake_makes_one_session(server, tool):
     """Half of all datagrams are lost."""
     with relay.Running(server.rtc_port, relay.Harm(loss=50)) as network:
@@ -220,6 +223,7 @@ def datagrams():
         yield struct.pack(">IIII", dice.getrandbits(31), 0xE0000001, 0, dice.getrandbits(30)) + dice.randbytes(1316)
 
 
+@pytest.mark.quiet
 def test_nobody_notices_a_flood_of_junk(server):
     """24,000 datagrams under a player: its longest gap is not longer than before."""
     seconds, count = 4, 24_000
