@@ -12,27 +12,21 @@ MessageLane::MessageLane(Stream& stream, const LogKey& key, const MessageRingLim
 
 MessageLane::~MessageLane() = default;
 
-void MessageLane::join(MessageSink& sink, Counts counts, int64_t delay_us) {
+void MessageLane::join(MessageSink& sink, int64_t delay_us) {
     ring_.keep_at_least(delay_us);
     if (!encoder_) {
         encoder_ = key_.make_encoder();
         stream_.subscribe(*this);
     }
     add(sink);
-    if (counts == Counts::kPlayer) {
-        stream_.add_player();
-        ++players_;
-    }
+    stream_.add_player();
     wake();
 }
 
-void MessageLane::leave(MessageSink& sink, Counts counts) {
+void MessageLane::leave(MessageSink& sink) {
     if (!is_in(sink)) return;
     remove(sink);
-    if (counts == Counts::kPlayer) {
-        stream_.remove_player();
-        --players_;
-    }
+    stream_.remove_player();
     if (sinks() > 0) return;
     stream_.unsubscribe(*this);
     encoder_.reset();

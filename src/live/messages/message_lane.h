@@ -28,8 +28,6 @@ class MessageSink : public ReadySink {
 
 class MessageLane final : public FrameSink, private SinkGroup<MessageSink> {
   public:
-    enum class Counts : uint8_t { kPlayer, kForward };  // a server to which the stream is passed on is no player
-
     MessageLane(Stream& stream, const LogKey& key, const MessageRingLimits& limits = {});
     ~MessageLane();
 
@@ -40,8 +38,8 @@ class MessageLane final : public FrameSink, private SinkGroup<MessageSink> {
 
     // The first player has the lane encode: the stream's GOP is in the ring then. delay_us: for how long this player
     // may ask for repairs of a message.
-    void join(MessageSink& sink, Counts counts, int64_t delay_us);
-    void leave(MessageSink& sink, Counts counts);
+    void join(MessageSink& sink, int64_t delay_us);
+    void leave(MessageSink& sink);
     // Where a new player begins; nothing: there is no start yet.
     std::optional<uint64_t> start() const { return ring_.newest_start(); }
     // Has the sinks called soon, even without new messages.
@@ -50,7 +48,6 @@ class MessageLane final : public FrameSink, private SinkGroup<MessageSink> {
     // How long a message may wait for the round that sends it.
     int64_t interval_ms() const;
 
-    size_t players() const { return players_; }
     void end_players() { notify_sinks(&MessageSink::on_stream_end); }
 
     // FrameSink
@@ -69,7 +66,6 @@ class MessageLane final : public FrameSink, private SinkGroup<MessageSink> {
     std::unique_ptr<WireEncoder> encoder_;  // null: there are no players
     base::Ref<media::TrackSet> tracks_;
     MessageRing ring_;
-    size_t players_ = 0;
 };
 
 }  // namespace live

@@ -29,10 +29,10 @@ const WireFormat kFormat{"inline", InlineEncoder::make};
 const LogKey kKey{&kFormat, {}};
 
 struct Sink final : MessageSink {
-    explicit Sink(Stream& of) : lane(of.message_lane(kKey)) { lane.join(*this, MessageLane::Counts::kPlayer, 0); }
+    explicit Sink(Stream& of) : lane(of.message_lane(kKey)) { lane.join(*this, 0); }
     ~Sink() { leave(); }
     void leave() {
-        if (joined) lane.leave(*this, MessageLane::Counts::kPlayer);
+        if (joined) lane.leave(*this);
         joined = false;
     }
     bool on_packets(int64_t) override {

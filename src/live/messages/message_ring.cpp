@@ -18,19 +18,6 @@ std::optional<uint64_t> MessageRing::newest_start() const {
     return start_;
 }
 
-uint64_t MessageRing::first_since(int64_t time_us) const {
-    uint64_t low = begin_, high = end_;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (at(middle).time_us < time_us) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 uint8_t* MessageRing::append(size_t bytes, int64_t now_us, bool start) {
     // A message lies in one block.
     if (start || bytes > free_bytes_) close();

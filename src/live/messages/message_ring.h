@@ -41,8 +41,6 @@ class MessageRing {
     const Message& at(uint64_t index) const { return slots_[index & mask_]; }
     // The first message from where a decoder may begin, of the newest ones; nothing: none is left.
     std::optional<uint64_t> newest_start() const;
-    // The index of the first message that is not older; end() where all are.
-    uint64_t first_since(int64_t time_us) const;
 
     // Room for a packet of that many bytes, which the caller writes before the next call. A start begins a message.
     uint8_t* append(size_t bytes, int64_t now_us, bool start);

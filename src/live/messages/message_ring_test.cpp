@@ -100,8 +100,6 @@ TEST(MessageRingTest, OldMessagesAreDroppedButForTheNewestStart) {
     }
     EXPECT_FALSE(ring.newest_start()) << "it is too old";
     EXPECT_NEAR(static_cast<double>(ring.at(ring.begin()).time_us / kMs), 11'000, 200);
-    EXPECT_EQ(ring.at(ring.first_since(11'500 * kMs)).time_us, 11'500 * kMs);
-    EXPECT_EQ(ring.first_since(20'000 * kMs), ring.end());
 }
 
 TEST(MessageRingTest, HistoryGrowsWithWhatPlayersMayRequest) {

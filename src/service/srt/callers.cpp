@@ -126,12 +126,17 @@ void Callers::on_conclusion(const ::srt::HandshakePacket& packet, const CallerKe
     if (!share) return refuse(packet.handshake, key, port, destination, refused(share.error()));
     auto owned = std::make_unique<Pending>(Pending{*std::move(request), &port, destination, now_us, *std::move(share)});
     Pending& pending = *pending_.emplace(key, std::move(owned)).first->second;
+    ended_.reset();
     pending.task = runtime::spawn("srt-caller", [this, key, &pending] { run(key, pending); });
-    if (!pending.task) pending_.erase(key);
+    if (!pending.task) forget(key);
+}
+
+void Callers::forget(const CallerKey& key) {
+    pending_.erase(key);
+    if (pending_.empty()) ended_.set();
 }
 
 void Callers::run(const CallerKey& key, Pending& pending) {
-    ended_.reset();
     auto session = admit(key, pending);
     if (session) {
         ++stats_.admitted;
@@ -139,8 +144,7 @@ void Callers::run(const CallerKey& key, Pending& pending) {
     } else if (!runtime::cancelled() || stopping_) {
         refuse(pending.request.handshake, key, *pending.port, pending.destination, session.error());
     }
-    pending_.erase(key);
-    if (pending_.empty()) ended_.set();
+    forget(key);
 }
 
 // Yields, in the gate and while another thread derives the key.

@@ -99,6 +99,7 @@ class Callers {
     void on_conclusion(const ::srt::HandshakePacket& packet, const CallerKey& key, runtime::DatagramPort& port,
                        uint16_t destination, int64_t now_us);
     void run(const CallerKey& key, Pending& pending);
+    void forget(const CallerKey& key);
     OrRefused<Session*> admit(const CallerKey& key, const Pending& pending);
     OrRefused<Wanted> resolve(const CallerKey& key, const ::srt::CallerRequest& request) const;
     OrRefused<std::optional<Keys>> derive_keys(const Wanted& wanted, const ::srt::CallerRequest& request) const;

@@ -60,11 +60,11 @@ PlaySession::PlaySession(SessionHost& host, net::SessionTable& table, AdmittedCa
     if (caller.keys)
         keys_ = std::make_unique<::srt::SenderKeys>(caller.keys->keys, caller.keys->basis,
                                                     ::srt::RefreshSettings{.random = runtime::fill_secret});
-    lane_.join(*this, live::MessageLane::Counts::kPlayer, caller.agreement.send_latency_us);
+    lane_.join(*this, caller.agreement.send_latency_us);
     record_unserved();
 }
 
-PlaySession::~PlaySession() { lane_.leave(*this, live::MessageLane::Counts::kPlayer); }
+PlaySession::~PlaySession() { lane_.leave(*this); }
 
 // index: of the history, of what is sent first.
 void PlaySession::connect(const ::srt::Agreement& agreement, int64_t index) {
@@ -152,7 +152,7 @@ void PlaySession::on_second(int64_t) {
 
 void PlaySession::on_close() {
     record_stats();
-    lane_.leave(*this, live::MessageLane::Counts::kPlayer);
+    lane_.leave(*this);
 }
 
 void PlaySession::record_stats() {
