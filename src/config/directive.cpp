@@ -45,7 +45,7 @@ std::vector<Block> known_blocks() {
         {"threads", Names::kNone, false, true, &features::kThreads, "Threads, in SRS 5 to 7."},
         {"stats", Names::kNone, false, false, &features::kStats, "Devices that the summary shows."},
         {"stream_caster", Names::kOptional, true, false, &features::kStreamCaster,
-         "Streams of senders that have no protocol of their own, see doc/udp.md."},
+         "Streams of senders that have no protocol of their own, see doc/udp.md and doc/flv-post.md."},
         {"stream_caster/sip", Names::kNone, false, true, &features::kSip, "The SIP server of GB28181."},
         {"tencentcloud_cls", Names::kNone, false, true, &features::kCloudLogs, "Logs for a cloud service."},
         {"tencentcloud_apm", Names::kNone, false, true, &features::kCloudLogs, "Traces for a cloud service."},

@@ -16,7 +16,7 @@ from .timing import scaled, wait_until
 
 SECONDS = 20  # that a command may take
 # In the order in which Sandbox.ports has them.
-PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554, "srt": 10080}
+PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554, "srt": 10080, "flv": 8936}
 PLAYER = re.compile(r"(?:(?:rtmp|rtsp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)|srt://127\.0\.0\.1:\d+\?streamid=#!::r=)([\w/]+)/(\w+)(?:\.\w+)?")
 PUBLISHES = re.compile(r"-f (?:mpegts \S*:r=([\w/]+)/(\w+),m=publish|(?:flv|whip|rtsp -rtsp_transport \w+)\s+\S*?(?:://[^/]+/(?:rtc/v1/whip/\?app=(\w+)&stream=(\w+)|([\w/]+)/(\w+))))")
 ENDS = r"kill -(TERM|QUIT|INT)\b"
@@ -107,6 +107,8 @@ class Sandbox:
         dvr = "dvr { dvr_path ./rec/[app]/[stream].[timestamp].flv; }"
         text = re.sub(r"(vhost __defaultVhost__ \{)", rf"\1\n    {dvr}", text)
         text = re.sub(r"(http_api \{)", r"\1\n    debug on;\n    raw_api { enabled on; allow_reload on; }", text)
+        # These have no variables of the environment.
+        text += f"stream_caster {{ enabled on; caster flv; listen 127.0.0.1:{self.ports['flv']}; output rtmp://127.0.0.1/[app]/[stream]; }}\n"
         conf.write_text(text)
         # Documents rotate the log, and show its end.
         log = {"SRS_LOG_TANK": "file", "SRS_LOG_FILE": "./objs/srs.log"}
@@ -207,7 +209,7 @@ class Sandbox:
             return f"it ended with {done.returncode}: {text}\n{done.stdout.decode(errors='replace')}\n{self._log(mark)}"
         if published:
             name = "/".join(part for part in published.groups() if part)
-            if not re.search(rf"(RT[MS]P publish|(?:rtc|srt)-publish began): \S+/{name}\b", self._log(mark)):
+            if not re.search(rf"((?:RT[MS]P|FLV) publish|(?:rtc|srt)-publish began): \S+/{name}\b", self._log(mark)):
                 return f"{name} should have been published: {text}\n{self._log(mark)}"
         if re.match(ENDS, command):
             code = self.server.wait(scaled(SECONDS))

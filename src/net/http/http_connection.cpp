@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/shrink.h"
+#include "net/http/close_gently.h"
 #include "net/http/forwarded.h"
 #include "protocol/http/date.h"
 #include "protocol/http/response_head.h"
@@ -20,19 +21,8 @@ namespace {
 // Bytes per read; bytes after a request are kept, so this bounds the memory that pipelining can use.
 constexpr size_t kReadBytes = 16 * 1024;
 constexpr int64_t kLingerMs = 1'000;
-constexpr size_t kLingerBytes = 2 * 1024 * 1024;  // many clients read no answer after a failed write
 
 }  // namespace
-
-void close_gently(runtime::ByteStream& stream, int64_t within_ms) {
-    if (!stream.finish(Deadline::in_ms(within_ms))) return;
-    Deadline deadline = Deadline::in_ms(kLingerMs);
-    for (size_t total = 0; total < kLingerBytes;) {
-        auto got = stream.read(runtime::shared_read_buffer().first(kReadBytes), deadline);
-        if (!got || *got == 0) return;
-        total += *got;
-    }
-}
 
 class HttpConnection::HttpSession final : public Session {
   public:

@@ -134,9 +134,6 @@ class HttpConnection final : public runtime::Work,
     bool late_;                     // it was accepted after the server had stopped accepting new clients
 };
 
-// Lets the peer read the last response: closing with unread input would reset the connection and lose it. within_ms:
-// limit for sending what is still in the TLS layer. Yields.
-void close_gently(runtime::ByteStream& stream, int64_t within_ms);
 // Sends 503 or 429 and closes gracefully.
 void refuse_connection(runtime::ByteStream& stream, const HttpResponseOptions& options, int status);
 

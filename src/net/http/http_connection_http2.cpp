@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/log.h"
+#include "net/http/close_gently.h"
 #include "net/http/forwarded.h"
 #include "net/http/http_connection.h"
 

@@ -33,6 +33,7 @@ class Reader {
     bool has_audio() const { return flags_ & 4; }
     bool has_video() const { return flags_ & 1; }
     size_t buffered() const { return buffer_.size() - start_; }
+    size_t memory() const { return buffer_.capacity(); }  // bytes of allocations
 
   private:
     static constexpr uint32_t kMaxFileHeader = 4096;

@@ -36,6 +36,8 @@ class RequestParser {
     // A byte of a request was seen since the last reset.
     bool started() const { return head_.bytes() + method_bytes_ > 0; }
     bool has_body() const { return !body_.done(); }
+    // After kHead: for a caller that reads the body itself, and feeds no more of it here.
+    const BodyReader& body() const { return body_; }
     Request& request() { return request_; }
     int error_status() const { return error_status_; }
     const std::string& error_text() const { return error_text_; }

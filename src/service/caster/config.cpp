@@ -6,15 +6,19 @@
 #include <utility>
 
 #include "config/row_builder.h"
-#include "protocol/rtmp/url.h"
 #include "protocol/sdp/session/control.h"
+#include "service/caster/output.h"
 
 namespace service::caster {
 namespace {
 
 constexpr std::string_view kBlock = "stream_caster";
-// Of SRS.
-constexpr std::string_view kKinds[] = {kMpegtsOverUdp, "flv", "gb28181"};
+// As in SRS.
+struct NamedKind {
+    std::string_view name;
+    Kind kind;
+};
+constexpr NamedKind kKinds[] = {{"mpegts_over_udp", Kind::kMpegtsOverUdp}, {"flv", Kind::kFlv}};
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
@@ -24,22 +28,28 @@ void add_rows(std::vector<config::Row>& rows) {
                       }};
     rows.push_back(row(scope, "enabled", &C::enabled, none(), kLive, "Takes what is sent, and publishes it."));
     rows.push_back(row(scope, "caster", &C::caster, none(), kLive,
-                       "What is sent. mpegts_over_udp: MPEG transport streams in UDP datagrams, with or without RTP.",
+                       "What is sent. mpegts_over_udp: MPEG transport streams in UDP datagrams, with or without RTP; "
+                       "flv: FLV by HTTP POST, see doc/flv-post.md.",
                        "mpegts_over_udp"));
-    rows.push_back(row(scope, "output", &C::output, none(), kLive,
-                       "The stream that is published, as a URL: rtmp://HOST/APP/STREAM, where HOST is the vhost.",
-                       "rtmp://127.0.0.1/live/livestream"));
-    rows.push_back(row(scope, "listen", &C::listen, none(), kLive,
-                       "UDP addresses, or those of multicast groups. All send the same stream: one sender at a time.",
-                       "8935"));
-    rows.push_back(row(scope, "interface", &C::interface, none(), kLive,
-                       "The network interface on which multicast groups are joined; empty: as the routes say.",
-                       "eth0"));
     rows.push_back(
-        row(scope, "source", &C::source, none(), kLive,
-            "The IP address of the only sender; of multicast groups it alone is joined (IGMPv3, MLDv2). Empty: "
-            "any.",
-            "192.0.2.7"));
+        row(scope, "output", &C::output, none(), kLive,
+            "The stream that is published, as a URL: rtmp://HOST/APP/STREAM, where HOST is the vhost. For flv "
+            "[app], [stream] and [vhost] are those of the posted URL.",
+            "rtmp://127.0.0.1/live/livestream"));
+    rows.push_back(
+        row(scope, "listen", &C::listen, none(), kLive,
+            "Addresses: of mpegts_over_udp UDP ones, or those of multicast groups, which all have the same stream: "
+            "one sender at a time.",
+            "8935"));
+    rows.push_back(
+        row(scope, "interface", &C::interface, none(), kLive,
+            "mpegts_over_udp: the network interface on which multicast groups are joined; empty: as the routes say.",
+            "eth0"));
+    rows.push_back(row(scope, "source", &C::source, none(), kLive,
+                       "mpegts_over_udp: the IP address of the only sender; of multicast groups it alone is joined "
+                       "(IGMPv3, MLDv2). Empty: "
+                       "any.",
+                       "192.0.2.7"));
 }
 
 void keep(config::Snapshot& snapshot, const std::string& name, const config::Location& location) {
@@ -50,8 +60,10 @@ void keep(config::Snapshot& snapshot, const std::string& name, const config::Loc
     added.name = name;
     added.location = location;
     added.text = text;
-    if (!added.takes_udp()) return;
-    for (const config::ListenAddress& address : added.listen) casters.udp.push_back(address);
+    const Kind kind = added.kind();
+    if (kind == Kind::kOther) return;
+    auto& addresses = kind == Kind::kFlv ? casters.flv : casters.mpegts;
+    addresses.insert(addresses.end(), added.listen.begin(), added.listen.end());
 }
 
 std::string text_of(const config::Snapshot& snapshot) {
@@ -62,20 +74,26 @@ std::string text_of(const config::Snapshot& snapshot) {
     return text;
 }
 
-void check_caster(config::Checks& checks, const Caster& caster) {
-    if (std::ranges::find(kKinds, caster.caster) == std::end(kKinds))
-        return checks.warning(caster.location,
-                              fmt::format("caster '{}' is not known: no effect; mpegts_over_udp is", caster.caster));
-    if (!caster.takes_udp())
-        return checks.warning(caster.location,
-                              fmt::format("stream_caster: {} is not built yet: no effect", caster.caster));
-    if (caster.listen.empty())
-        return checks.warning(caster.location, "stream_caster without `listen PORT;`: no effect");
-    const auto output = parse_output(caster.output);
+void check_output(config::Checks& checks, const Caster& caster) {
+    // Names are known with each sender.
+    const bool has_names = caster.kind() == Kind::kFlv;
+    const auto output = parse_output(caster.output, has_names ? OutputNames{"app", "stream", "vhost"} : OutputNames());
     if (!output) return checks.error(caster.location, "stream_caster: " + output.error().text());
-    if (!checks.snapshot().vhost(output->key.vhost))
+    if (caster.output.find("[vhost]") == caster.output.npos && !checks.snapshot().vhost(output->key.vhost))
         checks.warning(caster.location,
                        fmt::format("stream_caster: no vhost has the stream {}: it is refused", caster.output));
+}
+
+void check_caster(config::Checks& checks, const Caster& caster) {
+    if (caster.caster == "gb28181")
+        return checks.warning(caster.location, "stream_caster: gb28181 is not built yet: no effect");
+    if (caster.kind() == Kind::kOther)
+        return checks.warning(
+            caster.location,
+            fmt::format("caster '{}' is not known: no effect; mpegts_over_udp and flv are", caster.caster));
+    if (caster.listen.empty())
+        return checks.warning(caster.location, "stream_caster without `listen PORT;`: no effect");
+    check_output(checks, caster);
     if (!caster.source.empty() && !base::IpAddress::parse(caster.source))
         checks.error(caster.location, fmt::format("source '{}' is no IP address", caster.source));
 }
@@ -85,27 +103,26 @@ void check(config::Checks& checks) {
         if (caster.enabled) check_caster(checks, caster);
 }
 
-const config::ListenAddresses* udp_addresses(const config::Snapshot& snapshot) {
-    const auto& casters = snapshot.get<Casters>();
-    return casters.udp.empty() ? nullptr : &casters.udp;
+template <config::ListenAddresses Casters::*kAddresses>
+const config::ListenAddresses* addresses_of(const config::Snapshot& snapshot) {
+    const auto& addresses = snapshot.get<Casters>().*kAddresses;
+    return addresses.empty() ? nullptr : &addresses;
 }
 
 }  // namespace
 
-base::Result<Output> parse_output(const std::string& output) {
-    if (output.find('[') != output.npos)
-        return base::fail(base::Code::kConfig, fmt::format("output '{}' has variables, and names no stream", output));
-    const auto url = TRY(::rtmp::parse_any_url(output), "output");
-    if (url.stream.empty()) return base::fail(base::Code::kConfig, fmt::format("output '{}' names no stream", output));
-    const auto address = TRY(::rtmp::resolve_stream(url.tc_url(), {}, url.stream), "output");
-    return Output{{address.vhost, address.app, address.stream}, address.params, url.tc_url()};
+Kind Caster::kind() const {
+    const auto known = std::ranges::find(kKinds, caster, &NamedKind::name);
+    return enabled && known != std::end(kKinds) ? known->kind : Kind::kOther;
 }
 
 config::Section section() {
     return {.service = "caster",
             .add_rows = add_rows,
             .listeners = {{"caster", "stream_caster/listen", "MPEG-TS over UDP", "casters", config::Transport::kUdp,
-                           udp_addresses}},
+                           addresses_of<&Casters::mpegts>},
+                          {"caster", "stream_caster/listen", "FLV by HTTP", "casters", config::Transport::kTcp,
+                           addresses_of<&Casters::flv>}},
             .named_blocks = {{.path = kBlock, .keep_of_server = keep, .text_of_server = text_of}},
             .check = check};
 }

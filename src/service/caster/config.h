@@ -4,13 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/stream_key.h"
 #include "config/section.h"
 
 namespace service::caster {
 
-inline constexpr std::string_view kMpegtsOverUdp = "mpegts_over_udp";
+// kOther: off, or not known.
+enum class Kind : uint8_t { kOther, kMpegtsOverUdp, kFlv };
 
 // A block, as read.
 struct Caster {
@@ -25,23 +24,14 @@ struct Caster {
     std::string text{};  // what differs from the defaults, for a reload
     config::Location location{};
 
-    bool takes_udp() const { return enabled && caster == kMpegtsOverUdp; }
+    Kind kind() const;
 };
 
 struct Casters {
     Caster draft{};
     std::vector<Caster> all{};
-    config::ListenAddresses udp{};  // of all that take UDP
+    config::ListenAddresses mpegts{}, flv{};  // of all of a kind
 };
-
-// The stream that the output names.
-struct Output {
-    base::StreamKey key{};  // its vhost as the URL names it
-    std::string params{};   // "?k=v", or empty
-    std::string tc_url{};
-};
-// kConfig: it is no URL of a stream.
-base::Result<Output> parse_output(const std::string& output);
 
 config::Section section();
 

@@ -18,7 +18,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 
 const Description& describe() {
     static const Description kDescription{
-        .name = "caster", .section = section(), .features = {"mpegts-over-udp"}, .make = make};
+        .name = "caster", .section = section(), .features = {"mpegts-over-udp", "flv-by-post"}, .make = make};
     return kDescription;
 }
 

@@ -15,7 +15,7 @@
 #include "net/sessions/session.h"
 #include "runtime/loop/coroutine.h"
 #include "service/caster/cell_input.h"
-#include "service/caster/config.h"
+#include "service/caster/output.h"
 #include "service/relay/ts_publisher.h"
 
 namespace service::caster {

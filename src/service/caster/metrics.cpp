@@ -16,7 +16,7 @@ void write_metrics(Service& service, Text& text) {
     text.single("srs_caster_sender_changes_total", Type::kCounter,
                 "Encoders that started again, and continued their own publication.", number(stats.sender_changes));
     runtime::UdpStats sum;
-    for (const auto& port : service.ports()) sum += port->stats();
+    for (const auto& port : service.udp_ports().all()) sum += port->stats();
     text.single("srs_caster_datagrams_total", Type::kCounter, "Datagrams that came to the ports of stream_caster.",
                 number(sum.received));
     text.single("srs_caster_datagrams_dropped_total", Type::kCounter,

@@ -1,6 +1,5 @@
 #include "service/caster/service.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "service/caster/config.h"
@@ -20,44 +19,22 @@ Result<void> Service::start() {
     return {};
 }
 
-Result<std::vector<Service::Wanted>> Service::wanted_ports(const config::Snapshot& next) {
-    std::vector<Wanted> wanted;
-    for (const Caster& caster : next.get<Casters>().all) {
-        if (!caster.takes_udp()) continue;
-        for (const config::ListenAddress& address : caster.listen) {
-            const auto same =
-                std::ranges::find_if(ports_, [&](const auto& port) { return port->is_for(caster, address); });
-            Wanted& port = wanted.emplace_back();
-            port.output = caster.output;
-            if (same != ports_.end())
-                port.present = same->get();
-            else
-                port.opened = TRY(UdpPort::open(*this, caster, address), "stream_caster.listen");
-        }
-    }
+Result<Service::Wanted> Service::wanted_ports(const config::Snapshot& next) {
+    const auto& casters = next.get<Casters>();
+    Wanted wanted;
+    wanted.udp =
+        TRY(udp_ports_.wanted(*this, casters, [](const Caster& c) { return c.kind() == Kind::kMpegtsOverUdp; }));
+    wanted.tcp = TRY(tcp_ports_.wanted(*this, casters, [](const Caster& c) { return c.kind() == Kind::kFlv; }));
     return wanted;
 }
 
-void Service::use(std::vector<Wanted> wanted) {
-    std::vector<std::unique_ptr<UdpPort>> before = std::exchange(ports_, {});
-    for (Wanted& port : wanted) {
-        if (port.opened) {
-            ports_.push_back(std::move(port.opened));
-            continue;
-        }
-        const auto kept = std::ranges::find(before, port.present, &std::unique_ptr<UdpPort>::get);
-        (*kept)->set_output(port.output);
-        ports_.push_back(std::move(*kept));
-    }
-    std::erase(before, nullptr);
-    if (before.empty()) return;
-    // To close a port yields.
-    for (auto& port : before) port->stop_accepting();
-    runtime::spawn("caster-close", [before = std::move(before)]() mutable { before.clear(); });
+void Service::use(Wanted wanted) {
+    udp_ports_.use(std::move(wanted.udp));
+    tcp_ports_.use(std::move(wanted.tcp));
 }
 
 Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {
-    std::vector<Wanted> wanted;
+    Wanted wanted;
     if (started_) wanted = TRY(wanted_ports(*next));
     return [this, next, wanted = std::move(wanted)]() mutable {
         snapshot_ = next;
@@ -65,15 +42,22 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
     };
 }
 
+void Service::accept(const TcpPort& port, std::unique_ptr<runtime::ByteStream> socket) {
+    posts_.start(std::make_unique<FlvConnection>(*this, std::move(socket), port.output()));
+}
+
 void Service::stop_accepting() {
-    for (auto& port : ports_) port->stop_accepting();
+    udp_ports_.stop_accepting();
+    tcp_ports_.stop_accepting();
 }
 
 void Service::stop() {
     stop_accepting();
     started_ = false;
     encoders_.close_all();
-    ports_.clear();
+    posts_.close_all();
+    udp_ports_.clear();
+    tcp_ports_.clear();
 }
 
 }  // namespace service::caster

@@ -1,5 +1,5 @@
 #pragma once
-// The casters (stream_caster): the ports of those that take UDP, and the encoders that publish by them.
+// The casters (stream_caster): their ports, and the encoders that publish by them.
 
 #include <functional>
 #include <memory>
@@ -12,6 +12,9 @@
 #include "net/sessions/connection_list.h"
 #include "net/sessions/session.h"
 #include "service/caster/encoder.h"
+#include "service/caster/flv_connection.h"
+#include "service/caster/port_list.h"
+#include "service/caster/tcp_port.h"
 #include "service/caster/udp_port.h"
 
 namespace service::caster {
@@ -25,13 +28,14 @@ class Service {
 
     base::Result<void> start();
     void stop_accepting();
-    bool idle() const { return encoders_.empty(); }
+    bool idle() const { return encoders_.empty() && posts_.empty(); }
     void stop();
-    // Ports that stay go on; a publication ends when its port is gone or has another output.
+    // Ports that stay go on; a publication by UDP ends when its port is gone or has another output, one by TCP goes on.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
 
-    size_t encoders() const { return encoders_.size(); }
-    const std::vector<std::unique_ptr<UdpPort>>& ports() const { return ports_; }
+    size_t encoders() const { return encoders_.size() + posts_.size(); }
+    const PortList<UdpPort>& udp_ports() const { return udp_ports_; }
+    const PortList<TcpPort>& tcp_ports() const { return tcp_ports_; }
 
     // For its ports and encoders.
     const config::SnapshotPtr& snapshot() const { return snapshot_; }
@@ -39,25 +43,28 @@ class Service {
     live::Registry& registry() { return registry_; }
     net::Gate& gate() { return gate_; }
     void add(std::unique_ptr<Encoder> encoder) { encoders_.start(std::move(encoder)); }
-    void remove(Encoder& encoder) { encoders_.remove(encoder); }  // and destroys it
+    void accept(const TcpPort& port, std::unique_ptr<runtime::ByteStream> socket);
+    // These destroy it.
+    void remove(Encoder& encoder) { encoders_.remove(encoder); }
+    void remove(FlvConnection& connection) { posts_.remove(connection); }
 
   private:
-    // A port of a configuration: one that is there, or a new one.
     struct Wanted {
-        UdpPort* present = nullptr;
-        std::unique_ptr<UdpPort> opened{};
-        std::string output;
+        std::vector<PortList<UdpPort>::Wanted> udp{};
+        std::vector<PortList<TcpPort>::Wanted> tcp{};
     };
-    base::Result<std::vector<Wanted>> wanted_ports(const config::Snapshot& next);
-    void use(std::vector<Wanted> wanted);
+    base::Result<Wanted> wanted_ports(const config::Snapshot& next);
+    void use(Wanted wanted);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;
     live::Registry& registry_;
     net::Gate& gate_;
     bool started_ = false;
-    std::vector<std::unique_ptr<UdpPort>> ports_;
+    PortList<UdpPort> udp_ports_;
+    PortList<TcpPort> tcp_ports_;
     net::ConnectionList<Encoder> encoders_;
+    net::ConnectionList<FlvConnection> posts_;
 };
 
 }  // namespace service::caster

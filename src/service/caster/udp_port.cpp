@@ -87,9 +87,9 @@ bool UdpPort::is_for(const Caster& caster, const config::ListenAddress& address)
     return address == address_ && caster.interface == interface_ && caster.source == source_text_;
 }
 
-void UdpPort::set_output(const std::string& output) {
-    if (output == output_) return;
-    output_ = output;
+void UdpPort::update(const Caster& caster) {
+    if (caster.output == output_) return;
+    output_ = caster.output;
     held_off_until_us_ = 0;
     if (encoder_) encoder_->close("the port has another output by a reload", base::CloseReason::kServerStop);
 }

@@ -33,7 +33,7 @@ class UdpPort final : private runtime::DatagramUser {
     // Whether the block asks for this port.
     bool is_for(const Caster& caster, const config::ListenAddress& address) const;
     // Another output ends the publication.
-    void set_output(const std::string& output);
+    void update(const Caster& caster);
     // No new senders.
     void stop_accepting() { accepts_ = false; }
 
