@@ -92,6 +92,8 @@ std::string_view refusal_text(Refusal refusal) {
             return "locked";
         case Refusal::kInternalError:
             return "internal error";
+        case Refusal::kLoop:
+            return "a loop";
         case Refusal::kUnavailable:
             return "unavailable";
     }

@@ -67,6 +67,7 @@ enum class Refusal : uint32_t {
     kLocked = 2423,
     kInternalError = 2500,
     kUnavailable = 2503,
+    kLoop = 2508,
 };
 inline bool is_refusal(HandshakeType type) {
     return static_cast<uint32_t>(type) >= 1000 && static_cast<uint32_t>(type) < 0x80000000u;

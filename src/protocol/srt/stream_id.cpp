@@ -51,7 +51,7 @@ Parsed finish(StreamId id, std::string_view path, const StreamIdDefaults& defaul
     }
     if (auto good = base::check_name("app", id.app); !good) return bad(good.error().text());
     if (auto good = base::check_name("stream name", id.stream); !good) return bad(good.error().text());
-    for (const std::string* text : {&id.params, &id.user, &id.password}) {
+    for (const std::string* text : {&id.params, &id.path, &id.user, &id.password}) {
         if (std::ranges::any_of(*text, base::is_control)) return bad("the stream id has a control character");
     }
     return id;
@@ -96,6 +96,9 @@ Parsed parse_standard(std::string_view text, const StreamIdDefaults& defaults) {
                            Refusal::kBadMode);
             }
             id.mode = *mode;
+        } else if (key == "via") {
+            id.path = value;
+            std::ranges::replace(id.path, ':', ',');
         } else {
             if (key == "u") id.user = value;
             if (key == "s") id.password = value;

@@ -27,6 +27,9 @@ struct StreamId {
     std::string stream;  // the last level
     // For hooks, as SRS has it: "vhost=V&k=v&...", all keys but h, r and m in their order. May be empty.
     std::string params;
+    // The servers that the stream or the request has passed, "a,b", as servers of this kind write it (via=a:b); it is
+    // in no params. Others do not have it.
+    std::string path;
     std::string user, password;  // u and s of the standard (which are in params, too), or MediaMTX's
 };
 
