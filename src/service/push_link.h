@@ -1,8 +1,8 @@
 #pragma once
 // PushLink: one connection on which a stream is published to another server, by one protocol. service/forward decides
 // what goes where and when it is tried again; the link connects, asks to publish, and reads what the other server says.
-// Media comes from the stream's log, whose key it names. A service offers links of its protocol
-// (service/shared_parts.h).
+// Media comes from the stream's log, whose key it names; or the link sends by itself, by datagrams. A service offers
+// links of its protocol (service/shared_parts.h).
 
 #include <cstdint>
 #include <functional>
@@ -21,6 +21,7 @@
 #include "runtime/loop/deadline.h"
 #include "runtime/socket/byte_stream.h"
 #include "service/client_tls.h"
+#include "service/packet_sender.h"
 
 namespace service {
 
@@ -39,6 +40,8 @@ class PushLink {
         std::string detail{};       // for the log: "UDP"; empty: nothing to say
         // Released when the stream has a viewer of the log.
         std::shared_ptr<const void> held{};
+        // Of a link that sends by itself, whose it is; of the others only detail counts then. Null: the socket is used.
+        PacketSender* sender = nullptr;
     };
 
     virtual ~PushLink() = default;
@@ -51,17 +54,18 @@ class PushLink {
     // After an error of begin().
     virtual Refusal refusal() const = 0;
 
+    // What follows is not called where the link sends by itself, but for on_tick().
     // Bytes of the other server. An error ends the connection.
-    virtual base::Result<void> on_input(std::span<const uint8_t> bytes) = 0;
+    virtual base::Result<void> on_input(std::span<const uint8_t>) { return {}; }
     // How often on_tick() is to be called, ms; 0: never.
     virtual int64_t tick_ms() const { return 0; }
     virtual base::Result<void> on_tick() { return {}; }
     // All of the stream was sent: the output gets the last message.
-    virtual void on_stream_end() = 0;
+    virtual void on_stream_end() {}
     // The other server has answered that, or ended the session itself.
     virtual bool ended() const { return false; }
     // What has to be sent since the last call: whole messages.
-    virtual base::Slice take_output() = 0;
+    virtual base::Slice take_output() { return {}; }
 };
 
 struct PushRequest {

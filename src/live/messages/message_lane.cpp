@@ -19,14 +19,14 @@ void MessageLane::join(MessageSink& sink, int64_t delay_us) {
         stream_.subscribe(*this);
     }
     add(sink);
-    stream_.add_player();
+    if (sink.is_player()) stream_.add_player();
     wake();
 }
 
 void MessageLane::leave(MessageSink& sink) {
     if (!is_in(sink)) return;
     remove(sink);
-    stream_.remove_player();
+    if (sink.is_player()) stream_.remove_player();
     if (sinks() > 0) return;
     stream_.unsubscribe(*this);
     encoder_.reset();

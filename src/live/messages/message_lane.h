@@ -21,6 +21,8 @@ class MessageSink : public ReadySink {
   public:
     // No publisher came back within rejoin_timeout, or memory is needed: the sink must leave soon.
     virtual void on_stream_end() = 0;
+    // False: another server, to which the stream is passed on (Stream::demand()). Always the same.
+    virtual bool is_player() const { return true; }
 
   protected:
     ~MessageSink() = default;

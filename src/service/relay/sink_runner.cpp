@@ -41,9 +41,10 @@ bool SinkRunner::start() {
 void SinkRunner::finish() {
     if (ending_) return;
     ending_ = true;
-    if (!viewer_ || over_) return coroutine_.cancel();
+    if (!is_sending() || over_) return coroutine_.cancel();
     drained_by_ = Deadline::in_ms(kDrainMs);
-    viewer_->end_with_stream(true);
+    if (viewer_) viewer_->end_with_stream(true);
+    if (sender_) sender_->finish();
     wake_.pulse();
 }
 
@@ -53,7 +54,17 @@ void SinkRunner::stop() {
 }
 
 void SinkRunner::close_connection(std::string_view why, CloseReason reason) {
+    if (is_sending()) abort(why, reason);
+}
+
+void SinkRunner::abort(std::string_view why, CloseReason reason) {
     if (viewer_) viewer_->abort(why, reason);
+    if (sender_) sender_->abort(why, reason);
+}
+
+net::Traffic SinkRunner::traffic() const {
+    if (sender_) return sender_->traffic();
+    return viewer_ ? traffic_of(*viewer_) : net::Traffic();
 }
 
 void SinkRunner::run() {
@@ -80,6 +91,7 @@ Result<void> SinkRunner::run_round() {
         const auto ended = attempt(server);
         session_.reset();
         viewer_.reset();
+        sender_ = nullptr;
         link_.reset();
         if (ending_ || runtime::cancelled()) return {};
         record_failure(ended.error());
@@ -110,29 +122,35 @@ Result<void> SinkRunner::publish(PushLink::Ready ready) {
     detail_ = ready.detail.empty() ? "" : ", " + ready.detail;
     record_ready();
     over_ = false;
-    std::string ip = ready.socket->peer_ip();
-    viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
-    viewer_->set_forward();
-    session_.emplace(
-        owner_.sessions(),
-        OutgoingSession::Facts{
-            .id = id_, .ip = ip, .type = link_->session_type(), .stream = key(), .url = link_->shown_url()},
-        OutgoingSession::Connection{.traffic = [this] { return traffic_of(*viewer_); },
-                                    .kick =
-                                        [this](std::string_view why) {
-                                            if (viewer_) viewer_->abort(why, CloseReason::kKicked);
-                                        }});
-    viewer_->join(ready.key, std::move(ready.socket), std::move(ready.first_bytes));
-    ready.held.reset();
+    begin_sending(std::move(ready));
     auto ended = until_over();
-    std::string why = ended ? viewer_->end_text(over_why_) : ended.error().text();
-    CloseReason reason = ended ? viewer_->close_reason() : CloseReason::kTooSlow;
+    std::string why = ended.has_value() ? over_why_ : ended.error().text();
+    CloseReason reason = ended ? over_reason_ : CloseReason::kTooSlow;
     if (runtime::cancelled()) {
         why = "the server stops";
         reason = CloseReason::kServerStop;
     }
     if (!unsteady_) session_->end(why, reason);
     return fail(Code::kClosed, std::move(why));
+}
+
+void SinkRunner::begin_sending(PushLink::Ready ready) {
+    sender_ = ready.sender;
+    if (!sender_) {
+        viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
+        viewer_->set_forward();
+    }
+    session_.emplace(
+        owner_.sessions(),
+        OutgoingSession::Facts{.id = id_,
+                               .ip = sender_ ? sender_->peer_ip() : ready.socket->peer_ip(),
+                               .type = link_->session_type(),
+                               .stream = key(),
+                               .url = link_->shown_url()},
+        OutgoingSession::Connection{.traffic = [this] { return traffic(); },
+                                    .kick = [this](std::string_view why) { abort(why, CloseReason::kKicked); }});
+    if (sender_) return sender_->start(*this);
+    viewer_->join(ready.key, std::move(ready.socket), std::move(ready.first_bytes));
 }
 
 Result<void> SinkRunner::until_over() {
@@ -156,9 +174,8 @@ Result<void> SinkRunner::until_over() {
 }
 
 void SinkRunner::tick() {
-    if (auto ticked = link_->on_tick(); !ticked)
-        return viewer_->abort(ticked.error().text(), ticked.error().close_reason());
-    send_output();
+    if (auto ticked = link_->on_tick(); !ticked) return abort(ticked.error().text(), ticked.error().close_reason());
+    if (viewer_) send_output();
 }
 
 void SinkRunner::record_ready() {
@@ -222,9 +239,14 @@ void SinkRunner::on_stream_end(live::Viewer&) {
     send_output();
 }
 
-void SinkRunner::on_viewer_end(live::Viewer&, std::string_view why) {
+void SinkRunner::on_viewer_end(live::Viewer& viewer, std::string_view why) {
+    on_sender_end(viewer.end_text(why), viewer.close_reason());
+}
+
+void SinkRunner::on_sender_end(std::string_view why, CloseReason reason) {
     over_ = true;
     over_why_ = why;
+    over_reason_ = reason;
     wake_.pulse();
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // SinkRunner: a published stream that this server passes on to another one, by whatever protocol (service/push_link.h).
 // A coroutine has a link connect and publish. From then on the connection is a viewer of the stream's live log, like a
-// player, so that it adds no cost per frame, and a slow server continues at a later keyframe. After a failure the next
+// player, so that it adds no cost per frame, and a slow server continues at a later keyframe; by datagrams the link
+// sends by itself (service/packet_sender.h). After a failure the next
 // server is tried, or the same one after a pause, as long as the stream is published. Changes of state are logged, not
 // attempts.
 
@@ -39,7 +40,7 @@ class SinkOwner {
     ~SinkOwner() = default;
 };
 
-class SinkRunner : private live::ViewerHandler {
+class SinkRunner : private live::ViewerHandler, private PacketSenderUser {
   public:
     enum class State : uint8_t { kConnecting, kPublishing, kWaiting, kLoop };
 
@@ -95,6 +96,10 @@ class SinkRunner : private live::ViewerHandler {
     base::Result<void> run_round();
     base::Result<void> attempt(const std::string& server);
     base::Result<void> publish(PushLink::Ready ready);
+    void begin_sending(PushLink::Ready ready);
+    bool is_sending() const { return viewer_ || sender_; }
+    void abort(std::string_view why, base::CloseReason reason);
+    net::Traffic traffic() const;
     base::Result<void> until_over();
     void record_ready();
     void record_steady();
@@ -107,6 +112,8 @@ class SinkRunner : private live::ViewerHandler {
     void on_viewer_input(live::Viewer& viewer, std::span<const uint8_t> bytes) override;
     void on_stream_end(live::Viewer& viewer) override;
     void on_viewer_end(live::Viewer& viewer, std::string_view why) override;
+    // PacketSenderUser
+    void on_sender_end(std::string_view why, base::CloseReason reason) override;
 
     SinkOwner& owner_;
     const Options options_;
@@ -114,7 +121,8 @@ class SinkRunner : private live::ViewerHandler {
     const std::string path_, id_;
     State state_ = State::kConnecting;
     bool ending_ = false;
-    bool over_ = false;      // the connection has ended; the reason is over_why_
+    bool over_ = false;  // the connection has ended; the reason is over_why_, over_reason_
+    base::CloseReason over_reason_ = base::CloseReason::kUnknown;
     bool unsteady_ = false;  // the last connection to this server was short
     uint32_t pauses_ = 0;    // retries since it last worked
     uint64_t attempts_ = 0;
@@ -127,7 +135,9 @@ class SinkRunner : private live::ViewerHandler {
     PushLink::Refusal refusal_ = PushLink::Refusal::kNone;  // of the last attempt
     std::string detail_;                                    // of the connection, for the log
     std::optional<OutgoingSession> session_;                // from the accepted publish on
+    // Of the accepted connection one of both.
     std::optional<live::Viewer> viewer_;
+    PacketSender* sender_ = nullptr;  // of the link
     runtime::Event wake_{"a stream that is passed on to end"};
     runtime::Task coroutine_;
 };

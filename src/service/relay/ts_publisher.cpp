@@ -9,7 +9,7 @@ TsPublisher::TsPublisher(TsPublisherOwner& owner, std::string_view name, config:
     : owner_(owner), snapshot_(std::move(snapshot)), vhost_(&vhost), limits_(vhost.publish, now_us), faults_(name) {}
 
 base::Result<void> TsPublisher::acquire(live::Stream& stream) {
-    publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover));
+    publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover && !is_relay()));
     described_ = 0;
     describe_tracks();
     return {};

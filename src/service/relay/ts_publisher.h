@@ -24,6 +24,8 @@ class TsPublisherOwner {
     // The publication is void; it must end soon.
     virtual void on_revoked(std::string_view why, base::CloseReason reason) = 0;
     virtual bool peer_alive() const = 0;
+    // It is there for players, and gives way to a publisher of this server; it takes nobody's place, nor waits for one.
+    virtual bool is_relay() const { return false; }
     virtual live::PublisherFacts publisher_facts() const = 0;
 
   protected:
@@ -67,10 +69,13 @@ class TsPublisher final : public live::PublicationOwner {
 
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
+    bool is_relay() const override { return owner_.is_relay(); }
     size_t dropped_tracks() const override { return reader_.program().skipped; }
     // The faults as of the last on_tick().
     const live::InputFaults* input_faults() const override { return &faults_; }
-    live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
+    live::StandbyOptions standby() const override {
+        return is_relay() ? live::StandbyOptions() : live::standby_options(*vhost_);
+    }
     void publication_revoked(std::string_view why, base::CloseReason reason) override {
         owner_.on_revoked(why, reason);
     }

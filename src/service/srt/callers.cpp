@@ -7,10 +7,11 @@
 
 #include "live/hub/options.h"
 #include "net/http/http_visitor.h"
+#include "protocol/http/via.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/limited_log.h"
 #include "runtime/loop/random.h"
-#include "runtime/threads/compute.h"
+#include "service/relay/srt_kek.h"
 #include "service/srt/config.h"
 #include "service/srt/play_session.h"
 #include "service/srt/publish_session.h"
@@ -173,13 +174,13 @@ Callers::OrRefused<Session*> Callers::admit(const CallerKey& key, const Pending&
     const ::srt::ListenerTerms terms = terms_of(server, owner_.new_id());
     AdmittedCaller caller{.id = runtime::context_id(),
                           .caller = key,
-                          .port = pending.port,
-                          .source = pending.port->source_for(key.from, pending.destination),
+                          .peer = {pending.port, key.from, pending.port->source_for(key.from, pending.destination)},
                           .agreement = ::srt::agree(pending.request, terms, pending.arrived_us),
                           .answer = ::srt::make_answer(pending.request, terms),
                           .keys = *std::move(keys),
                           .tc_url = wanted->visitor.tc_url,
                           .params = wanted->visitor.param,
+                          .path = wanted->id.path,
                           .snapshot = wanted->snapshot,
                           .vhost = wanted->vhost,
                           .grant = *std::move(grant),
@@ -213,11 +214,15 @@ Callers::OrRefused<Callers::Wanted> Callers::resolve(const CallerKey& key, const
     visitor.vhost = wanted.vhost->name;
     visitor.app = wanted.id.app;
     visitor.stream = wanted.id.stream;
+    visitor.forward_path = wanted.id.path;
     if (!wanted.id.params.empty()) visitor.param = "?" + wanted.id.params;
     visitor.tc_url =
         fmt::format("srt://{}/{}", wanted.id.vhost.empty() ? wanted.vhost->name : wanted.id.vhost, wanted.id.app);
     wanted.stream = registry_.find_or_create(visitor.key(), live::live_options(*wanted.vhost));
     if (!publishes) return wanted;
+    if (http::has_passed(wanted.id.path, registry_.instance()))
+        return std::unexpected(
+            Refused{Refusal::kLoop, "the stream comes from this server itself: that would be a loop"});
     // No guard is asked if the name is in use anyway.
     auto free = wanted.stream->check_free(wanted.vhost->publish.takeover, live::standby_options(*wanted.vhost));
     if (!free && !owner_.replaces(key, visitor.key())) return std::unexpected(refused(free.error()));
@@ -225,8 +230,8 @@ Callers::OrRefused<Callers::Wanted> Callers::resolve(const CallerKey& key, const
 }
 
 // Yields.
-Callers::OrRefused<std::optional<Keys>> Callers::derive_keys(const Wanted& wanted,
-                                                             const ::srt::CallerRequest& request) const {
+Callers::OrRefused<std::optional<relay::SrtKeys>> Callers::derive_keys(const Wanted& wanted,
+                                                                       const ::srt::CallerRequest& request) const {
     const std::string& passphrase =
         passphrase_of(wanted.snapshot->get<ServerConfig>(), wanted.vhost->get<VhostConfig>());
     if (passphrase.empty() != request.key_message.empty())
@@ -240,23 +245,12 @@ Callers::OrRefused<std::optional<Keys>> Callers::derive_keys(const Wanted& wante
         return std::unexpected(refused(checked.error()));
     const auto message = ::srt::parse_key_message(request.key_message);
     if (!message) return std::unexpected(Refused{message.error(), "its key message is malformed"});
-    struct Job {
-        std::string passphrase;
-        ::srt::Salt salt;
-        size_t key_size;
-        ::srt::AesKey kek{};
-        runtime::Event done{"a key of SRT"};
-    };
-    const auto job = std::make_shared<Job>(passphrase, message->salt, message->key_size);
-    const bool started =
-        runtime::compute([job = job.get()] { job->kek = ::srt::derive_kek(job->passphrase, job->salt, job->key_size); },
-                         [job] { job->done.set(); });
-    if (!started || !job->done.wait(runtime::Deadline::never()))
-        return std::unexpected(Refused{Refusal::kResource, "no thread derives its key", CloseReason::kSystemError});
-    auto keys = ::srt::unwrap_keys(*message, job->kek);
+    auto kek = relay::derive_srt_kek(passphrase, message->salt, message->key_size);
+    if (!kek) return std::unexpected(Refused{Refusal::kResource, kek.error().text(), CloseReason::kSystemError});
+    auto keys = ::srt::unwrap_keys(*message, *kek);
     if (!keys)
         return std::unexpected(Refused{Refusal::kBadSecret, "its passphrase is wrong", CloseReason::kRefusedAuth});
-    return Keys{*keys, {message->salt, job->kek}};
+    return relay::SrtKeys{*keys, {message->salt, *kek}};
 }
 
 Callers::Refused Callers::refused(const base::Error& error) {

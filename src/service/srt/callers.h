@@ -102,7 +102,8 @@ class Callers {
     void forget(const CallerKey& key);
     OrRefused<Session*> admit(const CallerKey& key, const Pending& pending);
     OrRefused<Wanted> resolve(const CallerKey& key, const ::srt::CallerRequest& request) const;
-    OrRefused<std::optional<Keys>> derive_keys(const Wanted& wanted, const ::srt::CallerRequest& request) const;
+    OrRefused<std::optional<relay::SrtKeys>> derive_keys(const Wanted& wanted,
+                                                         const ::srt::CallerRequest& request) const;
     static Refused refused(const base::Error& error);
     void refuse(const ::srt::Handshake& handshake, const CallerKey& key, runtime::DatagramPort& port,
                 uint16_t destination, const Refused& why);

@@ -11,19 +11,19 @@ net::SessionType srt_publish_type() {
 }
 
 PublishSession::PublishSession(SessionHost& host, net::SessionTable& table, AdmittedCaller caller, Stats& stats)
-    : Session(host, table, srt_publish_type(), true, caller), stats_(stats) {
+    : Session(host, table, srt_publish_type(), true, caller),
+      stats_(stats),
+      input_(static_cast<relay::SrtChannelOwner&>(*this), caller.peer, caller.agreement, caller.keys,
+             static_cast<::srt::DataSink&>(*this), snapshot()->get<ServerConfig>().peer_idle_timeout) {
+    set_channel(input_);
     publisher_.emplace(static_cast<relay::TsPublisherOwner&>(*this), "SRT publisher", snapshot(), vhost(),
                        runtime::now_us());
-    if (caller.keys) keys_.emplace(caller.keys->keys, caller.keys->basis);
-    connection_.emplace(::srt::Connection::receiving(
-        caller.agreement, {.idle_timeout_us = int64_t{1'000} * snapshot()->get<ServerConfig>().peer_idle_timeout},
-        *this, keys_ ? &*keys_ : nullptr));
 }
 
 base::Result<void> PublishSession::acquire() { return publisher_->acquire(stream()); }
 
 size_t PublishSession::unfinished_input() const {
-    return (publisher_ ? publisher_->unfinished_input() : 0) + connection_->receiver()->buffered_bytes();
+    return (publisher_ ? publisher_->unfinished_input() : 0) + input_.receiver().buffered_bytes();
 }
 
 void PublishSession::list_unfinished_input(std::vector<uint64_t>& parts) const {
@@ -40,18 +40,7 @@ void PublishSession::on_message(const Message& message) {
     publisher_->feed(message.bytes, runtime::event_us());
 }
 
-void PublishSession::on_key_message(uint16_t subtype, std::span<const uint8_t> contents) {
-    if (!keys_ || subtype != ::srt::kKeyRequest) return;
-    const ::srt::ReceiverKeys::Answer answer = keys_->on_key_request(contents);
-    uint8_t* out = reserve(::srt::kMaxDatagram);
-    if (!out) return;  // the peer repeats its message
-    const ::srt::Target target{connection_->agreement().peer_id, connection_->timestamp(runtime::now_us())};
-    if (const size_t bytes =
-            ::srt::write_key_packet({out, ::srt::kMaxDatagram}, target, ::srt::kKeyResponse, answer.contents()))
-        commit(bytes);
-}
-
-void PublishSession::on_second(int64_t now_us) {
+void PublishSession::on_channel_second(int64_t now_us) {
     record_stats();
     publisher_->on_tick();
     if (const auto passed = publisher_->passed_limit(now_us, &stream())) return end(passed->text, passed->reason);
@@ -66,11 +55,11 @@ void PublishSession::on_close() {
 }
 
 live::PublisherFacts PublishSession::publisher_facts() const {
-    return {.session_id = id(), .ip = ip(), .tc_url = tc_url(), .params = params()};
+    return {.session_id = id(), .ip = ip(), .tc_url = tc_url(), .params = params(), .forward_path = path()};
 }
 
 void PublishSession::record_stats() {
-    const ::srt::Receiver::Counters& now = connection_->receiver()->counters();
+    const ::srt::Receiver::Counters& now = input_.receiver().counters();
     stats_.received += now.packets - recorded_.packets;
     stats_.lost += now.lost - recorded_.lost;
     stats_.recovered += now.recovered - recorded_.recovered;

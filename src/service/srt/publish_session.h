@@ -8,6 +8,7 @@
 
 #include "net/sessions/session.h"
 #include "protocol/srt/receiver.h"
+#include "service/relay/srt_input.h"
 #include "service/relay/ts_publisher.h"
 #include "service/srt/session.h"
 #include "service/srt/stats.h"
@@ -28,10 +29,7 @@ class PublishSession final : public Session, private ::srt::DataSink, private re
     void drop_unfinished_input(std::string_view why) override;
 
   private:
-    void send_data(int64_t) override {}
-    int64_t deadline() const override { return connection_->deadline(); }
-    void on_key_message(uint16_t subtype, std::span<const uint8_t> contents) override;
-    void on_second(int64_t now_us) override;
+    void on_channel_second(int64_t now_us) override;
     void on_close() override;
 
     void on_message(const Message& message) override;
@@ -44,8 +42,8 @@ class PublishSession final : public Session, private ::srt::DataSink, private re
 
     Stats& stats_;
     ::srt::Receiver::Counters recorded_{};         // in stats_
-    std::optional<::srt::ReceiverKeys> keys_;      // nothing: it does not encrypt
     std::optional<relay::TsPublisher> publisher_;  // until it has closed
+    relay::SrtInput input_;
 };
 
 }  // namespace service::srt

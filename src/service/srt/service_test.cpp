@@ -293,5 +293,24 @@ TEST_F(SrtServiceTest, APlayerGetsTheStreamAndItsEnd) {
     EXPECT_EQ(service_->sessions(), 0u);
 }
 
+TEST_F(SrtServiceTest, APlayerThatHasWaitedForItsStreamIsNotIdle) {
+    server().peer_idle_timeout = 500;
+    begin();
+    Client one = client();
+    const Caller caller = one.connect("#!::r=live/a,m=request");
+    std::array<uint8_t, 64> keepalive;
+    const size_t bytes = ::srt::write_keepalive(keepalive, {caller.agreement().peer_id, 0});
+    for (int i = 0; i < 7; ++i) {
+        ASSERT_TRUE(ok(runtime::sleep_ms(100)));
+        one.send(std::span(keepalive).first(bytes));
+    }
+    const auto stream = registry_.find_or_create({"__defaultVhost__", "live", "a"}, live::live_options(vhost()));
+    publication_ = *stream->acquire(owner_, false);
+    publication_.publish(live::testing::header(media::Kind::kAudio, "\x12\x10"));
+    publication_.publish(live::testing::audio(0, "sound"));
+    ASSERT_TRUE(ok(runtime::sleep_ms(150)));
+    EXPECT_EQ(service_->sessions(), 1u);
+}
+
 }  // namespace
 }  // namespace service::srt
