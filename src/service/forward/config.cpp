@@ -12,11 +12,11 @@ void add_rows(std::vector<config::Row>& rows) {
     using F = VhostConfig;
     rows.push_back(
         row(scope, "enabled", &F::enabled, none(), kLive,
-            "Every published stream is also published to other servers, by RTMP or RTSP; see doc/forward.md."));
+            "Every published stream is also published to other servers, by RTMP, RTSP or SRT; see doc/forward.md."));
     rows.push_back(row(scope, "destination", &F::destination, none(), kLive,
                        "The other servers: HOST, HOST:PORT, rtmps://HOST:PORT; or rtmp://HOST:PORT/APP/STREAM, "
                        "where [vhost], [app] and [stream] are replaced; the same with rtsp:// and rtsps://, there "
-                       "with rtsp://USER:PASSWORD@HOST.",
+                       "with rtsp://USER:PASSWORD@HOST; or srt://HOST:PORT?streamid=...&passphrase=...",
                        "127.0.0.1:1936 127.0.0.1:1937"));
     rows.push_back(row(scope, "backend", &F::backend, http_url(), kLive,
                        "URL that is queried for the destinations of each published stream, instead of "
@@ -32,7 +32,7 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
         if (auto parsed = parse_destination(text); !parsed)
             checks.error(vhost, kDestination, "destination: " + parsed.error().text());
         else if (forward.enabled)
-            checks.check_variables(vhost, kDestination, parsed->path, kNames);
+            checks.check_variables(vhost, kDestination, parsed->path + parsed->parameters, kNames);
     if (!forward.enabled) return;
     if (forward.destination.empty() && forward.backend.empty())
         checks.warning(vhost, "vhost/forward/enabled", "forward is enabled without a destination or a backend");

@@ -7,6 +7,7 @@
 #include "base/redaction.h"
 #include "config/value.h"
 #include "protocol/rtsp/url.h"
+#include "protocol/srt/url.h"
 
 namespace service::forward {
 
@@ -51,16 +52,26 @@ Result<Destination> parse_rtsp(std::string_view text) {
     return destination;
 }
 
+Result<Destination> parse_srt(std::string_view text) {
+    const ::srt::Url url = TRY(::srt::parse_url(text), base::bare_url(text));
+    Destination destination;
+    destination.scheme = "srt";
+    destination.authority = url.shown.substr(url.shown.find("://") + 3);
+    if (const size_t query = text.find('?'); query != text.npos) destination.parameters = text.substr(query + 1);
+    return destination;
+}
+
 }  // namespace
 
 Result<Destination> parse_destination(std::string_view text) {
     if (::rtsp::is_rtsp_url(text)) return parse_rtsp(text);
+    if (::srt::is_srt_url(text)) return parse_srt(text);
     Destination destination;
     std::string_view rest = text;
     if (size_t scheme = rest.find("://"); scheme != rest.npos) {
         std::string_view name = rest.substr(0, scheme);
         if (name != "rtmp" && name != "rtmps")
-            return fail(Code::kConfig, fmt::format("'{}' is none of rtmp://, rtmps://, rtsp:// and rtsps://",
+            return fail(Code::kConfig, fmt::format("'{}' is none of rtmp://, rtmps://, rtsp://, rtsps:// and srt://",
                                                    base::hide_credentials(text)));
         destination.scheme = name;
         rest.remove_prefix(scheme + 3);

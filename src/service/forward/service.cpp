@@ -106,9 +106,10 @@ void Service::backend_answered(live::Stream& stream, const std::vector<std::stri
 // Makes these the stream's only destinations.
 void Service::send_to(live::Stream& stream, const std::vector<std::string>& destinations) {
     live::PublisherFacts publisher = stream.publisher() ? stream.publisher()->facts() : live::PublisherFacts();
+    const std::string path = relay::path_through(stream, registry_);
     std::vector<Target> wanted;
     for (const std::string& destination : destinations) {
-        auto target = make_target(destination, stream.key(), publisher.params);
+        auto target = make_target(destination, stream.key(), publisher.params, path);
         if (!target) {
             runtime::error_limited("forward: {}: {}", stream.key().text(), target.error().text());
         } else if (std::ranges::find(wanted, target->text, &Target::text) == wanted.end()) {
@@ -122,7 +123,6 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
         if (!stays) push->finish();
     }
     if (wanted.empty()) return;
-    const std::string path = relay::path_through(stream, registry_);
     if (path.size() > ::rtmp::kMaxForwardPath)
         return runtime::error_limited("forward: {} has passed through too many servers, and is not forwarded",
                                       stream.key().text());

@@ -7,6 +7,7 @@
 #include "protocol/http/url.h"
 #include "protocol/rtsp/url.h"
 #include "service/forward/destination.h"
+#include "service/relay/srt_address.h"
 
 namespace service::forward {
 
@@ -26,10 +27,26 @@ std::string own_path(const live::StreamKey& key, std::string_view params) {
     return path;
 }
 
+Result<Target> srt_target(const Destination& destination, const live::StreamKey& key, std::string_view params,
+                          std::string_view path) {
+    Target target;
+    target.shown = "srt://" + destination.authority;
+    target.text = TRY(relay::srt_url({.authority = destination.authority,
+                                      .parameters = destination.parameters,
+                                      .mode = ::srt::StreamMode::kPublish,
+                                      .stream = key,
+                                      .vhost = key.vhost,
+                                      .params = params,
+                                      .path = path}));
+    return target;
+}
+
 }  // namespace
 
-Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params) {
+Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params,
+                           std::string_view path) {
     auto parsed = TRY(parse_destination(destination));
+    if (parsed.is_srt()) return srt_target(parsed, key, params, path);
     Target target;
     const std::string scheme = parsed.scheme + "://", server = scheme + parsed.authority + "/";
     target.text = scheme + parsed.credentials + parsed.authority + "/";

@@ -20,7 +20,9 @@ struct Target {
 };
 
 // destination: see service/forward/destination.h. Without a path, the stream keeps its app, name and parameters, and
-// its vhost is passed as ?vhost= unless it is the default one. params: "?k=v", or empty.
-base::Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params);
+// its vhost is passed as ?vhost= unless it is the default one. params: "?k=v", or empty. path: the servers that the
+// stream has passed, with this one, for addresses of SRT.
+base::Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params,
+                                 std::string_view path = {});
 
 }  // namespace service::forward

@@ -57,6 +57,23 @@ TEST(ForwardTarget, RtspAddresses) {
     EXPECT_EQ(text("rtsp://h/secret", plain, ""), "rtsp://h/secret rtsp://h/...");
 }
 
+TEST(ForwardTarget, SrtAddresses) {
+    const live::StreamKey plain{"__defaultVhost__", "live", "s"}, hosted{"a.com", "x/y", "s&1"};
+    const auto text = [](const char* destination, const live::StreamKey& key, const char* params) {
+        auto target = make_target(destination, key, params);
+        if (!target) return "error: " + target.error().text();
+        EXPECT_FALSE(target->rtmp) << destination;
+        EXPECT_EQ(target->shown, "srt://h:1") << destination;
+        return target->text;
+    };
+    EXPECT_EQ(text("srt://h:1", plain, "?k=v"), "srt://h:1?streamid=#!::r=live/s,m=publish,k=v");
+    EXPECT_EQ(text("srt://h:1/?passphrase=0123456789", {"a.com", "x/y", "s"}, ""),
+              "srt://h:1?passphrase=0123456789&streamid=#!::h=a.com,r=x/y/s,m=publish");
+    EXPECT_EQ(text("srt://h:1?streamid=publish:[app]/[vhost]-[stream]&latency=9", hosted, "?k=v"),
+              "srt://h:1?streamid=publish:x/y/a.com-s%261&latency=9");
+    EXPECT_EQ(text("srt://h:1", hosted, ""), "error: a name with characters that have a meaning in a stream id");
+}
+
 // The address is resolved as the next server would.
 TEST(ForwardTarget, TheNextServerFindsTheSameStream) {
     for (const char* params : {"", "?k=v"})

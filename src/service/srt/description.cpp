@@ -2,12 +2,14 @@
 
 #include "service/srt/config.h"
 #include "service/srt/metrics.h"
+#include "service/srt/push_offer.h"
 #include "service/srt/service.h"
 
 namespace service::srt {
 namespace {
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
+    parts.offers.pushes.push_back(push_offer());
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate);
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
