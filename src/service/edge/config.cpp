@@ -16,7 +16,8 @@ void add_rows(std::vector<config::Row>& rows) {
                        "is published to it is passed up to them; see doc/edge.md."));
     rows.push_back(row(scope, "origin", &V::origin, none(), kLive,
                        "The origins of an edge: HOST, HOST:PORT, or a URL of rtmp, rtmps, http or https without a "
-                       "path, whose scheme is then the protocol. They are used in turn.",
+                       "path, whose scheme is then the protocol; or srt://HOST:PORT?passphrase=...&latency=... "
+                       "They are used in turn.",
                        "127.0.0.1:1935 localhost:1935"));
     rows.push_back(row(scope, "token_traverse", &V::token_traverse, none(), kLive,
                        "An origin decides about each client: it is shown what the client sent in connect."));

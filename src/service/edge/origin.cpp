@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/redaction.h"
 #include "config/snapshot.h"
 #include "protocol/http/url.h"
 #include "protocol/rtmp/url.h"
+#include "service/relay/srt_address.h"
 
 namespace service::edge {
 
@@ -40,10 +42,17 @@ void add_parameter(std::string& url, std::string_view parameter) {
 Result<Origin> parse_origin(std::string_view text) {
     Origin origin{std::string(text), {}, {}};
     std::string_view rest = text;
+    if (::srt::is_srt_url(text)) {
+        const ::srt::Url url = TRY(::srt::parse_url(text), base::bare_url(text));
+        origin.scheme = Scheme::kSrt;
+        origin.authority = url.shown.substr(url.shown.find("://") + 3);
+        if (const size_t query = text.find('?'); query != text.npos) origin.parameters = text.substr(query + 1);
+        return origin;
+    }
     if (const size_t end = rest.find("://"); end != rest.npos) {
         origin.scheme = relay::find_scheme(rest.substr(0, end));
         if (!origin.scheme)
-            return fail(Code::kConfig, fmt::format("'{}' is no URL of rtmp, rtmps, http or https", text));
+            return fail(Code::kConfig, fmt::format("'{}' is no URL of rtmp, rtmps, http, https or srt", text));
         rest.remove_prefix(end + 3);
     }
     if (std::ranges::any_of(rest, relay::is_no_url_byte))
@@ -56,6 +65,22 @@ Result<Origin> parse_origin(std::string_view text) {
     return origin;
 }
 
+std::string shown_origin(std::string_view text) {
+    const auto origin = ::srt::is_srt_url(text) ? parse_origin(text) : Origin{std::string(text), {}, {}};
+    return origin && origin->is_srt() ? "srt://" + origin->authority : std::string(text);
+}
+
+std::vector<std::string> shown_origins(const std::vector<std::string>& texts) {
+    std::vector<std::string> shown;
+    for (const std::string& text : texts) shown.push_back(shown_origin(text));
+    return shown;
+}
+
+Result<Origin> find_origin(const std::vector<std::string>& texts, std::string_view shown) {
+    const auto found = std::ranges::find(texts, shown, [](const std::string& text) { return shown_origin(text); });
+    return parse_origin(found == texts.end() ? shown : std::string_view(*found));
+}
+
 bool is_same_origin(std::string_view one, std::string_view other, Scheme scheme) {
     const auto address_of = [scheme](std::string_view text) -> std::string {
         const auto origin = parse_origin(text);
@@ -63,7 +88,8 @@ bool is_same_origin(std::string_view one, std::string_view other, Scheme scheme)
         const Scheme used = origin->scheme.value_or(scheme);
         std::string_view authority = origin->authority;
         const std::string_view standard = relay::is_rtmp(used) ? ":1935" : used == Scheme::kHttp ? ":80" : ":443";
-        if (used != Scheme::kRtmps && authority.ends_with(standard)) authority.remove_suffix(standard.size());
+        if (used != Scheme::kRtmps && used != Scheme::kSrt && authority.ends_with(standard))
+            authority.remove_suffix(standard.size());
         return fmt::format("{}://{}", relay::scheme_name(used), authority);
     };
     const std::string address = address_of(one);
@@ -92,6 +118,18 @@ Result<relay::Target> target_of(const Origin& origin, Scheme scheme, const base:
     url.host = vhost;
     target.tc_url = url.tc_url();
     return target;
+}
+
+Result<relay::SrtTarget> srt_target_of(const Origin& origin, ::srt::StreamMode mode, const base::StreamKey& key,
+                                       std::string_view vhost, std::string_view params, std::string_view path) {
+    const std::string url = TRY(relay::srt_url({.authority = origin.authority,
+                                                .parameters = origin.parameters,
+                                                .mode = mode,
+                                                .stream = key,
+                                                .vhost = vhost,
+                                                .params = params,
+                                                .path = path}));
+    return relay::SrtTarget{TRY(::srt::parse_url(url)), "srt://" + origin.authority};
 }
 
 }  // namespace service::edge

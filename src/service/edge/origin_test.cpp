@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/snapshot.h"
 #include "protocol/http/url.h"
 #include "protocol/rtmp/url.h"
 
@@ -24,6 +25,8 @@ TEST(Origin, IsParsed) {
         {"rtmps://a:443", Scheme::kRtmps, "a:443"},
         {"http://a:8080", Scheme::kHttp, "a:8080"},
         {"https://a", Scheme::kHttps, "a"},
+        {"srt://a:1", Scheme::kSrt, "a:1"},
+        {"srt://[::1]:1/?passphrase=0123456789&latency=50", Scheme::kSrt, "[::1]:1"},
     };
     for (const Case& c : cases) {
         auto origin = parse_origin(c.text);
@@ -33,8 +36,28 @@ TEST(Origin, IsParsed) {
         EXPECT_EQ(origin->text, c.text);
     }
     for (const char* text : {"", "rtmp://", "ftp://a", "a/b", "rtmp://a/live", "u:p@a", "a b", "a:0x", "a:99999", "a?b",
-                             "a#b", "[::1", "a\n"})
+                             "a#b", "[::1", "a\n", "srt://a", "srt://a:1/live/s"})
         EXPECT_FALSE(parse_origin(text)) << text;
+}
+
+TEST(Origin, SecretsOfSrtAreNotShown) {
+    const std::string full = "srt://a:1?passphrase=0123456789&latency=50";
+    EXPECT_EQ(shown_origins({full, "rtmp://b", "c:1", "srt://d:1"}),
+              (std::vector<std::string>{"srt://a:1", "rtmp://b", "c:1", "srt://d:1"}));
+    EXPECT_EQ(find_origin({"b", full}, "srt://a:1")->parameters, "passphrase=0123456789&latency=50");
+    EXPECT_EQ(find_origin({full}, "b")->text, "b");
+    EXPECT_TRUE(is_same_origin("srt://a:1", full, Scheme::kRtmp));
+    for (const char* bad : {"srt://a:1?passphrase=secret", "srt://a:1?x=secret", "srt://u:secret@a:1"})
+        EXPECT_FALSE(parse_origin(bad).error().text().contains("secret")) << parse_origin(bad).error().text();
+    const auto target = srt_target_of(*parse_origin(full), ::srt::StreamMode::kRequest, kKey, "v.com", "?k=v", "a,b");
+    EXPECT_EQ(target->shown, "srt://a:1");
+    EXPECT_EQ(target->url.passphrase, "0123456789");
+    EXPECT_EQ(target->url.receive_latency_ms, 50);
+    EXPECT_EQ(target->url.stream_id, "#!::h=v.com,r=live/s,m=request,via=a:b,k=v");
+    EXPECT_EQ(srt_target_of(*parse_origin("srt://a:1?streamid=read:[app]/[stream]"), ::srt::StreamMode::kRequest, kKey,
+                            config::kDefaultVhost, "?k=v", "a")
+                  ->url.stream_id,
+              "read:live/s");
 }
 
 std::string url_of(const char* origin, Scheme scheme, const base::StreamKey& key, const char* vhost,

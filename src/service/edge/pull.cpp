@@ -8,6 +8,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/socket/local_addresses.h"
 #include "service/edge/params.h"
+#include "service/relay/srt_source.h"
 
 namespace service::edge {
 
@@ -43,7 +44,7 @@ void Pull::reconfigure() {
     begin_again();
     const config::Vhost* vhost = owner_.fetching(*owner_.snapshot(), key().vhost);
     if (!vhost) return;
-    const auto& origins = vhost->get<VhostConfig>().origin;
+    const auto origins = shown_origins(vhost->get<VhostConfig>().origin);
     const auto has = [&](const std::vector<std::string>& all) { return std::ranges::find(all, server()) != all.end(); };
     if (!has(origins) && !has(located_))
         close_connection("its origin is no longer in the configuration", CloseReason::kDone);
@@ -69,7 +70,7 @@ std::vector<std::string> Pull::servers_now(const config::Vhost& vhost) {
     const Scheme scheme = scheme_of(cluster, by_flv_);
     located_ = owner_.locate(vhost, key(), !relay::is_rtmp(scheme));
     std::vector<std::string> all = located_;
-    for (std::string& origin : owner_.health().order(key().vhost, cluster.origin, runtime::now_ms()))
+    for (std::string& origin : owner_.health().order(key().vhost, shown_origins(cluster.origin), runtime::now_ms()))
         if (std::ranges::none_of(located_, [&](const auto& one) { return is_same_origin(one, origin, scheme); }))
             all.push_back(std::move(origin));
     std::ranges::stable_partition(all, [&](const std::string& origin) { return origin != silent_; });
@@ -79,11 +80,18 @@ std::vector<std::string> Pull::servers_now(const config::Vhost& vhost) {
 Result<std::unique_ptr<relay::Source>> Pull::make_source(const std::string& origin, const config::Vhost& vhost) {
     const auto& cluster = vhost.get<VhostConfig>();
     const std::string name = config::PathVariables().set("vhost", key().vhost).expand(cluster.vhost);
-    relay::BodySourceOptions options;
-    options.target = TRY(target_of(TRY(parse_origin(origin)), scheme_of(cluster, by_flv_), key(), name, params_));
+    const Origin where = TRY(find_origin(cluster.origin, origin));
     // This server first: clients may send long lists, whose end is left out.
-    options.path = owner_.request_name();
-    add_to_path(options.path, path_);
+    std::string path = owner_.request_name();
+    add_to_path(path, path_);
+    if (where.is_srt()) {
+        auto target = TRY(srt_target_of(where, ::srt::StreamMode::kRequest, key(), name, params_, path));
+        ++owner_.health().state(origin).connections;
+        return relay::make_srt_source({.target = std::move(target), .gives_way = true});
+    }
+    relay::BodySourceOptions options;
+    options.target = TRY(target_of(where, scheme_of(cluster, by_flv_), key(), name, params_));
+    options.path = std::move(path);
     options.user_agent = owner_.identity().signature;
     if (cluster.debug_srs_upnode) options.arguments = arguments();
     options.tls = &owner_.tls();
@@ -115,7 +123,8 @@ int64_t Pull::on_failure(const base::Error& error) {
     params_refused_ = error.code() == Code::kRefused;
     silent_ = error.code() == Code::kTimeout ? server() : std::string();
     if (!has_no_stream && !was_not_asked) owner_.health().record_failure(server(), error.text(), runtime::now_ms());
-    return 0;
+    // A passphrase that is wrong is so for every client, and costs the origin 2 ms of its processor each time.
+    return error.close_reason() == CloseReason::kRefusedAuth && !is_streaming() ? kFirstPauseMs : 0;
 }
 
 }  // namespace service::edge

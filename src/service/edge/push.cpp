@@ -12,6 +12,7 @@
 #include "service/edge/origin.h"
 #include "service/edge/params.h"
 #include "service/relay/rtmp_link.h"
+#include "service/relay/srt_link.h"
 
 namespace service::edge {
 
@@ -46,7 +47,7 @@ Push::Push(PushOwner& owner, base::Ref<live::Stream> stream, std::string path)
 void Push::reconfigure() {
     const config::Vhost* vhost = find_edge(*owner_.snapshot(), key().vhost);
     if (!vhost) return;
-    const auto& origins = vhost->get<VhostConfig>().origin;
+    const auto origins = shown_origins(vhost->get<VhostConfig>().origin);
     if (std::ranges::find(origins, server()) == origins.end())
         close_connection("its origin is no longer in the configuration", CloseReason::kDone);
 }
@@ -54,10 +55,11 @@ void Push::reconfigure() {
 std::vector<std::string> Push::servers_now() {
     const config::Vhost* vhost = find_edge(*owner_.snapshot(), key().vhost);
     if (!vhost) return {};
-    auto origins = owner_.health().order(key().vhost, vhost->get<VhostConfig>().origin, runtime::now_ms());
+    auto origins =
+        owner_.health().order(key().vhost, shown_origins(vhost->get<VhostConfig>().origin), runtime::now_ms());
     std::erase_if(origins, [](const std::string& origin) {
         const auto parsed = parse_origin(origin);
-        return !parsed || !parsed->takes_rtmp();
+        return !parsed || !(parsed->takes_rtmp() || parsed->is_srt());
     });
     return origins;
 }
@@ -67,12 +69,20 @@ Result<std::unique_ptr<PushLink>> Push::make_link(const std::string& origin) {
     const config::Vhost* vhost = find_edge(*snapshot, key().vhost);
     if (!vhost) return fail(Code::kConfig, "the vhost is no edge any more");
     const std::string name = config::PathVariables().set("vhost", key().vhost).expand(vhost->get<VhostConfig>().vhost);
+    const Origin where = TRY(find_origin(vhost->get<VhostConfig>().origin, origin));
+    if (where.is_srt()) {
+        auto target = TRY(srt_target_of(where, ::srt::StreamMode::kPublish, key(), name, params_, path()));
+        ++owner_.health().state(origin).connections;
+        return std::make_unique<relay::SrtLink>(relay::SrtLinkOptions{.session_type = edge_push_type(),
+                                                                      .target = std::move(target),
+                                                                      .stream = base::Ref<live::Stream>(&stream())});
+    }
     relay::RtmpLinkOptions options{.log_name = "edge push",
                                    .session_type = edge_push_type(),
                                    .path = path(),
                                    .connect_ms = kConnectMs,
                                    .tls = &owner_.tls()};
-    options.target = TRY(target_of(TRY(parse_origin(origin)), Scheme::kRtmp, key(), name, params_));
+    options.target = TRY(target_of(where, Scheme::kRtmp, key(), name, params_));
     ++owner_.health().state(origin).connections;
     return std::make_unique<relay::RtmpLink>(std::move(options));
 }
@@ -100,7 +110,7 @@ Result<void> Push::on_failure(const base::Error& error) {
 Result<void> Push::on_round_failed() {
     if (was_taken_ && runtime::now_ms() - without_since_ms_ < kWithoutMs) return {};
     const std::string why =
-        problem().empty() ? "no origin takes streams by RTMP" : fmt::format("{}: {}", server(), problem());
+        problem().empty() ? "no origin takes streams by RTMP or SRT" : fmt::format("{}: {}", server(), problem());
     return fail(Code::kOther, "no origin takes the stream; " + why);
 }
 

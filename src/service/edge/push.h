@@ -1,8 +1,8 @@
 #pragma once
-// Push: passes a stream that is published at an edge up to an origin, by RTMP: the runner of service/relay, which tries
-// the vhost's origins in turn until one takes it. Meanwhile the stream's GOP cache is the buffer: what an origin gets
-// begins at the newest keyframe. Without an origin the publisher is ended, and is told why: players at other edges
-// would wait for nothing.
+// Push: passes a stream that is published at an edge up to an origin, by RTMP or SRT: the runner of service/relay,
+// which tries the vhost's origins in turn until one takes it. Meanwhile the stream's GOP cache is the buffer: what an
+// origin gets begins at the newest keyframe. Without an origin the publisher is ended, and is told why: players at
+// other edges would wait for nothing.
 
 #include <memory>
 #include <string>

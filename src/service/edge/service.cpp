@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "service/edge/config.h"
+#include "service/edge/origin.h"
 
 namespace service::edge {
 
@@ -43,7 +44,7 @@ void Service::reload(const config::SnapshotPtr& next) {
 void Service::keep_origins() {
     std::set<std::string> origins;
     for (const config::Vhost& vhost : snapshot_->vhosts)
-        origins.insert(vhost.get<VhostConfig>().origin.begin(), vhost.get<VhostConfig>().origin.end());
+        for (const std::string& text : vhost.get<VhostConfig>().origin) origins.insert(shown_origin(text));
     health_.keep(origins);
 }
 

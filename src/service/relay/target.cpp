@@ -17,7 +17,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kSchemes = {"rtmp", "rtmps", "http", "https"};
+constexpr std::array<std::string_view, 5> kSchemes = {"rtmp", "rtmps", "http", "https", "srt"};
 constexpr size_t kMaxLocation = 4096;  // bytes
 
 }  // namespace

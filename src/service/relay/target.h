@@ -10,7 +10,8 @@
 
 namespace service::relay {
 
-enum class Scheme : uint8_t { kRtmp, kRtmps, kHttp, kHttps };
+// A Target has no SRT: see srt_address.h.
+enum class Scheme : uint8_t { kRtmp, kRtmps, kHttp, kHttps, kSrt };
 std::string_view scheme_name(Scheme scheme);
 std::optional<Scheme> find_scheme(std::string_view name);
 constexpr bool is_rtmp(Scheme scheme) { return scheme == Scheme::kRtmp || scheme == Scheme::kRtmps; }
