@@ -64,7 +64,7 @@ class TestHistory : public History {
     int64_t end() const override { return first_ + static_cast<int64_t>(times_.size()); }
     Entry entry(int64_t index) const override;
     int64_t start() const { return start_; }
-    static size_t size_of(int64_t index) { return static_cast<size_t>(1 + index * 7 % 7) * 188; }
+    static size_t size_of(int64_t index) { return static_cast<size_t>(1 + index * 5 % 7) * 188; }
     static bool matches(int64_t index, std::span<const uint8_t> bytes);
 
   private:

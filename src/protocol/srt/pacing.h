@@ -45,18 +45,20 @@ struct SendPolicy {
     int64_t max_rate = 0;               // maxbw; 0: none
     int64_t burst_percent = 300;        // of the stream's rate: what is late or lies ready is sent at
     int64_t min_rate = 10'000'000 / 8;  // but not slower than this
-    int64_t burst_bytes = 16 * 1360;    // sent together, as one batch
-    int64_t repair_percent = 50;        // of the stream's rate: repairs
+    int64_t burst_ms = 125;             // of the stream is sent together, as one batch
+    int64_t min_burst_bytes = 16 * 1360, max_burst_bytes = 43 * 1360;  // but so much: a message to the kernel
+    int64_t repair_percent = 50;                                       // of the stream's rate: repairs
     int64_t min_repair_rate = 1'000'000 / 8;
 
     // Of new data.
     TokenBucket::Limit data_limit() const {
         const int64_t rate = std::max(stream_rate * burst_percent / 100, min_rate);
-        return {std::max<int64_t>(max_rate > 0 ? std::min(rate, max_rate) : rate, 1000), burst_bytes};
+        return {std::max<int64_t>(max_rate > 0 ? std::min(rate, max_rate) : rate, 1000), burst_bytes()};
     }
+    int64_t burst_bytes() const { return std::clamp(stream_rate * burst_ms / 1000, min_burst_bytes, max_burst_bytes); }
     TokenBucket::Limit repair_limit() const {
         const int64_t rate = std::max<int64_t>({stream_rate * repair_percent / 100, min_repair_rate, 1000});
-        return {rate, std::max<int64_t>(rate / 2, burst_bytes)};
+        return {rate, std::max<int64_t>(rate / 2, min_burst_bytes)};
     }
 };
 

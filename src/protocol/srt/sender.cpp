@@ -113,7 +113,7 @@ int64_t Sender::catch_up_time(int64_t index) const {
 
 // When the next new one may be sent.
 int64_t Sender::ready_us(const SendPolicy& policy) const {
-    const int64_t at = data_bucket_.ready_us(policy.data_limit());
+    const int64_t at = std::max(data_bucket_.ready_us(policy.data_limit()), next_burst_us_);
     return next_ >= catch_up_end_ ? at : std::max(at, catch_up_time(next_));
 }
 
@@ -160,7 +160,10 @@ std::optional<Outgoing> Sender::next_new(int64_t now_us, const History& history,
     const History::Entry entry = history.entry(next_);
     if (catch_up_end_ == INT64_MAX && entry.time_us + send_delay_us_ >= catch_up_time(next_)) catch_up_end_ = next_;
     const Outgoing packet = build(next_, now_us, history, false);
-    data_bucket_.take(now_us, static_cast<int64_t>(entry.bytes.size()) + kPacketOverhead, policy.data_limit());
+    const TokenBucket::Limit limit = policy.data_limit();
+    data_bucket_.take(now_us, static_cast<int64_t>(entry.bytes.size()) + kPacketOverhead, limit);
+    if (const int64_t at = data_bucket_.ready_us(limit); at > now_us)
+        next_burst_us_ = at + std::min(limit.burst * 1'000'000 / limit.rate, kMaxPauseUs);
     if (in_flight() == 0) progress_us_ = now_us;
     sent_us_ = now_us;
     ++next_;

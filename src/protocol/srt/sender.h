@@ -99,6 +99,7 @@ class Sender {
     static constexpr int64_t kSameRepairUs = 1000;
     static constexpr int64_t kCatchUpSample = 64;  // messages whose average size gives the interval
     static constexpr TokenBucket::Limit kNakRanges{.rate = 10'000, .burst = 4'000};
+    static constexpr int64_t kMaxPauseUs = 40'000;  // between bursts, however low the rate is
     static constexpr unsigned kMaxBackoff = 5;
     static constexpr uint32_t kMinWindow = 2;  // a peer that reports none would never report again
 
@@ -121,6 +122,8 @@ class Sender {
     RepairList repairs_;
     base::FlatQueue<Repair> recent_;  // in the order of sending
     TokenBucket data_bucket_, repair_bucket_, nak_bucket_;
+    // After a burst nothing is sent until the rate allows another one: single packets cost a call to the kernel each.
+    int64_t next_burst_us_ = INT64_MIN;
     int64_t progress_us_ = 0;  // when something new was acknowledged or sent while nothing was in flight
     int64_t sent_us_ = 0;      // new data
     RoundTrip round_trip_;

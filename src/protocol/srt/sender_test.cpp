@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "protocol/srt/network_testing.h"
@@ -48,7 +50,7 @@ struct Output {
     }
 
     TestHistory history{100};
-    SendPolicy policy{.stream_rate = 1'000'000, .burst_bytes = 1'000'000};
+    SendPolicy policy{.stream_rate = 1'000'000, .min_burst_bytes = 1'000'000, .max_burst_bytes = 1'000'000};
     int64_t now_us = 1'000'000;
     Sender sender;
     Outgoing last;
@@ -110,9 +112,31 @@ TEST(SrtSender, ListsOfEverythingAreClamped) {
     EXPECT_EQ(out.send(), "");
 }
 
+// A round of the merge interval: the rate is three times the stream's, and no call to the kernel has a few packets.
+TEST(SrtSender, WhatIsSentTogetherGoesOutInBursts) {
+    Output out = live({.latency_us = 10'000'000}, 200);
+    out.ack(1200);
+    out.policy = {.stream_rate = 375'000};
+    out.now_us += 1'000'000;
+    out.add(100);
+    const int64_t begun_us = out.now_us;
+    std::vector<size_t> bursts;
+    for (size_t sent = 0; sent < 100; ++out.now_us) {
+        const std::string text = out.send();
+        if (!text.empty()) bursts.push_back(1 + static_cast<size_t>(std::ranges::count(text, ' ')));
+        if (!bursts.empty() && !text.empty()) sent += bursts.back();
+        out.now_us = std::max(out.now_us, out.sender.deadline(out.history, out.policy));
+        ASSERT_LT(out.now_us, begun_us + 1'000'000);
+    }
+    for (size_t i = 0; i + 1 < bursts.size(); ++i) EXPECT_GE(bursts[i], 16u) << "burst " << i;
+    EXPECT_GE(bursts.size(), 2u);
+    EXPECT_LE(out.now_us - begun_us, 150'000) << "the rest of the interval is for others";
+}
+
 TEST(SrtSender, RepairsHaveARate) {
     Output out = live({.latency_us = 10'000'000}, 2000);
-    out.policy = {.stream_rate = 100'000, .burst_bytes = 10'000, .min_repair_rate = 50'000};
+    out.policy = {
+        .stream_rate = 100'000, .min_burst_bytes = 10'000, .max_burst_bytes = 10'000, .min_repair_rate = 50'000};
     size_t bytes = 0;
     for (int i = 0; i < 1000; ++i, out.now_us += 1'000) {
         out.nak({0x80000000 | 1000, 3000});
