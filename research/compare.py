@@ -87,6 +87,9 @@ def parse_options():
     parser.add_argument("--webrtc-publishers", type=int, default=100)
     parser.add_argument("--rtsp-udp-players", type=int, default=1000)
     parser.add_argument("--rtsp-publishers", type=int, default=200)
+    parser.add_argument("--srt-players", type=numbers, default=[1000, 3000], help="MediaMTX: the first")
+    parser.add_argument("--srt-rate3m-players", type=int, default=200)
+    parser.add_argument("--srt-publishers", type=int, default=200)
     parser.add_argument("--edge-players", type=int, default=4000, help="of each of two edges")
     parser.add_argument("--hls-connections", type=numbers, default=[100, 2000], help="of HLS delivery, by wrk")
     parser.add_argument("--hls-players", type=int, default=10000, help="of one live stream; 0: none")
@@ -120,6 +123,7 @@ def parse_options():
         options.players, options.other_players, options.lowlatency_players = [100], [100], [100]
         options.rate3m_players, options.publishers, options.viewers, options.rooms = 20, 20, 20, [20]
         options.hls_connections, options.rtsp_udp_players, options.rtsp_publishers = [20], 20, 10
+        options.srt_players, options.srt_rate3m_players, options.srt_publishers = [20], 10, 10
         options.edge_players, options.growth, options.everything = 20, [10, 20], 20
         options.hls_players = options.http2_players = options.waiting_others = 20
         options.waiting_players = [20]

@@ -23,6 +23,8 @@ constexpr const char* kPlayUrl =
     "udp://HOST:PORT of a floor; {i} is the number";
 constexpr const char* kPublishUrl =
     "rtmp://HOST/APP/STREAM{i}, rtsp://HOST/APP/STREAM{i} (interleaved), or tcp://HOST:PORT; {i} is the number";
+constexpr const char* kSrtUrl =
+    "srt://ADDRESS:PORT/STREAM_ID, the id without escapes; or udp://ADDRESS:PORT of a floor; {i} is the number";
 
 }  // namespace
 
@@ -93,6 +95,20 @@ Command parse_command_line(int argc, char** argv) {
     rtc_churn_app->add_option("--ends", rtc_churn.ends, "Of these, by turns: delete, farewell (DTLS), silence")
         ->capture_default_str();
 
+    load::srt::SrtPlayOptions srt_play;
+    auto* srt_play_app = app.add_subcommand("srt-play", "Many SRT players of a stream");
+    add_common(*srt_play_app, srt_play, kSrtUrl);
+    srt_play_app->add_option("--streams", srt_play.streams, "{i} counts up to here and begins again");
+    srt_play_app->add_option("--latency", srt_play.latency_ms, "Asked for, in ms")->capture_default_str();
+    srt_play_app->add_option("--passphrase", srt_play.passphrase, "Encrypt, with a key of 16 bytes");
+
+    load::srt::SrtPublishOptions srt_publish;
+    auto* srt_publish_app = app.add_subcommand("srt-publish", "Many SRT publishers, in real time");
+    add_common(*srt_publish_app, srt_publish, kSrtUrl);
+    srt_publish_app->add_option("--latency", srt_publish.latency_ms, "Asked for, in ms")->capture_default_str();
+    srt_publish_app->add_option("--file", srt_publish.ts_file, "The transport stream that is sent, again and again")
+        ->required();
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -103,6 +119,8 @@ Command parse_command_line(int argc, char** argv) {
     if (*latency_app) return latency;
     if (*hls_app) return hls;
     if (*low_latency_app) return low_latency;
+    if (*srt_play_app) return srt_play;
+    if (*srt_publish_app) return srt_publish;
     if (*whep_app) return whep;
     if (*whip_app) return whip;
     if (*rtc_churn_app) {

@@ -24,6 +24,8 @@ struct Execute {
     int operator()(const load::ChurnOptions& options) const { return load::churn(options); }
     int operator()(const load::HlsOptions& options) const { return load::hls(options); }
     int operator()(const load::LowLatencyHlsOptions& options) const { return load::low_latency_hls(options); }
+    int operator()(const load::srt::SrtPlayOptions& options) const { return load::srt::srt_play(options); }
+    int operator()(const load::srt::SrtPublishOptions& options) const { return load::srt::srt_publish(options); }
     int operator()(const load::rtc::WhepOptions& options) const { return load::rtc::whep(options); }
     int operator()(const load::rtc::WhipOptions& options) const { return load::rtc::whip(options); }
     int operator()(const load::rtc::RtcChurnOptions& options) const { return load::rtc::rtc_churn(options); }

@@ -12,6 +12,7 @@ from .load import KBPS
 from .low_latency_hls import WARM_S as LOW_LATENCY_WARM_S
 from .low_latency_hls import LowLatencyHls
 from .rooms import IDLE_S, WARM_S, Rooms
+from .servers import SRT_TOP
 
 INTERVAL_MS = 350  # mw_latency, the default
 PICTURE_MS = 40
@@ -21,6 +22,9 @@ PUBLISHER_S, START_S = 2.5, 0.5
 GOP_S = 2  # of the measured stream
 SEGMENT_S = 10
 TLS_RAMP = 300  # handshakes per second
+SRT_RAMP = 500  # the same
+PASSPHRASE = "correct horse"
+SRT_SECRET_VHOST = f'srt {{ enabled on; passphrase "{PASSPHRASE}"; }}'
 DELETED_S = 2  # for what removing files leaves to the system
 
 
@@ -55,7 +59,7 @@ class Cases:
                 getattr(self, group)()
 
     GROUPS = ("players", "lowlatency", "rate3m", "rooms", "growth", "everything", "publishers", "segments", "recording", "latency",
-              "firstframe", "start", "whep", "whip", "rtcrooms", "rtsp", "edges", "delivery", "lowlatencyhls")  # fmt: skip
+              "firstframe", "start", "whep", "whip", "rtcrooms", "rtsp", "srt", "edges", "delivery", "lowlatencyhls")  # fmt: skip
 
     def add(self, group, server, count, seconds, run, repeats=None):
         repeats, peer = repeats or self.o.repeats, server.split(",")[0]
@@ -458,6 +462,55 @@ class Cases:
                                      running.pid)  # fmt: skip
 
         self.add("rtsp_publish", server, count, START_S + GOP_S + self.o.settle + self.o.seconds, body)
+
+    # ---- SRT
+
+    def srt(self):
+        """Players of what RTMP publishes, and publishers. All bytes of the floor are media; a transport stream takes some
+        more for the same frames, which the time per Mbit leaves out."""
+        counts, few = self.o.srt_players, [self.o.srt_rate3m_players]
+        for group, interval_ms, play, players, kbps in (("srt", INTERVAL_MS, MERGED, counts, KBPS),
+                                                        ("srtlow", PICTURE_MS, EVERY_PICTURE, counts, KBPS),
+                                                        ("srt3m", INTERVAL_MS, MERGED, few, 3000)):  # fmt: skip
+            for count in players:
+                self.add_srt(group, FLOOR, count, lambda k=kbps, i=interval_ms: self.servers.floor_srt(k, i), kbps)
+                self.add_srt(group, "ours", count, lambda p=play: self.servers.ours_srt(p), kbps)
+            if self.there["mediamtx"]:
+                self.add_srt(group, "MediaMTX", players[0], self.servers.mediamtx_srt, kbps)
+        self.add_srt("srt", "ours, encrypted", counts[0], lambda: self.servers.ours(MERGED, SRT_SECRET_VHOST, SRT_TOP), KBPS,
+                     "--passphrase", PASSPHRASE)  # fmt: skip
+        if self.load.has_ffmpeg:
+            peers = {FLOOR: lambda: self.servers.floor_srt(KBPS, INTERVAL_MS), "ours": lambda: self.servers.ours_srt(MERGED)}
+            if self.there["mediamtx"]:
+                peers["MediaMTX"] = self.servers.mediamtx_srt
+            for server, start in peers.items():
+                self.add_srt_publishers(server, start)
+
+    def add_srt(self, group, server, count, start, kbps, *more):
+        ramp = min(self.o.ramp, SRT_RAMP)
+        words = ["-n", count, "--ramp", ramp, "--seconds", self.o.seconds, "--settle-ms", self.o.settle * 1000, *more]
+
+        def body():
+            with start() as running:
+                if server == FLOOR:
+                    return self.load.run("srt-play", f"udp://127.0.0.1:{running.srt}", *words, "--server-pid", running.pid)
+                with self.load.publisher(running.rtmp_url(), kbps):
+                    return self.load.run("srt-play", running.srt_url(), *words, "--server-pid", running.pid)
+
+        self.add(group, server, count, START_S + PUBLISHER_S + count / ramp + self.o.settle + self.o.seconds, body)
+
+    def add_srt_publishers(self, server, start):
+        count = self.o.srt_publishers
+        seconds = GOP_S + self.o.settle + self.o.seconds
+
+        def body():
+            with start() as running:
+                url = f"udp://127.0.0.1:{running.srt}" if server == FLOOR else running.srt_url("p{i}", publish=True)
+                return self.load.run("srt-publish", url, "--file", self.load.transport_stream(seconds + 10), "-n", count,
+                                     "--ramp", count / GOP_S, "--seconds", self.o.seconds, "--settle-ms",
+                                     self.o.settle * 1000, "--server-pid", running.pid)  # fmt: skip
+
+        self.add("srt_publish", server, count, START_S + seconds, body)
 
     # ---- Edges
 

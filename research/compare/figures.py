@@ -10,6 +10,7 @@ ROOMS = ("rooms1", "rooms2", "rooms3")  # by players of each stream
 GROWTH = ("growth0", "growth1", "growth3")
 GROWTH_BASE = 300  # streams, beside which others are put
 WEBRTC_ROOMS = {"rtcrooms": 3, "meetings": 9}  # players of each stream
+SRT_PLAYERS = ("srt", "srtlow", "srt3m")
 WEBRTC_PLAYERS = ("whep",)
 FLOOR, FLOOR_OF_WHIP, FLOOR_OF_UDP, FLOOR_OF_HTTP2 = "floor", "floor, from WHIP", "floor, UDP", "floor, HTTP/2"
 
@@ -154,6 +155,7 @@ SUMMARIES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), of_rooms), **dict.fromkeys
              "recording": of_recording, "latency": of_latency,
              "firstframe": of_first_frame, "start": lambda runs: runs[0], "whep": of_webrtc_players,
              "whip": of_webrtc_publishers, "edges": of_edges, "rtsp": of_rtsp_players, "rtsp_publish": of_publishers,
+             **dict.fromkeys(SRT_PLAYERS, of_webrtc_players), "srt_publish": of_webrtc_publishers,
              "delivery": of_delivery, "hlsplayers": of_hls_players, "lowlatencyhls": of_waiting_players}  # fmt: skip
 
 
@@ -234,6 +236,7 @@ def check(groups, quick):
     check_webrtc(groups, v)
     check_webrtc_rooms(groups, v)
     check_rtsp(groups, v)
+    check_srt(groups, v)
     check_edges(groups, v)
     check_delivery(groups.get("delivery", {}), v)
     check_hls_players(groups.get("hlsplayers", {}), v)
@@ -375,6 +378,26 @@ def check_rtsp(groups, v):
     for server, by_count in groups.get("rtsp_publish", {}).items():
         for count, run in by_count.items() if server.startswith("ours") else ():
             v.at_most(f"rtsp: {server}, {count} publishers: dropped", run["dropped"], 0, always=True)
+
+
+def check_srt(groups, v):
+    """The memory of 1,000 players is more than theirs: 2.5 MB are there once, for sending and for handshakes."""
+    for group in SRT_PLAYERS:
+        for server, by_count in groups.get(group, {}).items():
+            for count, run in by_count.items() if server.startswith("ours") else ():
+                what = f"{group}: {server}, {count} players"
+                v.served(what, run)
+                v.at_most(f"{what}: packets lost, percent", 100 * run["packets_lost"] / max(1, run["packets"]), 0.1)
+                if server == "ours":
+                    ratio = to_floor(groups, group, server, count, "server_cpu_ms_per_mbit")
+                    v.at_most(f"{what}: CPU to the floor's", ratio, 1.3)
+                    if group == "srt" and count > 1000:
+                        v.at_most(f"{what}: kB each", run["server_kb_per_player"], 2)
+    for server, by_count in groups.get("srt_publish", {}).items():
+        for count, run in by_count.items() if server.startswith("ours") else ():
+            what = f"srt: {server}, {count} publishers"
+            v.at_most(f"{what}: dropped", run["dropped"], 0, always=True)
+            v.at_most(f"{what}: CPU to the floor's", to_floor(groups, "srt_publish", server, count, "cpu_ms_per_s"), 1.5)
 
 
 def check_edges(groups, v):

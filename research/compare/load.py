@@ -27,6 +27,13 @@ def make_stream(directory, seconds, kbps=KBPS, audio=True):
     return path
 
 
+def as_transport_stream(path):
+    """The same frames, in a file beside it."""
+    out = path.with_suffix(".ts")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(path), "-c", "copy", "-f", "mpegts", str(out)], check=True)
+    return out
+
+
 class Load:
     def __init__(self, objs, directory, seconds):
         self.objs, self.directory, self.seconds, self.streams = objs, directory, seconds, {}
@@ -41,6 +48,14 @@ class Load:
         if (kbps, audio) not in self.streams:
             self.streams[kbps, audio] = make_stream(self.directory, self.seconds, kbps, audio)
         return ["--file", self.streams[kbps, audio], "--loop"]
+
+    def transport_stream(self, seconds, kbps=KBPS):
+        """A file for so many seconds. It must not be repeated while it is measured: its times begin anew."""
+        if ("ts", kbps, seconds) not in self.streams:
+            directory = self.directory / f"ts{seconds}"
+            directory.mkdir(exist_ok=True)
+            self.streams["ts", kbps, seconds] = as_transport_stream(make_stream(directory, seconds, kbps))
+        return self.streams["ts", kbps, seconds]
 
     @contextlib.contextmanager
     def publisher(self, url, kbps=KBPS, command="publish", count=1, open_s=0, audio=True):

@@ -6,8 +6,8 @@ import pathlib
 import subprocess
 import time
 
-from .figures import (GROWTH, GROWTH_BASE, PLAYERS, ROOMS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest, hls_players_to_nginx,
-                      to_base, to_floor, to_nginx)  # fmt: skip
+from .figures import (GROWTH, GROWTH_BASE, PLAYERS, ROOMS, SRT_PLAYERS, WEBRTC_PLAYERS, WEBRTC_ROOMS, above_ingest,
+                      hls_players_to_nginx, to_base, to_floor, to_nginx)  # fmt: skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TITLES = {
@@ -33,6 +33,10 @@ TITLES = {
     "meetings": "Meetings of ten by WebRTC: publishers of 237 kbit/s with nine players each",
     "rtsp": "Players of one 237 kbit/s stream by RTSP, sent to every 350 ms",
     "rtsp_publish": "Publishers by RTSP, interleaved, 237 kbit/s each, without viewers",
+    "srt": "Players of one 237 kbit/s stream by SRT, sent to every 350 ms",
+    "srtlow": "Players of one 237 kbit/s stream by SRT, sent to with every video frame",
+    "srt3m": "Players of one 3 Mbit/s stream by SRT, sent to every 350 ms",
+    "srt_publish": "Publishers by SRT, 237 kbit/s each, without viewers",
     "edges": "Two edges of one origin, players of one 237 kbit/s stream at each, sent to every 350 ms; the edge that took more",
     "delivery": "HLS delivery: a playlist, and a segment of 2 s of 600 kbit/s, requested by wrk on connections that stay",
     "hlsplayers": "Players of one live HLS stream of 1 Mbit/s in segments of 2 s; nginx serves the files that an instance of ours "
@@ -185,9 +189,10 @@ def edges_table(groups, group):
 
 
 def webrtc_publishers_table(groups, group):
-    rows = [(server, count, run["cpu_ms_per_s"], run["kb"], run["mbit_per_s"], run["asked_again"], run["dropped"])
+    rows = [(server, count, run["cpu_ms_per_s"], shown(to_floor(groups, group, server, count, "cpu_ms_per_s")), run["kb"],
+             run["mbit_per_s"], run["asked_again"], run["dropped"])
             for server, by_count in groups[group].items() for count, run in by_count.items()]  # fmt: skip
-    return table(("server", "publishers", "CPU ms/s each", "kB each", "Mbit/s", "packets asked again", "dropped"), rows)
+    return table(("server", "publishers", "CPU ms/s each", "to the floor", "kB each", "Mbit/s", "packets asked again", "dropped"), rows)
 
 
 def delivery_table(groups, group):
@@ -220,7 +225,7 @@ def waiting_players_table(groups, group):
 TABLES = {**dict.fromkeys((*ROOMS, *WEBRTC_ROOMS), rooms_table), **dict.fromkeys(GROWTH, growth_table),
           "everything": everything_table, "publishers": publishers_table, "segments": publishers_table,
           "recording": recording_table, "latency": latency_table, "firstframe": first_frame_table, "start": start_table,
-          "whip": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
+          "whip": webrtc_publishers_table, "srt_publish": webrtc_publishers_table, "rtsp": players_table, "rtsp_publish": publishers_table,
           "edges": edges_table,
           "delivery": delivery_table, "hlsplayers": hls_players_table,
           "lowlatencyhls": waiting_players_table}  # fmt: skip
@@ -242,7 +247,7 @@ def markdown(facts, groups, targets, plots=(), of_targets=every_target):
     parts += [f"![{title}]({path})\n" for title, path in plots]
     for group, title in TITLES.items():
         if group in groups:
-            make = players_table if group in PLAYERS + WEBRTC_PLAYERS else TABLES[group]
+            make = players_table if group in PLAYERS + WEBRTC_PLAYERS + SRT_PLAYERS else TABLES[group]
             parts.append(f"{title}:\n\n{make(groups, group)}")
     if targets:
         parts.append(of_targets(targets))

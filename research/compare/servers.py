@@ -32,7 +32,7 @@ MEDIAMTX = """logLevel: error
 rtmpAddress: 127.0.0.1:{port}
 {rtsp}
 {webrtc}
-srt: no
+{srt}
 moq: no
 {top}
 paths:
@@ -43,6 +43,8 @@ MEDIAMTX_WEBRTC = """webrtcAddress: 127.0.0.1:{http}
 webrtcLocalUDPAddress: 127.0.0.1:{rtc}
 webrtcIPsFromInterfaces: no
 webrtcAdditionalHosts: [127.0.0.1]"""
+MEDIAMTX_SRT = """srt: yes
+srtAddress: 127.0.0.1:{srt}"""
 MEDIAMTX_RTSP = """rtsp: yes
 rtspTransports: [tcp, udp]
 rtspAddress: 127.0.0.1:{rtsp}
@@ -51,6 +53,8 @@ rtcpAddress: 127.0.0.1:{rtcp}"""
 RTC_TOP = "rtc_server { enabled on; listen {rtc}; candidate 127.0.0.1; }"
 RTC_VHOST = "rtc { enabled on; rtmp_to_rtc on; }"
 RTSP_TOP = "rtsp_server { enabled on; listen 127.0.0.1:{rtsp}; udp { enabled on; listen 127.0.0.1:{rtp}; } }"
+SRT_TOP = "srt_server { enabled on; listen 127.0.0.1:{srt}; }"
+SRT_VHOST = "srt { enabled on; }"
 RTSP_VHOST = "rtsp { enabled on; }"
 
 
@@ -94,7 +98,7 @@ class Running:
     def __init__(self, process, servers, start_ms):
         self.pid, self.start_ms = process.pid, start_ms
         self.rtmp, self.http, self.api = servers.rtmp_port, servers.http_port, servers.api_port
-        self.rtc, self.rtsp, self.rtp = servers.rtc_port, servers.rtsp_port, servers.rtp_port
+        self.rtc, self.rtsp, self.rtp, self.srt = servers.rtc_port, servers.rtsp_port, servers.rtp_port, servers.srt_port
 
     def rtmp_url(self, stream="s"):
         return f"rtmp://127.0.0.1:{self.rtmp}/live/{stream}"
@@ -106,6 +110,10 @@ class Running:
         if protocol == "rtsp":
             return self.rtsp_url(stream)
         return f"http://127.0.0.1:{self.http}/live/{stream}.flv" if protocol == "http" else self.rtmp_url(stream)
+
+    def srt_url(self, stream="s", publish=False):
+        """By MediaMTX's form of stream ids, which ours reads too."""
+        return f"srt://127.0.0.1:{self.srt}/{'publish' if publish else 'read'}:live/{stream}"
 
     def whip_url(self, kind="whip", stream="s"):
         """Of ours; MediaMTX's has the stream in its path."""
@@ -131,9 +139,9 @@ class Servers:
         self.objs, self.directory, self.program = objs, directory, objs / "srs"
         self.more_top = ""
         (self.rtmp_port, self.http_port, self.api_port, self.rtc_port, self.https_port,
-         self.rtsp_port) = free_ports(6, first)  # fmt: skip
+         self.rtsp_port, self.srt_port) = free_ports(7, first)  # fmt: skip
         self.rtp_port = free_udp_pair(first)
-        self.last_port = max(self.rtsp_port, self.rtp_port + 1)
+        self.last_port = max(self.srt_port, self.rtp_port + 1)
         (directory / "logs").mkdir(exist_ok=True)
 
     @contextlib.contextmanager
@@ -212,6 +220,9 @@ class Servers:
     def floor_datagrams(self, kbps, interval_ms):
         return self.process([self.objs / "floor", "--datagrams", self.rtp_port, kbps, interval_ms], None)
 
+    def floor_srt(self, kbps, interval_ms):
+        return self.process([self.objs / "floor", "--srt", self.srt_port, kbps, interval_ms], None)
+
     def floor_hls(self, kbps, part_ms, tls):
         files = [self.directory / "cert.pem", self.directory / "key.pem"] if tls else []
         return self.process([self.objs / "floor", "--hls", self.http_port, kbps, part_ms, *files], self.http_port)
@@ -241,7 +252,7 @@ class Servers:
             self.more_top = ""
 
     def with_ports(self, text):
-        for name in ("api", "rtc", "rtsp", "rtp"):
+        for name in ("api", "rtc", "rtsp", "rtp", "srt"):
             text = text.replace(f"{{{name}}}", str(getattr(self, f"{name}_port")))
         return text
 
@@ -250,6 +261,12 @@ class Servers:
 
     def ours_rtsp(self, play=""):
         return self.ours(play, RTSP_VHOST, RTSP_TOP)
+
+    def ours_srt(self, play="", top=""):
+        return self.ours(play, SRT_VHOST, SRT_TOP + top)
+
+    def mediamtx_srt(self):
+        return self.mediamtx(srt=MEDIAMTX_SRT.format(srt=self.srt_port))
 
     def mediamtx_rtsp(self):
         return self.mediamtx(rtsp=MEDIAMTX_RTSP.format(rtsp=self.rtsp_port, rtp=self.rtp_port, rtcp=self.rtp_port + 1))
@@ -262,7 +279,7 @@ class Servers:
         conf.write_text(NGINX.format(module=NGINX_MODULE, dir=self.directory, port=self.rtmp_port, more=more))
         return self.process(["nginx", "-p", self.directory, "-c", conf], self.rtmp_port)
 
-    def mediamtx(self, top="hls: no", path="", webrtc="webrtc: no", rtsp="rtsp: no"):
+    def mediamtx(self, top="hls: no", path="", webrtc="webrtc: no", rtsp="rtsp: no", srt="srt: no"):
         conf = self.directory / "mediamtx.yml"
-        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path, webrtc=webrtc, rtsp=rtsp))
+        conf.write_text(MEDIAMTX.format(port=self.rtmp_port, top=top, path=path, webrtc=webrtc, rtsp=rtsp, srt=srt))
         return self.process([self.objs / "peers/mediamtx", conf], self.rtmp_port)

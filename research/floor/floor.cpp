@@ -19,6 +19,8 @@
 //                                 Many publishers with few players each: see floor/rooms.h.
 //   floor --datagrams PORT KBPS INTERVAL_MS
 //                                 RTSP players by UDP: see floor/datagrams.h.
+//   floor --srt PORT KBPS INTERVAL_MS
+//                                 SRT players and publishers: see floor/srt.h.
 //   floor --hls PORT KBPS PART_MS [CERTIFICATE KEY]
 //                                 Players of low-latency HLS: see floor/hls.h. With the files: over HTTP/2.
 //
@@ -53,6 +55,7 @@
 #include "floor/hls.h"
 #include "floor/interval_bytes.h"
 #include "floor/rooms.h"
+#include "floor/srt.h"
 #include "floor/srtp.h"
 #include "floor/srtp_rooms.h"
 #include "floor/uring.h"
@@ -233,6 +236,7 @@ int usage() {
         "       floor --publish-uring PORT TICK_MS\n       floor --srtp PORT KBPS [SOUND_MS]\n"
         "       floor --srtp-rooms PORT\n"
         "       floor --rooms PORT KBPS INTERVAL_MS\n       floor --datagrams PORT KBPS INTERVAL_MS\n"
+        "       floor --srt PORT KBPS INTERVAL_MS\n"
         "       floor --hls PORT KBPS PART_MS [CERTIFICATE KEY]\n",
         stderr);
     return 2;
@@ -257,10 +261,12 @@ int main(int argc, char** argv) {
     }
     if (arguments.size() == 2 && arguments[0] == "--srtp-rooms")
         return run_srtp_rooms_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())));
-    if (arguments.size() == 4 && arguments[0] == "--datagrams") {
+    if (arguments.size() == 4 && (arguments[0] == "--datagrams" || arguments[0] == "--srt")) {
         const int64_t kbps = std::atoll(arguments[2].c_str()), interval_ms = std::atoll(arguments[3].c_str());
         if (kbps < 100 || kbps > 100'000 || interval_ms < 20 || interval_ms > 1000) return usage();
-        return run_datagram_floor(static_cast<uint16_t>(std::atoi(arguments[1].c_str())), kbps, interval_ms);
+        const auto port = static_cast<uint16_t>(std::atoi(arguments[1].c_str()));
+        return arguments[0] == "--srt" ? run_srt_floor(port, kbps, interval_ms)
+                                       : run_datagram_floor(port, kbps, interval_ms);
     }
     if ((arguments.size() == 4 || arguments.size() == 6) && arguments[0] == "--hls") {
         const int64_t kbps = std::atoll(arguments[2].c_str()), part_ms = std::atoll(arguments[3].c_str());

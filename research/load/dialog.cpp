@@ -103,6 +103,8 @@ base::Result<std::unique_ptr<Dialog>> make_dialog(const Target& target, Role rol
             return std::make_unique<RtspDialog>(target, role, std::move(options));
         case Scheme::kHttps:
             return base::fail(base::Code::kConfig, "https:// is for low-latency HLS");
+        case Scheme::kSrt:
+            return base::fail(base::Code::kConfig, "srt:// is for srt-play and srt-publish");
         case Scheme::kHttp:
         case Scheme::kUdp:
             break;

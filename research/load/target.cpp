@@ -51,6 +51,7 @@ std::string number_url(std::string_view url, uint32_t i) {
 base::Result<Target> parse_target(std::string_view url) {
     if (url.starts_with("http://")) return parse_plain(Scheme::kHttp, url.substr(7), 80);
     if (url.starts_with("https://")) return parse_plain(Scheme::kHttps, url.substr(8), 443);
+    if (url.starts_with("srt://")) return parse_plain(Scheme::kSrt, url.substr(6), 0);
     if (url.starts_with("tcp://")) return parse_plain(Scheme::kTcp, url.substr(6), 0);
     if (url.starts_with("udp://")) return parse_plain(Scheme::kUdp, url.substr(6), 0);
     if (url.starts_with("rtsp://")) {
@@ -61,7 +62,7 @@ base::Result<Target> parse_target(std::string_view url) {
     if (!url.starts_with("rtmp://")) {
         return base::fail(
             base::Code::kConfig,
-            fmt::format("\"{}\" begins with none of rtmp://, http://, https://, rtsp://, tcp://, udp://", url));
+            fmt::format("\"{}\" begins with none of rtmp://, http://, https://, rtsp://, srt://, tcp://, udp://", url));
     }
     Target target;
     target.rtmp = TRY(rtmp::parse_url(url));

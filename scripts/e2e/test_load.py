@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from lib import http, media, publishing, rtmp
+from lib import ffmpeg, http, media, publishing, rtmp, srt
 from lib.server import BENCH, default_vhost
-from lib.load import bench
+from lib.load import Bench, bench
 from lib.timing import SLOW, VALGRIND, scaled, wait_until
 
 CYCLES = 10000 if SLOW == 1 else 1000
@@ -99,3 +99,20 @@ def test_bench_publishes_and_plays(server):
             assert publishers.poll() is None, "the publishers should go on"
         finally:
             publishers.terminate()
+
+
+def test_bench_publishes_and_plays_by_srt(servers, tool, tmp_path):
+    """The same by SRT: the load tool's own publishers and players, who get whole transport streams."""
+    server, source = srt.make(servers), tmp_path / "plain.ts"
+    tool(ffmpeg.command("-i", media.plain(), "-c", "copy", "-f", "mpegts", source)).finish(20)
+    url = f"srt://127.0.0.1:{server.rtc_port}"
+    publishers = Bench(server, "srt-publish", url + "/publish:live/p{i}", "--file", source, "-n", 5, "--seconds", 60)
+    try:
+        server.wait_log("srt-publish began: __defaultVhost__/live/p4", 10)
+        result = bench(server, "srt-play", url + "/read:live/p{i}", "--streams", 5, "-n", 50, "--seconds", 2)
+        assert (result["connected"], result["failed"], result["lost"]) == (50, 0, 0), result
+        assert result["packets"] > 1000 and result["packets_lost"] == 0 and result["without_frame"] == 0, result
+        assert result["messages_damaged"] == 0, result
+    finally:
+        result = publishers.stop()
+    assert (result["connected"], result["failed"], result["lost"]) == (5, 0, 0), result

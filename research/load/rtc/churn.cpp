@@ -50,11 +50,11 @@ class Churn {
         Player player(load::number_url(options_.url, cycle), false, room_.shared(run_.ledger()));
         auto deadline = runtime::Deadline::in_ms(options_.timeout_ms);
         if (!player.open(deadline)) return false;
-        while (player.is_open() && player.first_packet_us() < 0 && !deadline.passed()) {
+        while (player.is_open() && player.meter().first_packet_us() < 0 && !deadline.passed()) {
             if (!runtime::sleep_ms(2)) return false;
         }
         cycle_us_.add(base::monotonic_us() - player.begun_us());
-        const bool got = player.first_packet_us() >= 0;
+        const bool got = player.meter().first_packet_us() >= 0;
         if (player.is_open()) --run_.ledger().open;
         const End end = ends_[cycle % ends_.size()];
         if (end == End::kDelete) {

@@ -27,19 +27,8 @@ class SenderReports final : public rtcp::Visitor {
 
 }  // namespace
 
-void Player::begin_window(int64_t now_us) {
-    before_ = counts();
-    last_us_ = now_us;
-    longest_gap_us_ = 0;
-}
-
-void Player::end_window(int64_t now_us) {
-    after_ = counts();
-    longest_gap_us_ = std::max(longest_gap_us_, now_us - last_us_);
-}
-
-Player::Counts Player::counts() const {
-    Counts all{.packets = packets_, .bytes = bytes_};
+PacketCounts Player::counts() const {
+    PacketCounts all;
     for (const auto* track : {&audio_, &video_}) {
         if (!*track) continue;
         all.lost += (*track)->stats.lost();
@@ -49,22 +38,8 @@ Player::Counts Player::counts() const {
     return all;
 }
 
-Player::Counts Player::window() const {
-    return {after_.packets - before_.packets, after_.bytes - before_.bytes, after_.lost - before_.lost,
-            after_.asked - before_.asked, after_.recovered - before_.recovered};
-}
-
 void Player::on_packet(std::span<const uint8_t> datagram, int64_t now_us) {
-    ++packets_;
-    bytes_ += datagram.size();
-    ++ledger().messages;
-    ledger().bytes += datagram.size();
-    if (first_packet_us_ < 0) {
-        first_packet_us_ = now_us - begun_us();
-        ledger().first_frame_us.add(first_packet_us_);
-    }
-    if (last_us_) longest_gap_us_ = std::max(longest_gap_us_, now_us - last_us_);
-    last_us_ = now_us;
+    meter_.on_packet(datagram.size(), now_us, begun_us());
 }
 
 void Player::on_rtp(std::span<uint8_t> bytes, int64_t now_us) {

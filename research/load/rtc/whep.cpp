@@ -9,34 +9,6 @@ namespace load::rtc {
 
 namespace {
 
-void add_players(load::Report& report, const std::vector<std::unique_ptr<Player>>& players) {
-    std::vector<double> bytes;
-    load::Histogram gaps;
-    Player::Counts all;
-    uint32_t without_packet = 0;
-    for (const auto& player : players) {
-        if (!player->is_open()) continue;
-        auto one = player->window();
-        bytes.push_back(static_cast<double>(one.bytes));
-        gaps.add(player->longest_gap_us());
-        if (player->first_packet_us() < 0) ++without_packet;
-        all.packets += one.packets;
-        all.lost += one.lost;
-        all.asked += one.asked;
-        all.recovered += one.recovered;
-    }
-    double median = load::quantile(bytes, 0.5), least = load::quantile(bytes, 0);
-    report.add("packets", all.packets);
-    report.add("packets_lost", all.lost);
-    report.add("packets_asked_again", all.asked);
-    report.add("packets_recovered", all.recovered);
-    report.add("median_viewer_bytes", static_cast<uint64_t>(median));
-    report.add("slowest_viewer_bytes", static_cast<uint64_t>(least));
-    report.add("slowest_viewer_percent", median > 0 ? static_cast<int>(least * 100 / median) : 0);
-    report.add_times("longest_gap_ms", gaps);
-    report.add("without_frame", without_packet);
-}
-
 base::Result<int> run_whep(const WhepOptions& options) {
     load::Run run(options);
     SessionRoom room = TRY(SessionRoom::make(options.count));
@@ -62,7 +34,7 @@ base::Result<int> run_whep(const WhepOptions& options) {
     report.add("url", options.url);
     report.add_ledger(run.ledger(), options.count);
     run.add_window(report, "player");
-    add_players(report, players);
+    add_packet_players(report, players);
     report.add_times("first_frame_ms", run.ledger().first_frame_us);
     room.leave(players);
     return run.finish(report);
