@@ -100,6 +100,8 @@ Command parse_command_line(int argc, char** argv) {
     add_common(*srt_play_app, srt_play, kSrtUrl);
     srt_play_app->add_option("--streams", srt_play.streams, "{i} counts up to here and begins again");
     srt_play_app->add_option("--latency", srt_play.latency_ms, "Asked for, in ms")->capture_default_str();
+    srt_play_app->add_option("--loss", srt_play.loss, "Percent of the packets that players lose")
+        ->capture_default_str();
     srt_play_app->add_option("--passphrase", srt_play.passphrase, "Encrypt, with a key of 16 bytes");
 
     load::srt::SrtPublishOptions srt_publish;

@@ -479,6 +479,8 @@ class Cases:
                 self.add_srt(group, "MediaMTX", players[0], self.servers.mediamtx_srt, kbps)
         self.add_srt("srt", "ours, encrypted", counts[0], lambda: self.servers.ours(MERGED, SRT_SECRET_VHOST, SRT_TOP), KBPS,
                      "--passphrase", PASSPHRASE)  # fmt: skip
+        self.add_srt("srt", "ours, 1 % lost", max(counts[0] // 2, 1), lambda: self.servers.ours_srt(MERGED), KBPS,
+                     "--loss", 1, "--latency", 400)  # fmt: skip
         if self.load.has_ffmpeg:
             peers = {FLOOR: lambda: self.servers.floor_srt(KBPS, INTERVAL_MS), "ours": lambda: self.servers.ours_srt(MERGED)}
             if self.there["mediamtx"]:

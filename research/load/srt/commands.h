@@ -12,6 +12,7 @@ struct SrtOptions : load::CommonOptions {
 struct SrtPlayOptions : SrtOptions {
     uint32_t streams = 0;    // {i} of the URL counts up to here and begins again; 0: never
     std::string passphrase;  // empty: no encryption
+    double loss = 0;         // percent of the data packets that come are lost, repairs too
 };
 
 struct SrtPublishOptions : SrtOptions {

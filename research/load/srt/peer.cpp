@@ -112,7 +112,7 @@ void Peer::run() {
 
 void Peer::take(std::span<uint8_t> datagram, int64_t now_us) {
     if (!::srt::is_packet(datagram)) return;
-    if (!::srt::is_control(datagram)) on_packet(datagram.size(), now_us);
+    if (!::srt::is_control(datagram) && !on_packet(datagram.size(), now_us)) return;
     (void)connection_->on_datagram(now_us, datagram);
 }
 

@@ -42,8 +42,8 @@ class Peer {
 
   protected:
     virtual ::srt::Connection connect(const ::srt::Agreement& agreement) = 0;
-    // A data packet from the server, before it is decrypted.
-    virtual void on_packet([[maybe_unused]] size_t bytes, [[maybe_unused]] int64_t now_us) {}
+    // A data packet from the server, before it is decrypted. False: it is lost.
+    virtual bool on_packet([[maybe_unused]] size_t bytes, [[maybe_unused]] int64_t now_us) { return true; }
     // Sends what is due by send().
     virtual void send_data([[maybe_unused]] int64_t now_us) {}
     // When send_data() has something to do.

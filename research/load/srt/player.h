@@ -9,7 +9,9 @@ namespace load::srt {
 
 class Player final : public Peer, private ::srt::DataSink {
   public:
-    Player(PeerOptions options, Ledger& ledger) : Peer(std::move(options), ledger), meter_(ledger) {}
+    // loss: percent of the data packets that are thrown away when they come.
+    Player(PeerOptions options, double loss, Ledger& ledger)
+        : Peer(std::move(options), ledger), meter_(ledger), loss_(loss) {}
     ~Player() override { stop(); }
 
     void begin_window(int64_t now_us) { meter_.begin_window(now_us, counts()); }
@@ -20,11 +22,12 @@ class Player final : public Peer, private ::srt::DataSink {
 
   private:
     ::srt::Connection connect(const ::srt::Agreement& agreement) override;
-    void on_packet(size_t bytes, int64_t now_us) override { meter_.on_packet(bytes, now_us, begun_us()); }
+    bool on_packet(size_t bytes, int64_t now_us) override;
     void on_message(const Message& message) override;
     PacketCounts counts() const;
 
     PacketMeter meter_;
+    const double loss_;
     uint64_t damaged_ = 0;
 };
 

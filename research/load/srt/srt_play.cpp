@@ -15,7 +15,7 @@ base::Result<int> run_play(const SrtPlayOptions& options) {
         const PeerOptions peer{.url = number_url(options.url, options.streams ? i % options.streams : i),
                                .latency_ms = options.latency_ms,
                                .passphrase = options.passphrase};
-        players.push_back(std::make_unique<Player>(peer, run.ledger()));
+        players.push_back(std::make_unique<Player>(peer, options.loss, run.ledger()));
     }
     TRY(run.begin());
     run.open_each(options.count,
