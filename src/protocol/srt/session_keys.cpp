@@ -80,6 +80,7 @@ void SenderKeys::announce() {
     settings_.random(std::span(next.bytes).first(next.size));
     cipher(other(current_)).emplace(next, basis_.salt);
     has_old_ = false;
+    ++announcements_;
     request_size_ = write_key_message(request_, keys_, basis_.salt, basis_.kek);
     state_ = State::kAnnouncing;
     tries_ = 0;

@@ -81,6 +81,11 @@ class SenderKeys {
     bool on_key_response(std::span<const uint8_t> contents);
 
     uint64_t refreshes() const { return refreshes_; }
+    // For those that encrypt elsewhere: the keys that next_parity() and parity_of() name. They are others after
+    // announcements() has changed.
+    const SessionKeys& keys() const { return keys_; }
+    const Salt& salt() const { return basis_.salt; }
+    uint64_t announcements() const { return announcements_; }
 
   private:
     enum class State : uint8_t { kSteady, kAnnouncing, kAnnounced };
@@ -102,7 +107,7 @@ class SenderKeys {
     uint32_t first_sequence_ = 0;
     uint64_t sent_ = 0;  // packets with the present key
     uint64_t announce_at_ = 0;
-    uint64_t refreshes_ = 0;
+    uint64_t refreshes_ = 0, announcements_ = 0;
     int tries_ = 0;
     int64_t next_try_us_ = 0;
     std::array<uint8_t, kMaxKeyMessage> request_{};

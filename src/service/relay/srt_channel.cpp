@@ -7,6 +7,7 @@
 
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/senders/senders.h"
 
 namespace service::relay {
 
@@ -17,9 +18,20 @@ SrtChannel::SrtChannel(SrtChannelOwner& owner, const SrtPeer& peer, size_t key_b
     traffic_.received_bytes = ::srt::kBareHandshake;
 }
 
+uint8_t* SrtChannel::reserve(size_t bytes) {
+    runtime::Senders* threads = thread_ ? runtime::senders() : nullptr;
+    lends_ = threads && threads->takes(*thread_);
+    return lends_ ? threads->reserve_datagram(*thread_, bytes) : port().reserve(bytes);
+}
+
 void SrtChannel::commit(size_t bytes) {
-    port().commit(bytes, peer_.address, 0, peer_.source);
-    traffic_.sent_bytes += bytes;
+    if (lends_) {
+        port().flush();  // what the loop committed goes before
+        runtime::senders()->commit_datagram(*thread_, bytes, datagram_target());
+    } else {
+        port().commit(bytes, peer_.address, 0, peer_.source);
+    }
+    count_sent(bytes);
 }
 
 void SrtChannel::send(std::span<const uint8_t> datagram) {

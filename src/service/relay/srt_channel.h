@@ -72,9 +72,12 @@ class SrtChannel : private runtime::Timer {
 
     const std::string& id() const { return owner_.channel_id(); }
     runtime::DatagramPort& port() { return *peer_.port; }
-    // Room for a datagram, and its end. Null: there is none, and the datagram is lost.
-    uint8_t* reserve(size_t bytes) { return port().reserve(bytes); }
+    // Room for a datagram, and its end. Null: there is none, and the datagram is lost. Behind what a sender thread has
+    // not sent yet.
+    uint8_t* reserve(size_t bytes);
     void commit(size_t bytes);
+    void count_sent(size_t bytes) { traffic_.sent_bytes += bytes; }
+    runtime::DatagramTarget datagram_target() { return port().target(peer_.address, peer_.source); }
     ::srt::Target target(int64_t now_us) const {
         return {connection_->agreement().peer_id, connection_->timestamp(now_us)};
     }
@@ -89,6 +92,7 @@ class SrtChannel : private runtime::Timer {
     virtual void on_close() {}
 
     std::optional<::srt::Connection> connection_;  // set by the derived class
+    std::optional<uint8_t> thread_;                // that may send what it has; nothing: the loop does
 
   private:
     void on_due() override;
@@ -101,6 +105,7 @@ class SrtChannel : private runtime::Timer {
     const SrtPeer peer_;
     const size_t key_bytes_;
     bool ended_ = false;
+    bool lends_ = false;  // the datagram that is reserved
     int64_t second_us_;
     net::Traffic traffic_;
 };

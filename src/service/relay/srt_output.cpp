@@ -56,6 +56,7 @@ SrtOutput::SrtOutput(SrtChannelOwner& owner, const SrtPeer& peer, const ::srt::A
     if (keys)
         keys_ = std::make_unique<::srt::SenderKeys>(keys->keys, keys->basis,
                                                     ::srt::RefreshSettings{.random = runtime::fill_secret});
+    if (runtime::Senders* threads = runtime::senders()) thread_ = threads->assign_thread();
     lane_.join(*this, agreement.send_latency_us);
 }
 
@@ -109,7 +110,7 @@ void SrtOutput::send_data(int64_t now_us) {
     const RingHistory history(lane_.ring());
     const ::srt::SendPolicy by = policy();
     // A datagram that has no room is lost, and repaired later.
-    while (!port().is_full()) {
+    while (has_room()) {
         const auto next = connection_->next_data(now_us, history, by);
         if (!next) break;
         send_message(*next, history.entry(next->index).bytes);
@@ -119,12 +120,19 @@ void SrtOutput::send_data(int64_t now_us) {
         end(kStreamEnded, CloseReason::kStreamEnded);
 }
 
+bool SrtOutput::has_room() {
+    const runtime::Senders* threads = thread_ ? runtime::senders() : nullptr;
+    return !port().is_full() && !(threads && threads->is_crowded(*thread_));
+}
+
 void SrtOutput::send_message(const ::srt::Outgoing& outgoing, std::span<const uint8_t> payload) {
     ::srt::DataHeader header = outgoing.header;
     if (keys_) {
         header.key = header.retransmitted ? keys_->parity_of(header.sequence) : keys_->next_parity(header.sequence);
         if (header.key == ::srt::KeyParity::kNone) return;  // its key is gone
     }
+    if (runtime::Senders* threads = thread_ ? runtime::senders() : nullptr; threads && threads->takes(*thread_))
+        return lend(*threads, header, payload);
     uint8_t* out = reserve(::srt::kHeaderSize + payload.size());
     if (!out) return;
     ::srt::write_data_header(std::span<uint8_t, ::srt::kHeaderSize>(out, ::srt::kHeaderSize), header);
@@ -134,6 +142,19 @@ void SrtOutput::send_message(const ::srt::Outgoing& outgoing, std::span<const ui
         std::memcpy(out + ::srt::kHeaderSize, payload.data(), payload.size());
     }
     commit(::srt::kHeaderSize + payload.size());
+}
+
+void SrtOutput::lend(runtime::Senders& threads, const ::srt::DataHeader& header, std::span<const uint8_t> payload) {
+    if (!route_ || (keys_ && route_announcements_ != keys_->announcements())) {
+        route_.reset(new SrtRoute(datagram_target(), keys_.get()));
+        if (keys_) route_announcements_ = keys_->announcements();
+    }
+    void* room = threads.reserve(*thread_, sizeof(SrtRecord));
+    if (!room) return;
+    new (room) SrtRecord{header, static_cast<uint32_t>(payload.size()), payload.data()};
+    port().flush();  // what the loop committed goes before
+    threads.commit(*thread_, sizeof(SrtRecord), *route_, ::srt::kHeaderSize + payload.size(), 0);
+    count_sent(::srt::kHeaderSize + payload.size());
 }
 
 void SrtOutput::announce_key(int64_t now_us) {

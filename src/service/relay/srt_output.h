@@ -11,6 +11,7 @@
 #include "protocol/srt/history.h"
 #include "protocol/srt/pacing.h"
 #include "service/relay/srt_channel.h"
+#include "service/relay/srt_route.h"
 
 namespace service::relay {
 
@@ -48,7 +49,9 @@ class SrtOutput final : public SrtChannel, private live::MessageSink {
     ::srt::SendPolicy policy() const;
     void connect(const ::srt::Agreement& agreement, int64_t index);
     bool begin(int64_t now_us);
+    bool has_room();
     void send_message(const ::srt::Outgoing& outgoing, std::span<const uint8_t> payload);
+    void lend(runtime::Senders& threads, const ::srt::DataHeader& header, std::span<const uint8_t> payload);
     void announce_key(int64_t now_us);
 
     const SrtOutputOptions options_;
@@ -56,6 +59,8 @@ class SrtOutput final : public SrtChannel, private live::MessageSink {
     bool begun_ = false;
     bool is_finishing_ = false;
     std::unique_ptr<::srt::SenderKeys> keys_;  // null: it does not encrypt
+    runtime::RoutePtr<SrtRoute> route_;        // null: nothing was lent, or there is a new key
+    uint64_t route_announcements_ = 0;         // of the keys that the route has
 };
 
 }  // namespace service::relay

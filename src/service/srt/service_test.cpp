@@ -17,6 +17,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/random.h"
 #include "runtime/loop/testing.h"
+#include "runtime/senders/senders.h"
 #include "runtime/socket/udp.h"
 #include "service/srt/config.h"
 
@@ -30,14 +31,18 @@ using Datagram = std::vector<uint8_t>;
 
 constexpr std::string_view kSecret = "a-long-secret";
 
+// The even key is the KEK.
+::srt::KeyBasis key_basis(std::string_view passphrase) {
+    ::srt::KeyBasis basis;
+    basis.salt.fill(7);
+    basis.kek = ::srt::derive_kek(passphrase, basis.salt, 16);
+    return basis;
+}
+
 std::vector<uint8_t> key_message(std::string_view passphrase) {
-    ::srt::Salt salt{};
-    salt.fill(7);
-    const ::srt::AesKey kek = ::srt::derive_kek(passphrase, salt, 16);
-    ::srt::SessionKeys keys;
-    keys.even = kek;
+    const ::srt::KeyBasis basis = key_basis(passphrase);
     std::vector<uint8_t> message(::srt::kMaxKeyMessage);
-    message.resize(::srt::write_key_message(message, keys, salt, kek));
+    message.resize(::srt::write_key_message(message, {.even = basis.kek, .odd = {}}, basis.salt, basis.kek));
     return message;
 }
 
@@ -310,6 +315,66 @@ TEST_F(SrtServiceTest, APlayerThatHasWaitedForItsStreamIsNotIdle) {
     publication_.publish(live::testing::audio(0, "sound"));
     ASSERT_TRUE(ok(runtime::sleep_ms(150)));
     EXPECT_EQ(service_->sessions(), 1u);
+}
+
+// Every message is lent to a sender thread.
+class LentSrtServiceTest : public SrtServiceTest {
+  protected:
+    void SetUp() override {
+        SrtServiceTest::SetUp();
+        runtime::install_senders(std::move(*runtime::Senders::start(1)));
+        runtime::senders()->set_min_sends(0);
+    }
+    void TearDown() override {
+        SrtServiceTest::TearDown();
+        runtime::stop_senders();
+    }
+    // What a player gets, from its handshake to the end of its stream: numbers of messages, and "end".
+    std::string played(std::string_view passphrase) {
+        begin();
+        const auto stream = registry_.find_or_create({"__defaultVhost__", "live", "a"}, live::live_options(vhost()));
+        publication_ = *stream->acquire(owner_, false);
+        publication_.publish(live::testing::header(media::Kind::kAudio, "\x12\x10"));
+        publication_.publish(live::testing::audio(0, "before"));
+        Client one = client();
+        const Caller caller =
+            one.connect("#!::r=live/a,m=request", passphrase.empty() ? Datagram() : key_message(passphrase));
+        if (caller.state() != Caller::State::kConnected) return caller.error().text();
+        for (int ms = 20; ms < 200; ms += 20) {
+            publication_.publish(live::testing::audio(ms, "sound"));
+            (void)runtime::sleep_ms(20);
+        }
+        publication_.end();
+        std::string text;
+        for (Datagram& datagram : one.receive(900)) text += text_of(datagram, passphrase, caller.agreement());
+        return text;
+    }
+
+  private:
+    static std::string text_of(Datagram& datagram, std::string_view passphrase, const ::srt::Agreement& agreement) {
+        if (const auto control = ::srt::parse_control(datagram))
+            return control->type == ::srt::ControlType::kShutdown ? "end" : "";
+        const auto header = ::srt::parse_data(datagram);
+        const auto payload = std::span(datagram).subspan(::srt::kHeaderSize);
+        const ::srt::KeyBasis basis = key_basis(passphrase);
+        ::srt::ReceiverKeys keys({.even = basis.kek, .odd = {}}, basis);
+        if (!header || (!passphrase.empty() && !keys.decrypt(*header, payload)) || payload[0] != 0x47) return "? ";
+        // Nobody acknowledges: what is lost in such a silence is sent again.
+        return header->retransmitted ? "" : std::to_string(header->sequence - agreement.initial_sequence) + " ";
+    }
+};
+
+TEST_F(LentSrtServiceTest, AThreadSendsInOrderAndTheEndLast) {
+    const std::string text = played("");
+    EXPECT_TRUE(text.starts_with("0 1 2 3 ") && text.ends_with(" end")) << text;
+    EXPECT_GT(runtime::senders()->stats().records, 3u);
+}
+
+TEST_F(LentSrtServiceTest, AThreadEncrypts) {
+    vhost().get<VhostConfig>().passphrase = kSecret;
+    const std::string text = played(kSecret);
+    EXPECT_TRUE(text.starts_with("0 1 2 3 ") && text.ends_with(" end")) << text;
+    EXPECT_GT(runtime::senders()->stats().records, 3u);
 }
 
 }  // namespace
