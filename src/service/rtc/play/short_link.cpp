@@ -5,14 +5,6 @@
 
 namespace service::rtc {
 
-void ShortLink::refill(uint32_t kbps, int64_t now_us) {
-    const int64_t us = now_us - refilled_us_;
-    const int64_t bytes = us * kbps / 8'000;
-    if (bytes <= 0) return;
-    refilled_us_ = now_us;
-    credit_ = std::min(credit_ + bytes, std::max(kLeastBurst, kBurstMs * kbps / 8));
-}
-
 // Its first packets at least; what followed them was sent in order.
 bool ShortLink::is_keyframe_sent(const live::RtpRing& ring) const {
     if (keyframe_ < ring.begin()) return true;

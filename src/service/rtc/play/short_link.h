@@ -3,31 +3,21 @@
 // each GOP, no faster than the estimate. It has the position of the video in the lane's ring, beside that of the audio
 // (rtp_cursor.h). What is too late for its GOP is skipped: the video goes on at the next keyframe. Pure.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "live/rtp/rtp_ring.h"
 #include "service/rtc/play/rtp_cursor.h"
+#include "service/rtc/play/send_credit.h"
 
 namespace service::rtc {
 
-class ShortLink {
+class ShortLink : public SendCredit {
   public:
     // Video that is later than that is skipped.
     static constexpr int64_t kMaxLateUs = 2'000'000;
 
     // The video goes on at that position, or waits for a keyframe.
-    ShortLink(uint64_t position, bool waits, int64_t now_us)
-        : position_(position), refilled_us_(now_us), waits_(waits) {}
-
-    // Bytes are earned since the last time.
-    void refill(uint32_t kbps, int64_t now_us);
-    // The link has to send for so long, before it gets more video.
-    void pause(uint32_t kbps, uint32_t ms) { credit_ = std::min(credit_, -int64_t{kbps} * ms / 8); }
-    void spend(size_t bytes) { credit_ -= static_cast<int64_t>(bytes); }
-    bool may_send() const { return credit_ > 0; }
-    // Ahead of new video, which is of no use while a packet before it is missing.
-    bool may_retransmit(uint32_t kbps) const { return credit_ > -kDebtMs * kbps / 8; }
+    ShortLink(uint64_t position, bool waits, int64_t now_us) : SendCredit(now_us), position_(position), waits_(waits) {}
 
     // The video goes on at the next keyframe that arrives.
     RtpCursor::Change wait_for_keyframe(const live::RtpRing& ring);
@@ -43,17 +33,11 @@ class ShortLink {
     bool audio_alone() const { return audio_alone_kbps_ > 0; }
 
   private:
-    // What may be saved: the packets of so long.
-    static constexpr int64_t kBurstMs = 40, kLeastBurst = 3'000;
-    static constexpr int64_t kDebtMs = 100;  // by retransmissions; new video waits for it
-
     bool is_keyframe_sent(const live::RtpRing& ring) const;
 
     uint64_t position_;
     uint64_t keyframe_ = UINT64_MAX;  // the newest that was seen; that: none was
-    int64_t credit_ = 0;              // bytes
-    int64_t refilled_us_;
-    uint32_t audio_alone_kbps_ = 0;  // the estimate at which a keyframe did not fit
+    uint32_t audio_alone_kbps_ = 0;   // the estimate at which a keyframe did not fit
     bool waits_;
 };
 
