@@ -2,12 +2,15 @@
 // Bandwidth: what the link to one viewer takes, by its feedback: whether less than the stream, and how much. Pure.
 //
 //  - REMB (draft-alvestrand-rmcat-remb) is the viewer's own estimate by times of arrival, about 0.85 of what arrives
-//    once a queue grows. A browser that is busy reports the same, so that it is a suspicion.
+//    once a queue grows. A browser that is busy reports the same, so that it is a suspicion when it falls below what is
+//    sent. One that is low and rises is none: after a time in which less was sent it follows for half a minute.
 //  - Then a round trip is measured. If a queue has made it longer, or the estimate falls again and again, the link is
-//    short. Random loss is not congestion. Of a viewer without REMB losses and a long queue together say so, for a
-//    trial: both end where less is sent over a link that is short. Where they stay, it was random loss on a way whose
-//    delay varies, or a client that is busy: the trial ends, and the next one is a minute later at the earliest.
-//    What that way delays is no sign of a queue then.
+//    short. Where a smaller layer of simulcast can be sent, a single fall by a quarter is enough: by then the queue of
+//    the link is full, and each packet more is lost.
+//  - Random loss is not congestion. Of a viewer without REMB, or with one below what is sent, losses and a long queue
+//    together say so, for a trial: both end where less is sent over a link that is short. Where they stay, it was
+//    random loss on a way whose delay varies, or a client that is busy: the trial ends, and the next one is a minute
+//    later at the earliest. What that way delays is no sign of a queue then.
 //  - While it is short each fall of REMB with a queue, and a lasting queue, makes the estimate lower. It follows REMB
 //    up, and rises without it kQuietMs later.
 
@@ -27,6 +30,7 @@ class Bandwidth {
         const int64_t ms = now_ms - rated_ms_;
         if (ms < kRateMs) return;
         if (rated_ms_ > 0) {
+            sent_before_kbps_ = sent_kbps_;
             sent_kbps_ = kbps_of(static_cast<uint32_t>(sent_bytes) - rated_sent_, ms);
             const uint32_t stream = kbps_of(static_cast<uint32_t>(stream_bytes) - rated_stream_, ms);
             stream_kbps_ = stream_kbps_ == 0 ? stream : (3 * stream_kbps_ + stream) / 4;
@@ -35,17 +39,20 @@ class Bandwidth {
         rated_sent_ = static_cast<uint32_t>(sent_bytes);
         rated_stream_ = static_cast<uint32_t>(stream_bytes);
     }
-    void on_remb(uint64_t bits_per_second, int64_t now_ms) {
+    // has_layers: less can be sent without a loss of frames, so that a false alarm costs little.
+    void on_remb(uint64_t bits_per_second, bool has_layers, int64_t now_ms) {
         const auto kbps = static_cast<uint32_t>(std::min<uint64_t>(bits_per_second / 1000, UINT32_MAX));
-        const bool falls = kbps < remb_kbps_ - remb_kbps_ / 25;
+        const uint32_t before = remb_kbps_;
+        const bool falls = before == 0 || kbps < before - before / 25;
         remb_kbps_ = kbps;
         remb_ms_ = now_ms;
         if (short_) {
             if (falls && kbps < kbps_ && queue_ms_ >= kSomeQueueMs) lower_further(now_ms);
-        } else if (sent_kbps_ > 0 && kbps < sent_kbps_ / 10 * 9) {
-            falls_ = static_cast<uint8_t>(now_ms < suspected_until_ms_ ? falls_ + falls : 1);
-            if (falls || now_ms >= suspected_until_ms_) suspected_until_ms_ = now_ms + kSuspectedMs;
-            if (falls_ >= kFalls) begin(std::min(remb_kbps_, sent_kbps_), now_ms);
+        } else if (falls && kbps < std::max(sent_kbps_, sent_before_kbps_) / 10 * 9) {
+            falls_ = static_cast<uint8_t>(now_ms < suspected_until_ms_ ? falls_ + 1 : 1);
+            suspected_until_ms_ = now_ms + kSuspectedMs;
+            const bool falls_far = kbps < before / 4 * 3;
+            if (falls_ >= kFalls || (has_layers && falls_far)) begin(std::min(kbps, sent_kbps_), now_ms);
         }
     }
     // A new one, of the viewer's report, with the losses that it tells, of 256.
@@ -71,6 +78,15 @@ class Bandwidth {
             short_->trial.lost = static_cast<uint8_t>(both);
         }
     }
+    // The link takes so much, whatever is measured in that time: it is the trace of a probe.
+    void keep(uint32_t kbps, int64_t ms, int64_t now_ms) {
+        short_ = std::make_unique<Short>();
+        falls_ = lost_ = 0;
+        lower(kbps, now_ms);
+        short_->began_ms = short_->raised_ms = now_ms;
+        short_->kept_until_ms = now_ms + ms;
+        short_->kept_kbps = kbps_;
+    }
     // Now and then, while it is short.
     void tick(int64_t now_ms) {
         if (!short_) return;
@@ -87,6 +103,11 @@ class Bandwidth {
 
     // Whether a round trip should be measured soon.
     bool wants_round_trip(int64_t now_ms) const { return short_ || now_ms < suspected_until_ms_; }
+    // Without the queue of a link that is short.
+    uint32_t round_trip_ms(uint32_t measured_ms) const {
+        return short_ ? std::min(measured_ms, base_ms_) : measured_ms;
+    }
+    bool has_queue() const { return queue_ms_ >= kQueueMs; }
     bool is_short() const { return short_ != nullptr; }
     uint32_t kbps() const { return kbps_; }            // while it is short, and what is sent after that till it is over
     uint32_t remb_kbps() const { return remb_kbps_; }  // 0: none was received
@@ -111,6 +132,8 @@ class Bandwidth {
     struct Short {
         int64_t began_ms = 0, lowered_ms = 0, raised_ms = 0, drained_ms = 0;
         uint32_t to_drain_ms = 0;
+        uint32_t kept_kbps = 0;  // not less than that
+        int64_t kept_until_ms = 0;
         Trial trial;
     };
 
@@ -126,8 +149,8 @@ class Bandwidth {
         if (queue_ms_ >= kQueueMs) drain(now_ms);
     }
     bool may_try(int64_t now_ms) const {
-        return (remb_kbps_ == 0 || now_ms - remb_ms_ >= kNoRembMs) && now_ms >= trusts_losses_from_ms_ &&
-               sent_kbps_ > 0;
+        const bool tells = remb_kbps_ > sent_kbps_ / 10 * 9 && now_ms - remb_ms_ < kNoRembMs;
+        return !tells && now_ms >= trusts_losses_from_ms_ && sent_kbps_ > 0;
     }
     void on_trial(uint32_t fraction_lost, int64_t now_ms) {
         Trial& trial = short_->trial;
@@ -159,14 +182,14 @@ class Bandwidth {
         short_->to_drain_ms = std::min(queue_ms_, kMostQueueMs);
     }
     void lower(uint32_t kbps, int64_t now_ms) {
-        kbps_ = std::max(kbps, kLeastKbps);
+        kbps_ = std::max(kbps, now_ms < short_->kept_until_ms ? short_->kept_kbps : kLeastKbps);
         short_->lowered_ms = now_ms;
     }
 
     int64_t rated_ms_ = 0, suspected_until_ms_ = 0, remb_ms_ = 0, trusts_losses_from_ms_ = 0;
     std::unique_ptr<Short> short_;  // null: it is not
     uint32_t rated_sent_ = 0, rated_stream_ = 0;
-    uint32_t sent_kbps_ = 0, stream_kbps_ = 0, remb_kbps_ = 0, kbps_ = 0;
+    uint32_t sent_kbps_ = 0, sent_before_kbps_ = 0, stream_kbps_ = 0, remb_kbps_ = 0, kbps_ = 0;
     uint32_t base_ms_ = 0, queue_ms_ = 0;
     uint32_t no_queue_ms_ = 0;  // delays of a false alarm; what is beyond them is a queue
     uint8_t falls_ = 0;         // of REMB, while it is suspected

@@ -11,6 +11,7 @@ struct Link {
     int64_t now_ms = 10'000;
     uint64_t sent = 0, stream = 0;
     uint32_t kbps = 1'000;  // that it is sent
+    bool has_layers = false;
 
     // remb_kbps: 0: it has none.
     void report(uint64_t remb_kbps, uint32_t round_trip_ms, uint32_t fraction_lost = 0) {
@@ -19,7 +20,7 @@ struct Link {
         sent += kbps * 200 / 8;
         bandwidth.on_sent(sent, stream, now_ms);
         bandwidth.on_round_trip(round_trip_ms, fraction_lost, now_ms);
-        if (remb_kbps > 0) bandwidth.on_remb(remb_kbps * 1'000, now_ms);
+        if (remb_kbps > 0) bandwidth.on_remb(remb_kbps * 1'000, has_layers, now_ms);
         bandwidth.tick(now_ms);
     }
     void report_for(int64_t ms, uint64_t remb_kbps, uint32_t round_trip_ms, uint32_t fraction_lost = 0) {
@@ -68,6 +69,63 @@ TEST(Bandwidth, ALowEstimateAloneIsNoShortLink) {
     link.report_for(2'000, 1'500, 45);
     link.report_for(10'000, 1'500, 400);
     EXPECT_FALSE(link.bandwidth.is_short()) << "a queue alone: its estimate has room";
+}
+
+// What is sent of the larger layer meanwhile is lost.
+TEST(Bandwidth, OneFallByAQuarterIsEnoughWhereThereIsASmallerLayer) {
+    Link link;
+    link.has_layers = true;
+    link.report_for(2'000, 1'100, 40);
+    link.report(840, 40);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "it is less than a quarter";
+    link.report_for(2'000, 1'100, 40);
+    link.report(800, 40);
+    EXPECT_TRUE(link.bandwidth.is_short());
+    EXPECT_EQ(link.bandwidth.kbps(), 700u);
+    Link other;
+    other.has_layers = true;
+    other.report_for(2'000, 2'000, 40);
+    other.report(1'400, 40);
+    EXPECT_FALSE(other.bandwidth.is_short()) << "it is more than what is sent";
+}
+
+// Less was sent before: browsers estimate at most 1.5 times of it, and then 8 % more a second.
+TEST(Bandwidth, AnEstimateThatIsLowAndRisesIsNoSuspicion) {
+    Link link;
+    link.kbps = 300;
+    link.report_for(4'000, 400, 40);
+    link.kbps = 1'000;
+    for (uint64_t remb = 400; remb < 900; remb += remb / 60) {
+        link.report(remb, link.now_ms % 1'000 == 0 ? 140 : 40);
+        EXPECT_FALSE(link.bandwidth.is_short() || link.bandwidth.wants_round_trip(link.now_ms)) << remb;
+    }
+    // A link that is short then is told by what else there is.
+    link.report(1'000, 600, 100);
+    link.report(1'000, 600, 100);
+    EXPECT_FALSE(link.bandwidth.is_short()) << "REMB tells that it is not";
+    link.report_for(400, 600, 600, 100);
+    EXPECT_TRUE(link.bandwidth.is_short());
+    Link lagging;
+    lagging.kbps = 300;
+    lagging.report_for(4'000, 400, 40);
+    lagging.kbps = 1'000;
+    lagging.report(410, 40);
+    lagging.report(415, 600, 100);
+    lagging.report(420, 600, 100);
+    EXPECT_TRUE(lagging.bandwidth.is_short()) << "and it is not believed where it cannot tell";
+    EXPECT_GT(lagging.bandwidth.kbps(), 420u);
+}
+
+TEST(Bandwidth, WhatAProbeLeavesDoesNotMakeItLower) {
+    Link link;
+    link.report_for(2'000, 2'000, 40);
+    link.bandwidth.keep(400, 3'000, link.now_ms);
+    EXPECT_TRUE(link.bandwidth.is_short());
+    link.kbps = 400;
+    link.report_for(2'800, 200, 240);
+    EXPECT_EQ(link.bandwidth.kbps(), 400u);
+    link.report_for(1'000, 200, 240);
+    EXPECT_LT(link.bandwidth.kbps(), 400u) << "but a link that has become shorter does";
 }
 
 TEST(Bandwidth, FollowsTheEstimateAndRisesWhenNothingSpeaksAgainstIt) {

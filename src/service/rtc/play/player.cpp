@@ -192,10 +192,11 @@ void Player::send_audio(int64_t now_us) {
     if (reports_due_) send_due_reports();
 }
 
-// Publishers make keyframes of all layers at once: where the stream has a new one, that of the layer that fits comes
-// too, and the link has no room for both.
+// What is sent of the stream is ahead of the layer that fits in the queue of a link that has no room for both. And
+// publishers make keyframes of all layers at once: where the stream has a new one, that of the layer comes too.
 bool Player::expects_layer(int64_t now_us) const {
     if (!layers_ || !layers_->is_changing()) return false;
+    if (now_us / 1000 - layers_->changed_ms() < kLayerWaitUs / 1000) return true;
     const live::RtpRing& ring = lane_.ring();
     const auto keyframe = ring.newest_keyframe();
     return keyframe && *keyframe >= paced_->link.position() && now_us - ring.at(*keyframe).arrival_us < kLayerWaitUs;

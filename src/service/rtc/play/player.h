@@ -142,7 +142,7 @@ class Player final : private live::RtpSink, public Media {
     void earn_credit();
     void protect_audio(int64_t now_ms);
     void delay_playout(int64_t now_ms);
-    void send_reports();
+    uint32_t send_reports();
     void send_due_reports();
     void send_bye();
     net::RtcSent sent() const;

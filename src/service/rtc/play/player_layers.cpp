@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bytes.h"
 #include "base/log.h"
+#include "runtime/loop/clock.h"
 #include "service/rtc/play/player.h"
 
 namespace service::rtc {
@@ -13,10 +13,6 @@ namespace {
 
 // Two frames of one timestamp would be one: the next one is at least 10 ms later.
 constexpr uint32_t kLeastStep = 900;
-
-bool is_larger(const live::RtpLayer& a, const live::RtpLayer& b) {
-    return std::pair(a.pixels(), a.kbps) > std::pair(b.pixels(), b.kbps);
-}
 
 }  // namespace
 
@@ -38,6 +34,7 @@ void PlayerLayers::leave() {
         video().set_timestamp_add(0);
     }
     probe_.reset();
+    pace_.reset();
     next_.reset();
     active_.reset();
     target_ = nullptr;
@@ -56,95 +53,7 @@ std::string_view PlayerLayers::rid() const {
     return layer ? std::string_view(layer->rid) : std::string_view();
 }
 
-// ---- Which layer
-
-bool PlayerLayers::fits(const live::RtpLayer& layer) const {
-    return !player_.bandwidth_.is_short() || layer.kbps + layer.kbps / 8 + kAudioKbps <= player_.bandwidth_.kbps();
-}
-
-// Of the largest layer that the wish permits.
-uint64_t PlayerLayers::max_pixels(const live::RtpLayers& layers) const {
-    uint64_t most = UINT64_MAX;
-    for (const live::RtpLayer& layer : layers.all()) {
-        if (layer.pixels() > 0 && layer.rid == wish_.rid) most = std::min(most, layer.pixels());
-        if (wish_.max_height > 0 && layer.height > wish_.max_height) most = std::min(most, layer.pixels() - 1);
-    }
-    return most;
-}
-
-// Null: the one that the stream's lane carries.
-const live::RtpLayer* PlayerLayers::best(const live::RtpLayers& layers) const {
-    const uint64_t most = max_pixels(layers);
-    const live::RtpLayer *best = nullptr, *least = nullptr;
-    bool is_limited = false;
-    for (const live::RtpLayer& layer : layers.all()) {
-        is_limited |= layer.pixels() > most;
-        if (!layer.is_sent || layer.pixels() == 0 || layer.pixels() > most) continue;
-        if (!least || is_larger(*least, layer)) least = &layer;
-        if (fits(layer) && (!best || is_larger(layer, *best))) best = &layer;
-    }
-    // Where none fits, the stream is measured out.
-    if (!best) return is_limited ? least : nullptr;
-    const live::RtpLayer* carried = layers.carried();
-    return is_limited || (carried && is_larger(*carried, *best)) ? best : nullptr;
-}
-
-void PlayerLayers::choose(int64_t now_ms) {
-    const live::RtpLayers* layers = player_.lane_.layers();
-    if (!layers || player_.video_ < 0) return;
-    // Another video track of the stream may be the one that was negotiated.
-    if (player_.lane_track_of(video()) != player_.lane_.track_of(media::Kind::kVideo)) return;
-    const live::RtpLayer* wanted = best(*layers);
-    if (wanted == target_) {
-        // The probe has shown that the link takes no more.
-        if (probe_) wait_ms_ = std::min(2 * wait_ms_, kMaxWaitMs), changed_ms_ = probed_ms_ = now_ms;
-        return probe_.reset();
-    }
-    const live::RtpLayer *from = target_ ? target_ : layers->carried(), *to = wanted ? wanted : layers->carried();
-    const bool is_raised = from && to && is_larger(*to, *from);
-    if (is_raised && !may_raise(*from, *to, now_ms)) return;
-    if (!is_raised && std::exchange(probe_, nullptr)) probed_ms_ = now_ms;
-    // The estimate is lower for the probe's sake; the link took what it took before.
-    if (!is_raised && from && from->is_sent && now_ms - probed_ms_ < kProbeRestMs) return;
-    probe_.reset();
-    is_lowered_ = !is_raised && player_.bandwidth_.is_short();
-    if (is_lowered_)
-        wait_ms_ = now_ms - raised_ms_ < 2 * kFirstWaitMs ? std::min(2 * wait_ms_, kMaxWaitMs) : kFirstWaitMs;
-    if (is_raised) raised_ms_ = now_ms;
-    changed_ms_ = now_ms;
-    change_to(wanted, now_ms);
-}
-
-bool PlayerLayers::may_raise(const live::RtpLayer& from, const live::RtpLayer& to, int64_t now_ms) {
-    if (!from.is_sent) return true;  // anything is better
-    if (now_ms - changed_ms_ < wait_ms_) return false;
-    if (!is_lowered_ || !active_ || !video().has_rtx() || !video().begun()) return true;
-    if (!probe_) {
-        probe_ = std::make_unique<Probe>(*this, to.kbps - std::min(to.kbps, from.kbps), now_ms);
-        probe_->set_after(kProbeEveryMs);
-    }
-    return now_ms - probe_->began_ms >= kProbeMs + kProbeWaitMs;
-}
-
-// Of the newest packets, again and again.
-void PlayerLayers::send_probe() {
-    probe_->sent_ms += kProbeEveryMs;
-    const uint64_t due = static_cast<uint64_t>(probe_->sent_ms) * probe_->kbps / 8;
-    const live::RtpRing& ring = active_->lane.ring();
-    SendTrack& track = video();
-    uint64_t at = active_->cursor.position();
-    for (int left = Player::kPacketsPerPass; probe_->sent < due && left > 0 && at > ring.begin(); --left) {
-        const live::RtpPacket& packet = ring.at(--at);
-        const uint64_t number = track.to_viewer_sequence(packet.sequence);
-        if (number == 0) break;
-        const SendTrack::Retransmission again = track.retransmission(packet, number);
-        uint8_t first[2];
-        base::put_u16(first, static_cast<uint32_t>(number & 0xffff));
-        player_.session_.send_rtp(again.header, first, packet.payload, again.index);
-        probe_->sent += packet.payload.size();
-    }
-    if (probe_->sent_ms < kProbeMs) probe_->set_after(kProbeEveryMs);
-}
+// ---- Its packets
 
 void PlayerLayers::change_to(const live::RtpLayer* layer, int64_t now_ms) {
     target_ = layer;
@@ -164,8 +73,6 @@ void PlayerLayers::change_to(const live::RtpLayer* layer, int64_t now_ms) {
     is_new_ = true;
 }
 
-// ---- Its packets
-
 bool PlayerLayers::send(Feed& feed, int64_t now_us) {
     const live::RtpRing& ring = feed.lane.ring();
     if (const MediaSession::Room room = player_.session_.room(); room != MediaSession::Room::kNow) {
@@ -175,11 +82,14 @@ bool PlayerLayers::send(Feed& feed, int64_t now_us) {
     if (!feed.cursor.is_steady(ring)) apply(feed, feed.cursor.update(ring, Player::kMaxBacklogBytes), now_us / 1000);
     if (&feed != active_.get()) return false;
     SendTrack& track = video();
-    for (int left = Player::kPacketsPerPass; feed.cursor.position() < ring.end() && left > 0; feed.cursor.advance()) {
+    int left = Player::kPacketsPerPass;
+    for (; feed.cursor.position() < ring.end() && left > 0; feed.cursor.advance()) {
+        if (pace_ && !pace_->credit.may_send()) return false;
         const live::RtpPacket& packet = ring.at(feed.cursor.position());
         const uint64_t number = track.to_viewer_sequence(packet.sequence);
         if (number == 0 || !feed.cursor.is_wanted(media::Kind::kVideo)) continue;
         player_.session_.send_rtp(track.header(packet, number), {}, packet.payload, number);
+        if (pace_) pace_->credit.spend(packet.payload.size());
         ++player_.counters_.packets;
         --left;
     }
@@ -201,6 +111,7 @@ void PlayerLayers::apply(Feed& feed, const RtpCursor::Change& change, int64_t no
 
 void PlayerLayers::activate_next() {
     if (!active_) player_.stop_stream_video();
+    pace_.reset();
     active_ = std::move(next_);
     active_->counted.emplace(&RtcStats::on_layer);
 }
@@ -217,6 +128,7 @@ void PlayerLayers::take_over(Feed& feed, uint64_t first_sequence) {
         add = static_cast<uint32_t>(theirs.at(ours.moment(from.ticks(0, timestamp)))) - timestamp;
     if (&feed == next_.get()) activate_next();
     is_new_ = false;
+    if (is_lowered_) begin_pacing(runtime::now_us());
     video().restart();
     continue_at(timestamp, add, newest);
     // Another one may be wanted by now.
@@ -228,6 +140,7 @@ void PlayerLayers::return_to_stream(const live::RtpPacket& first) {
     const auto newest = newest_timestamp();
     active_.reset();
     probe_.reset();
+    pace_.reset();
     is_new_ = false;
     video().restart();
     continue_at(first.timestamp, 0, newest);
@@ -258,5 +171,28 @@ void PlayerLayers::restart(Feed& feed) {
 }
 
 void PlayerLayers::jump(int64_t now_ms) { apply(*active_, active_->cursor.jump(active_->lane.ring()), now_ms); }
+
+// ---- Pacing
+
+// Somewhat faster than the layer comes: its keyframe, and what is retransmitted, have to catch up.
+uint32_t PlayerLayers::paced_kbps() const {
+    const live::RtpLayer* layer = active_layer();
+    return std::max(Bandwidth::kLeastKbps, layer ? layer->kbps / 4 * 5 : 0);
+}
+
+void PlayerLayers::begin_pacing(int64_t now_us) {
+    pace_ = std::make_unique<Pace>(*this, now_us);
+    pace_->set_after(kPaceEveryMs);
+}
+
+void PlayerLayers::send_paced() {
+    const int64_t now_us = runtime::now_us();
+    pace_->credit.refill(paced_kbps(), now_us);
+    (void)send(*active_, now_us);
+    const bool has_caught_up = active_->cursor.position() >= active_->lane.ring().end();
+    const bool is_over = has_caught_up && now_us / 1000 - pace_->began_ms >= kPaceMs;
+    if (is_over && !player_.bandwidth_.has_queue()) return pace_.reset();
+    pace_->set_after(kPaceEveryMs);
+}
 
 }  // namespace service::rtc

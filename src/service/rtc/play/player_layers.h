@@ -11,7 +11,9 @@
 #include "live/rtp/rtp_layers.h"
 #include "runtime/loop/timers.h"
 #include "service/rtc/media.h"
+#include "service/rtc/play/layer_probe.h"
 #include "service/rtc/play/rtp_cursor.h"
+#include "service/rtc/play/send_credit.h"
 #include "service/rtc/stats.h"
 
 namespace service::rtc {
@@ -21,13 +23,10 @@ class SendTrack;
 
 class PlayerLayers {
   public:
-    // A larger layer is tried this long after the last change; if its link was too short for it, after twice as long
-    // the next time, at most kMaxWaitMs.
+    // A larger layer is tried this long after the last change; if its link was too short for it, after half as long
+    // again the next time, at most kMaxWaitMs.
     static constexpr int64_t kFirstWaitMs = 4'000, kMaxWaitMs = 64'000;
-    // Before that the viewer is sent as much for a moment, by retransmissions of what it has. A link that takes no more
-    // shows it in the feedback that follows, and only the probe is lost.
-    static constexpr int64_t kProbeMs = 300, kProbeWaitMs = 900;
-    // After a probe that failed, the layer is kept for so long.
+    // After a probe that failed, the layer is kept for so long at least.
     static constexpr int64_t kProbeRestMs = 4'000;
 
     // The player must outlive it.
@@ -42,6 +41,12 @@ class PlayerLayers {
     std::string_view rid() const;
     // Another layer waits for its keyframe.
     bool is_changing() const { return next_ != nullptr; }
+    // A larger one is about to be tried: choose() is called with each feedback.
+    bool is_probing() const { return probe_ != nullptr; }
+    int64_t changed_ms() const { return changed_ms_; }
+    // What the link takes of that lane's video, and how much of it is earned. Null: it takes all.
+    SendCredit* credit() { return pace_ ? &pace_->credit : nullptr; }
+    uint32_t paced_kbps() const;
     // The video is skipped up to the next keyframe. Only if lane().
     void jump(int64_t now_ms);
     // The stream's own video begins again, at that position of its ring.
@@ -63,25 +68,41 @@ class PlayerLayers {
     };
 
     struct Probe final : runtime::Timer {
-        Probe(PlayerLayers& by, uint32_t of_kbps, int64_t now_ms) : layers(by), kbps(of_kbps), began_ms(now_ms) {}
+        Probe(PlayerLayers& by, const live::RtpLayer& of, uint32_t kbps, int64_t now_ms)
+            : layers(by), to(of), probe(kbps, now_ms) {}
         void on_due() override { layers.send_probe(); }
         PlayerLayers& layers;
-        uint32_t kbps;  // beside what is sent
-        int64_t began_ms;
-        int64_t sent_ms = 0;
-        uint64_t sent = 0;  // bytes
+        const live::RtpLayer& to;
+        LayerProbe probe;
+        uint32_t report = 0;  // behind the last pulse
     };
     static constexpr int64_t kProbeEveryMs = 10;
+
+    // A smaller layer begins on a link whose queue is full of the former one: what does not come at about the rate of
+    // the link is lost. So it is paced, with its retransmissions, until the queue has gone.
+    struct Pace final : runtime::Timer {
+        Pace(PlayerLayers& by, int64_t now_us) : layers(by), credit(now_us), began_ms(now_us / 1000) {}
+        void on_due() override { layers.send_paced(); }
+        PlayerLayers& layers;
+        SendCredit credit;
+        int64_t began_ms;
+    };
+    static constexpr int64_t kPaceEveryMs = 10, kPaceMs = 1'000;
 
     // The bytes that retransmissions and audio need beside it.
     static constexpr uint32_t kAudioKbps = 64;
 
     const live::RtpLayer* active_layer() const;  // null: its video is the stream's
+    uint32_t need_of(const live::RtpLayer& layer) const;
     bool fits(const live::RtpLayer& layer) const;
     uint64_t max_pixels(const live::RtpLayers& layers) const;
     const live::RtpLayer* best(const live::RtpLayers& layers) const;
     bool may_raise(const live::RtpLayer& from, const live::RtpLayer& to, int64_t now_ms);
     void send_probe();
+    LayerProbe::Result probe_result(int64_t now_ms) const;
+    void fail_probe(int64_t now_ms);
+    void begin_pacing(int64_t now_us);
+    void send_paced();
     void change_to(const live::RtpLayer* layer, int64_t now_ms);
     bool send(Feed& feed, int64_t now_us);
     void apply(Feed& feed, const RtpCursor::Change& change, int64_t now_ms);
@@ -100,9 +121,9 @@ class PlayerLayers {
     bool is_new_ = false;                     // the active one has not begun
     bool is_lowered_ = false;                 // the last change was to a smaller layer, for a short link
     int64_t changed_ms_ = INT64_MIN / 2, raised_ms_ = INT64_MIN / 2;
-    int64_t probed_ms_ = INT64_MIN / 2;
     int64_t wait_ms_ = kFirstWaitMs;
     std::unique_ptr<Probe> probe_;  // before a larger layer is tried
+    std::unique_ptr<Pace> pace_;    // null: packets are sent when they come
 };
 
 }  // namespace service::rtc

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "live/rtp/rtp_layers.h"
+#include "protocol/rtcp/parser.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "service/rtc/play/player_testing.h"
 
@@ -107,19 +108,44 @@ class PlayerLayersTest : public PlayerFixture {
         }
         return text;
     }
+    void nack(const std::vector<uint16_t>& lost, int64_t later_ms) {
+        uint8_t out[200];
+        rtcp::Writer writer(out);
+        ASSERT_EQ(writer.nack(9, kVideoSsrc, lost), lost.size());
+        std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
+        player->on_rtcp(bytes, runtime::now_us() + later_ms * 1000);
+    }
+    // The newest report of the player is answered, after such a round trip.
+    void answer(int64_t round_trip_ms) {
+        if (session.rtcp.empty()) return;
+        struct Reader final : rtcp::Visitor {
+            uint64_t ntp = 0;
+            void on_sender_report(const rtcp::SenderReport& report) override { ntp = report.ntp; }
+        } reader;
+        (void)rtcp::parse(session.rtcp.back(), reader);
+        const uint32_t sent = rtp::compact_ntp(reader.ntp);
+        const uint32_t back = rtp::compact_ntp(rtp::ntp_of_unix_us((base::wall_ms() - round_trip_ms) * 1000));
+        const rtcp::ReportBlock block{.ssrc = kVideoSsrc, .last_sr = sent, .delay_since_sr = back - sent};
+        uint8_t out[100];
+        rtcp::Writer writer(out);
+        ASSERT_TRUE(writer.receiver_report(9, std::span(&block, 1)));
+        std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
+        player->on_rtcp(bytes, runtime::now_us());
+    }
     // The link takes so many kbit/s: the estimate falls again and again.
     void shorten(uint64_t kbps) {
         session.counts.bytes_sent += 1'000'000;
-        for (const uint64_t remb : {uint64_t{9'000}, 4 * kbps / 3, 6 * kbps / 5, kbps}) {
-            time.pass_ms(310);
-            session.counts.bytes_sent += 80'000;  // 2,000 kbit/s
-            uint8_t out[100];
-            rtcp::Writer writer(out);
-            const uint32_t ssrc = kVideoSsrc;
-            ASSERT_TRUE(writer.remb(9, remb * 1000, std::span(&ssrc, 1)));
-            std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
-            player->on_rtcp(bytes, runtime::now_us());
-        }
+        for (const uint64_t remb : {uint64_t{9'000}, 4 * kbps / 3, 6 * kbps / 5, kbps}) estimate(remb);
+    }
+    void estimate(uint64_t kbps) {
+        time.pass_ms(310);
+        session.counts.bytes_sent += 80'000;  // 2,000 kbit/s
+        uint8_t out[100];
+        rtcp::Writer writer(out);
+        const uint32_t ssrc = kVideoSsrc;
+        ASSERT_TRUE(writer.remb(9, kbps * 1000, std::span(&ssrc, 1)));
+        std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
+        player->on_rtcp(bytes, runtime::now_us());
     }
 
     runtime::testing::SimulatedTime time;
@@ -148,12 +174,7 @@ TEST_F(PlayerLayersTest, AWishIsGrantedFromTheFirstKeyframeOn) {
     EXPECT_EQ(lane.players(), 1u);
     EXPECT_EQ(stream->viewer_count(), 1u);
     // Its requests and losses are those of the layer.
-    uint8_t out[200];
-    rtcp::Writer writer(out);
-    const uint16_t lost[] = {static_cast<uint16_t>(newest[kVideoSsrc]->sequence)};
-    ASSERT_EQ(writer.nack(9, kVideoSsrc, lost), 1u);
-    std::vector<uint8_t> bytes(writer.written().begin(), writer.written().end());
-    player->on_rtcp(bytes, runtime::now_us() + 500'000);
+    nack({static_cast<uint16_t>(newest[kVideoSsrc]->sequence)}, 500);
     EXPECT_EQ(got(), "rtx:q3 ");
 }
 
@@ -225,6 +246,80 @@ TEST_F(PlayerLayersTest, ALayerMayBeginWhenTheStreamsIsWantedAgain) {
     layer(2).is_sent = true;
     EXPECT_EQ(frame(true), "a3 f3 ");
     EXPECT_EQ(player->quality().viewing->sent, net::RtcSent::kAll);
+}
+
+TEST_F(PlayerLayersTest, TheStreamsVideoIsNotSentAheadOfALayerThatFits) {
+    view({});
+    EXPECT_EQ(frame(true), "a1 f1 ");
+    session.counts.bytes_sent += 1'000'000;
+    estimate(9'000);
+    estimate(600);
+    EXPECT_EQ(layer(1).lane->sinks(), 1u) << "at the first fall";
+    EXPECT_EQ(frame(), "a2 ");
+    EXPECT_EQ(frame(), "a3 ");
+    std::string seen;
+    for (int i = 0; i < 8; ++i) seen += frame();
+    EXPECT_NE(seen.find(" f"), seen.npos) << "the layer's publisher makes no keyframe: " << seen;
+    EXPECT_NE(frame(true).find("h12 "), std::string::npos);
+}
+
+// The queue of the link is full of the larger layer.
+TEST_F(PlayerLayersTest, ALayerForAShortLinkIsPacedAtFirst) {
+    view({});
+    EXPECT_EQ(frame(true), "a1 f1 ");
+    shorten(600);
+    // Its keyframe: 20 packets of 1,000 bytes, 320 ms at 500 kbit/s.
+    const std::vector<uint8_t> large(1'000, 'k');
+    for (uint16_t i = 0; i < 20; ++i)
+        lane.layers()->append(1, {static_cast<uint16_t>(30'000 + i), 2'000'000'000, i == 19, true}, large,
+                              runtime::now_us());
+    const size_t before = session.packets;
+    time.pass_ms(60);
+    EXPECT_LE(session.packets - before, 5u);
+    EXPECT_GE(session.packets - before, 3u);
+    // What is requested again is part of it, ahead by 100 ms at most.
+    const auto first = static_cast<uint16_t>(rtp::PacketView::parse(session.sent.back().bytes)->sequence() -
+                                             (session.packets - before) + 1);
+    const std::vector<uint16_t> lost{first, static_cast<uint16_t>(first + 1), static_cast<uint16_t>(first + 2)};
+    for (int i = 0; i < 6; ++i) nack(lost, i * 400);
+    EXPECT_GE(player->counters().retransmitted, 5u);
+    EXPECT_LE(player->counters().retransmitted, 8u);
+    EXPECT_GT(player->counters().nacks_refused, 0u);
+    time.pass_ms(500);
+    EXPECT_EQ(session.packets - before, 20 + player->counters().retransmitted) << "and nothing is lost";
+    // It ends with the queue.
+    time.pass_ms(1'000);
+    for (uint16_t i = 20; i < 30; ++i)
+        lane.layers()->append(1, {static_cast<uint16_t>(30'000 + i), 2'000'007'200, i == 29, false}, large,
+                              runtime::now_us());
+    const size_t later = session.packets;
+    time.pass_ms(6);
+    EXPECT_EQ(session.packets - later, 10u);
+}
+
+// A link that takes the layer and no more: the probe ends with its first pulse, and what it leaves in the queue does
+// not take the layer away. The next one is later.
+TEST_F(PlayerLayersTest, AProbeThatFailsChangesNothing) {
+    view({});
+    EXPECT_EQ(frame(true), "a1 f1 ");
+    shorten(600);
+    (void)frame(true);
+    std::vector<int64_t> probes_ms;
+    bool probed = false;
+    for (int i = 0; i < 1'000; ++i) {
+        if (i % 12 == 0) player->on_tick(runtime::now_ms());
+        const std::string sent = frame(i % 25 == 0);
+        const bool probes = sent.find("rtx:") != std::string::npos;
+        if (probes && !probed) probes_ms.push_back(runtime::now_ms());
+        probed = probes;
+        answer(probes ? 160 : 20);
+        ASSERT_EQ(sent.find(" f"), sent.npos) << i;
+        ASSERT_EQ(player->quality().viewing->layer, "h") << i;
+    }
+    ASSERT_GE(probes_ms.size(), 3u);
+    EXPECT_LE(probes_ms.size(), 6u);
+    EXPECT_GE(probes_ms[1] - probes_ms[0], 6'000);
+    EXPECT_GE(probes_ms[2] - probes_ms[1], 9'000);
 }
 
 TEST_F(PlayerLayersTest, WhereNoLayerFitsTheStreamIsMeasuredOut) {

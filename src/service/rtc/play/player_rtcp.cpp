@@ -46,7 +46,7 @@ class Player::Feedback final : public rtcp::Visitor {
     void on_pli(uint32_t, uint32_t) override { ask(); }
     void on_fir(uint32_t, uint32_t, uint8_t) override { ask(); }
     void on_remb(uint32_t, uint64_t bits_per_second, rtcp::SsrcList) override {
-        player_.bandwidth_.on_remb(bits_per_second, now_ms_);
+        player_.bandwidth_.on_remb(bits_per_second, player_.lane_.layers() != nullptr, now_ms_);
     }
 
   private:
@@ -83,7 +83,9 @@ void Player::on_rtcp(std::span<uint8_t> compound, int64_t now_us) {
         reports_due_ = true;
         next_report_ms_ = now_ms + kReportEveryMs;
     }
-    if (!bandwidth_.is_short() || !joined_ || video_ < 0) return;
+    if (!joined_ || video_ < 0) return;
+    if (layers_ && layers_->is_probing()) choose_layer(now_ms);
+    if (!bandwidth_.is_short()) return;
     choose_layer(now_ms);
     if (!paced_ && !has_layer()) begin_pacing(now_us);
     if (const uint32_t queue_ms = bandwidth_.take_queue_ms(); queue_ms > 0 && paced_)
@@ -101,7 +103,8 @@ void Player::delay_playout(int64_t now_ms) {
     SendTrack& video = tracks_[static_cast<size_t>(video_)];
     if (!video.takes_playout_delay()) return;
     const bool is_lossy = losses_.within(kDelayedMs, now_ms) || video_losses_.within(kDelayedMs, now_ms);
-    if (playout_delay_.on_report({is_lossy, round_trips_.mean_ms(), counters_.jitter_ms}, now_ms))
+    const uint32_t round_trip_ms = bandwidth_.round_trip_ms(round_trips_.mean_ms());
+    if (playout_delay_.on_report({is_lossy, round_trip_ms, counters_.jitter_ms}, now_ms))
         video.set_playout_delay(playout_delay_.ms());
 }
 
@@ -159,12 +162,14 @@ void Player::on_tick(int64_t now_ms) {
 
 void Player::send_due_reports() {
     reports_due_ = false;
-    send_reports();
+    (void)send_reports();
 }
 
 // One compound packet per track: some clients take any sender report of a compound packet for that of their track.
-void Player::send_reports() {
+// Returns how their answers name them (RFC 3550, 6.4.1: LSR).
+uint32_t Player::send_reports() {
     const int64_t wall_us = base::wall_ms() * 1000;
+    const uint64_t ntp = rtp::ntp_of_unix_us(wall_us);
     for (const SendTrack& track : tracks_) {
         const Reading reading = reading_of(track);
         if (reading.track < 0 || track.packets() == 0) continue;
@@ -174,13 +179,14 @@ void Player::send_reports() {
         rtcp::Writer writer(out);
         const rtcp::SenderReport report{
             .ssrc = track.ssrc(),
-            .ntp = rtp::ntp_of_unix_us(wall_us),
+            .ntp = ntp,
             .rtp_timestamp = static_cast<uint32_t>(clock.at(wall_us)) + track.timestamp_add(),
             .packets = track.packets(),
             .octets = track.octets()};
         if (writer.sender_report(report) && writer.cname(track.ssrc(), session_.as_session().id()))
             session_.send_rtcp(writer.written());
     }
+    return rtp::compact_ntp(ntp);
 }
 
 void Player::send_bye() {

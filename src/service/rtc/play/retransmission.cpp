@@ -45,7 +45,9 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
         ++all.nacks_repeated;
         return;
     }
-    if (paced_ && !paced_->link.may_retransmit(bandwidth_.kbps())) {
+    SendCredit* link = paced_ ? &paced_->link : has_layer() ? layers_->credit() : nullptr;
+    const uint32_t link_kbps = has_layer() ? layers_->paced_kbps() : bandwidth_.kbps();
+    if (link && (!link->may_retransmit(link_kbps) || (paced_ && expects_layer(now_ms * 1000)))) {
         ++counters_.nacks_refused;
         ++all.nacks_refused;
         return;
@@ -60,10 +62,8 @@ void Player::on_nack(SendTrack& track, uint16_t sequence, int64_t now_ms) {
     again->sent(now);
     if (track.kind() == media::Kind::kVideo) video_losses_.on_request(now_ms);
     credit_ -= size;
-    if (paced_) {
-        paced_->link.spend(static_cast<size_t>(size));
-        track.stamp(runtime::now_us());
-    }
+    if (link) link->spend(static_cast<size_t>(size));
+    track.stamp(runtime::now_us());
     ++counters_.retransmitted;
     ++all.retransmitted;
     // The number under which it was sent, which may be before a jump.
