@@ -42,6 +42,16 @@ def test_rtmp_to_whep(rtc_server, pages, tool):
     print(f"audio behind the video frame {[round(one) for one in offsets]} ms")
 
 
+def test_vp9_in_spatial_layers_of_one_ssrc_is_sent_whole(rtc_server, pages):
+    """SVC: two sizes, of which the larger builds on the other. Players get both, and show the larger."""
+    layers = [{"scalabilityMode": "L2T3_KEY"}]
+    page = pages(source="canvas", codec="VP9", encodings=layers, publish=rtc.whip_url(rtc_server), play=rtc.whep_url(rtc_server))
+    seen = page.wait(lambda one: rtc.decodes(one, 60) and one["width"] == rtc.WIDTH, 40, f"60 frames, and of {rtc.WIDTH} columns")
+    assert seen["publisher"]["video"]["scalabilityMode"] == "L2T3_KEY", f"Chromium sends layers: {rtc.shortened(seen)}"
+    assert seen["player"]["video"]["codec"] == "video/VP9", rtc.shortened(seen)
+    rtc.assert_colours(seen["colours"], rtc.FIELDS)
+
+
 @pytest.mark.parametrize("name", ["my  stream", "%41 ü+&=#/b"], ids=["blanks", "signs"])
 @pytest.mark.long
 def test_names_that_are_no_identifiers(rtc_server, pages, name):

@@ -222,11 +222,12 @@ def test_a_link_that_is_too_small_has_all_of_the_audio(rtc_server, pages, tool):
 @pytest.mark.serial
 @pytest.mark.skipif(not rtc.there_is_chromium() or not pion.is_there(), reason="scripts/test installs Chromium and Go")
 @pytest.mark.skipif(VALGRIND or SLOW > 1, reason="the browser's estimate is one by time")
-def test_a_link_that_is_too_small_has_a_smaller_layer(rtc_server, pages, tool):
+@pytest.mark.parametrize("codec", ["h264", "vp9"])
+def test_a_link_that_is_too_small_has_a_smaller_layer(rtc_server, pages, tool, codec):
     """Half of what the largest layer takes, for ten seconds: the next one comes soon, and the largest again when it fits."""
     if not rtc.is_ours(rtc_server):
         pytest.skip("MediaMTX sends the first layer")
-    tool(pion.words("h264", whip=rtc.whip_url(rtc_server), seconds=90, layers=pion.layers("h264", "qhf")))
+    tool(pion.words(codec, whip=rtc.whip_url(rtc_server), seconds=90, layers=pion.layers(codec, "qhf")))
     rtc.wait_sessions(rtc_server, "rtc-publish", 1, 20)
     with Running(rtc_server.rtc_port, Harm(kbps=450, delay=20, after=6, until=16), seed=1) as relay:
         page = pages(play=rtc.whep_url(rtc_server), relay=relay.port)
