@@ -3,12 +3,14 @@ that others have, layers that end and return."""
 
 import contextlib
 import json
+import re
 import subprocess
+from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from lib import api, flv, hls, hooks, http, media, mediamtx, pion, publishing, rtc, rtmp, variants_page
+from lib import api, dvr, flv, hls, hooks, http, media, mediamtx, pion, publishing, rtc, rtmp, variants_page
 from lib.server import ROOT
 from lib.timing import SLOW, scaled, wait_until
 
@@ -61,9 +63,9 @@ def wait_variants(server, names, seconds=20):
     return wait_until(look, seconds, lambda: f"the variants {names}; there are {last}", 0.1)
 
 
-def height_of(url):
+def height_of(url, *options):
     """Of the video, and the codec of the audio, as FFmpeg finds them."""
-    words = ["ffprobe", "-v", "error", "-show_streams", "-of", "json", url]
+    words = ["ffprobe", "-v", "error", "-show_streams", "-of", "json", *options, url]
     done = subprocess.run(words, capture_output=True, text=True, timeout=scaled(30), check=False)
     assert done.returncode == 0, f"ffprobe {url}: {done.stderr[-1000:]}"
     found = {one["codec_type"]: one for one in json.loads(done.stdout)["streams"]}
@@ -74,13 +76,17 @@ def test_each_smaller_layer_is_a_stream(servers, tool):
     """Of every protocol, with the publisher's audio; hooks are asked about the publisher once."""
     with hooks.HookServer() as asked:
         block = f"http_hooks {{ enabled on; on_publish http://127.0.0.1:{asked.port}/on_publish; on_unpublish http://127.0.0.1:{asked.port}/on_unpublish; }}"
-        server = start(servers, more=f"{block} dvr {{ enabled on; dvr_path ./[stream].flv; }}")
+        rtsp = "rtsp_server { enabled on; listen 127.0.0.1:RTMPS_PORT; }\n"
+        server = start(servers, more=f"{block} rtsp {{ enabled on; }} dvr {{ enabled on; dvr_path ./rec/[stream].flv; }}", top=rtsp)
         publisher = publish(server, tool)
         found = wait_published(server, STREAMS)
         assert len(set(found.values())) == 1 and all(found.values()), f"all are of one session: {found}"
         for name, height in STREAMS.items():
             for url in (server.rtmp_url(f"live/{name}"), server.http_url(f"live/{name}.flv")):
                 assert height_of(url) == (height, "aac"), f"{url} should have the layer of {height} rows, and AAC"
+            url = f"rtsp://127.0.0.1:{server.rtmps_port}/live/{name}"
+            found = height_of(url, "-rtsp_transport", "tcp")
+            assert found[0] == height, f"{url} should have the layer of {height} rows, it has {found}"
         player = pion.run(codec="h264", whep=rtc.whep_url(server, "live/one@q"), seconds=3)["player"]
         assert player["video"]["got"] > 40 and player["audio"]["got"] > 100, f"by WHEP: {player}"
         publisher.process.terminate()
@@ -88,6 +94,13 @@ def test_each_smaller_layer_is_a_stream(servers, tool):
         asked.wait("on_unpublish")
         about = [body["stream"] for body in asked.bodies() if body["action"] in ("on_publish", "on_unpublish")]
         assert about == ["one", "one"], f"one client came and left: {about}"
+        # In its first two seconds the stream changes to larger layers, each of which begins a file.
+        wait_until(lambda: not dvr.growing(server), 10, "recordings are complete")
+        for name, height in STREAMS.items():
+            files = [file for file in dvr.files(server) if re.fullmatch(rf"{name}(-\d)?\.flv", file.name)]
+            assert len(files) == 1 or name == "one", f"a recording of {name}: {files}"
+            file = files[-1]
+            assert height_of(file) == (height, "aac"), f"{file} should have the layer of {height} rows, and AAC"
 
 
 @pytest.mark.parametrize("form", ["", "hls_use_fmp4 on; hls_low_latency on;"], ids=["ts", "fmp4-parts"])
@@ -130,6 +143,34 @@ def test_a_player_of_hls_changes_between_layers(servers, tool, tmp_path):
             page.shows(height)
     finally:
         page.close()
+
+
+@pytest.mark.parametrize("form", ["", "hls_use_fmp4 on;"], ids=["ts", "fmp4"])
+def test_a_layer_whose_size_changes(servers, tool, tmp_path, form):
+    """An adaptive encoder: the layer's HLS has a discontinuity there, and of fMP4 another initialization."""
+    server = start(servers, hls_more=form)
+    sizes = {"q": ("160x90", 100), "r": ("128x72", 100)}
+    layers = dict(one.split("=") for one in pion.layers("h264", "hf", pion.LARGE_LAYERS).split(","))
+    parts = [Path(one.split("=")[1]).read_bytes() for one in pion.layers("h264", "qr", sizes).split(",")]
+    changing = tmp_path / "q.h264"
+    changing.write_bytes(b"".join(parts))
+    order = ",".join([f"q={changing}", f"h={layers['h']}", f"f={layers['f']}"])
+    tool(pion.words("h264", whip=rtc.whip_url(server), seconds=60, layers=order))
+    wait_published(server, STREAMS)
+    last = []
+
+    def changed():
+        response = http.get(server.http_port, "/live/one@q.m3u8?hls_ctx=somebody")
+        last[:] = [response.body.decode()]
+        found = response.status == 200 and hls.Playlist(last[0])
+        return found and [one for one in found.segments[1:] if one.discontinuity] and found
+
+    found = wait_until(changed, 30, lambda: f"a discontinuity in {last}", 0.3)
+    if form:
+        maps = [one.map for one in found.segments]
+        assert len(set(maps)) > 1, f"each size has its initialization: {found.text}"
+    other = hls.Playlist(http.get(server.http_port, "/live/one@h.m3u8?hls_ctx=somebody").body.decode())
+    assert not any(one.discontinuity for one in other.segments), f"one@h goes on: {other.text}"
 
 
 def test_a_name_that_another_has_is_left_to_it(servers, tool):
