@@ -159,6 +159,11 @@ INSTANTIATE_TEST_SUITE_P(
             "address\n"
             "t.conf:2: warning: nack_no_copy off has no effect: packets are always shared\n"
             "t.conf:3: warning: stun_strict_check on has no effect: STUN is always checked strictly\n"},
+        ProblemCase{"rtc_server { enabled on; }\n"
+                    "vhost v { rtc { enabled on;\nlayers_as_streams on; } }\n"
+                    "vhost w { rtc { enabled on; layers_as_streams on; rtc_to_rtmp on; } }",
+                    "t.conf:3: warning: layers_as_streams on is for players by WebRTC alone: for others rtc_to_rtmp "
+                    "has to be on\n"},
         ProblemCase{"rtc_server { reuseport 4; }\nvhost v { }", ""},
         // Without effect: one warning per feature, after all others; none for directives that are switched off or have
         // the default.

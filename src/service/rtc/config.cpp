@@ -193,6 +193,9 @@ void check_vhost(config::Checks& checks, config::Vhost& vhost) {
     if (rtc.stun_strict_check)
         checks.warning(vhost, "vhost/rtc/stun_strict_check",
                        "stun_strict_check on has no effect: STUN is always checked strictly");
+    if (rtc.layers_as_streams && !rtc.rtc_to_rtmp)
+        checks.warning(vhost, "vhost/rtc/layers_as_streams",
+                       "layers_as_streams on is for players by WebRTC alone: for others rtc_to_rtmp has to be on");
 }
 
 const config::ListenAddresses* listen(const config::Snapshot& snapshot) {
