@@ -141,7 +141,7 @@ TEST(TsReader, ALossCostsWhatItHits) {
     TsReader reader;
     std::vector<Frame> frames;
     reader.feed(before, 0, frames);
-    reader.on_gap();
+    reader.on_gap(0, frames);
     reader.feed(after, 0, frames);
     reader.finish(0, frames);
     EXPECT_EQ(frames_text(frames), "Vh V700k Ah A700 V780 A746 V820");

@@ -19,6 +19,10 @@ struct FoundFrame {
     base::Slice config;  // of AAC
 };
 
+// G.711.
+constexpr int kSampleRate = 8'000;
+constexpr size_t kMaxSamples = 320;
+
 bool is_dolby(Codec codec) { return codec == Codec::kAc3 || codec == Codec::kEac3; }
 
 base::Result<FoundFrame> read_adts(Bytes bytes) {
@@ -77,7 +81,21 @@ bool AudioSplitter::is_confirmed(Bytes bytes, size_t frame_size) const {
     return synced_ || behind.size() < kLongestHeader || read_frame(codec_, behind).has_value();
 }
 
+void AudioSplitter::take_samples(const base::Slice& packet, std::vector<AudioFrame>& out) {
+    if (!next_) return void(++unreadable_);
+    for (base::Slice rest = packet; rest.size() > 0;) {
+        const size_t samples = std::min(rest.size(), kMaxSamples);
+        out.push_back({*next_, rest.sub(0, samples), {}});
+        *next_ += media::from_ticks(static_cast<int64_t>(samples), kSampleRate);
+        rest = rest.sub(samples);
+    }
+}
+
 void AudioSplitter::take(const base::Slice& packet, std::optional<media::Time> time, std::vector<AudioFrame>& out) {
+    if (codec_ == Codec::kPcmAlaw || codec_ == Codec::kPcmUlaw) {
+        if (time) next_ = time;
+        return take_samples(packet, out);
+    }
     base::Slice bytes = packet;
     size_t carried = rest_.size();  // bytes before the packet's
     if (carried > 0) {

@@ -1,6 +1,7 @@
 #pragma once
-// AudioSplitter: the frames of an elementary stream of audio that has headers in its frames: AAC with ADTS (ISO/IEC
-// 14496-3, 1.A.2.2), MPEG audio of all layers, AC-3 and E-AC-3. A PES packet has several frames, and frames are cut
+// AudioSplitter: the frames of an elementary stream of audio. Most have headers in their frames: AAC with ADTS (ISO/IEC
+// 14496-3, 1.A.2.2), MPEG audio of all layers, AC-3 and E-AC-3. G.711, which has none and is mono at 8000 Hz (GB/T
+// 28181, annex C), is cut into frames of at most 40 ms. A PES packet has several frames, and frames are cut
 // over packets: a packet's time is that of the first frame that begins in it (ISO/IEC 13818-1, 2.4.3.7), the others
 // follow by their number of samples. After an error or a loss a frame counts when another one follows it.
 
@@ -34,6 +35,8 @@ class AudioSplitter {
     size_t memory() const { return rest_.capacity(); }
 
   private:
+    void take_samples(const base::Slice& packet, std::vector<AudioFrame>& out);
+
     static constexpr size_t kMaxRest = 16 * 1024;  // more than a frame of any of these codecs
     bool is_confirmed(std::span<const uint8_t> bytes, size_t frame_size) const;
 

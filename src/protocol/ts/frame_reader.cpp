@@ -26,6 +26,9 @@ bool is_needless(Codec codec, std::span<const uint8_t> unit) {
     return type >= 9 && type <= 12;
 }
 
+// How FLV's audio header has G.711 of one channel; the decoder is told nothing else.
+constexpr uint8_t kMonoAlaw = 0x72, kMonoUlaw = 0x82;
+
 media::Time time_of(int64_t ticks) { return media::from_ticks(ticks, kTicksPerSecond); }
 
 // The next packet of a control header and the frame behind it ("Opus in MPEG-TS"): eleven bits of prefix, three flags,
@@ -208,6 +211,8 @@ void FrameReader::put_out(const Track& track, base::Slice payload, Times times, 
     frame.dts = times.dts;
     frame.cts = times.pts - times.dts;
     frame.payload = std::move(payload);
+    if (track.codec == Codec::kPcmAlaw) frame.publisher_format = kMonoAlaw;
+    if (track.codec == Codec::kPcmUlaw) frame.publisher_format = kMonoUlaw;
     sink_(std::move(frame));
 }
 

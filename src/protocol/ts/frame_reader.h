@@ -1,10 +1,10 @@
 #pragma once
 // FrameReader: converts PES packets (pes.h) to the server's frames: access units of H.264 and HEVC, length-prefixed,
 // without delimiters and filler, with their parameter sets as a sequence header whenever they change; temporal units of
-// AV1; AAC raw, with its AudioSpecificConfig; MPEG audio and AC-3 frame by frame; Opus without control headers.
-// Frame::track is that of the packet's stream. Times are on the sender's own clock. A packet of video is one access
-// unit: only where it is as long as packets can be it may be continued by packets without a time. Damaged packets are
-// skipped; data that is not valid for its codec is counted.
+// AV1; AAC raw, with its AudioSpecificConfig; MPEG audio and AC-3 frame by frame; Opus without control headers; G.711
+// in frames of at most 40 ms. Frame::track is that of the packet's stream. Times are on the sender's own clock. A
+// packet of video is one access unit: only where it is as long as packets can be it may be continued by packets without
+// a time. Damaged packets are skipped; data that is not valid for its codec is counted.
 
 #include <array>
 #include <cstdint>

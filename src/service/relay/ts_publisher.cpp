@@ -5,8 +5,14 @@
 namespace service::relay {
 
 TsPublisher::TsPublisher(TsPublisherOwner& owner, std::string_view name, config::SnapshotPtr snapshot,
-                         const config::Vhost& vhost, int64_t now_us)
-    : owner_(owner), snapshot_(std::move(snapshot)), vhost_(&vhost), limits_(vhost.publish, now_us), faults_(name) {}
+                         const config::Vhost& vhost, int64_t now_us, std::unique_ptr<convert::PesReader> reader)
+    : owner_(owner),
+      snapshot_(std::move(snapshot)),
+      vhost_(&vhost),
+      limits_(vhost.publish, now_us),
+      faults_(name),
+      reader_(std::move(reader)),
+      fed_us_(now_us) {}
 
 base::Result<void> TsPublisher::acquire(live::Stream& stream) {
     publication_ = TRY(stream.acquire(*this, vhost_->publish.takeover && !is_relay()));
@@ -17,18 +23,29 @@ base::Result<void> TsPublisher::acquire(live::Stream& stream) {
 
 void TsPublisher::feed(std::span<const uint8_t> bytes, int64_t now_us) {
     limits_.on_input(now_us);
-    reader_.feed(bytes, now_us, frames_);
+    fed_us_ = now_us;
+    reader_->feed(bytes, now_us, frames_);
+    publish_frames(now_us);
+}
+
+void TsPublisher::on_gap() {
+    reader_->on_gap(fed_us_, frames_);
+    publish_frames(fed_us_);
+}
+
+void TsPublisher::end_unit(int64_t now_us) {
+    reader_->end_unit(now_us, frames_);
     publish_frames(now_us);
 }
 
 void TsPublisher::finish(int64_t now_us) {
-    reader_.finish(now_us, frames_);
+    reader_->finish(now_us, frames_);
     publish_frames(now_us);
 }
 
 void TsPublisher::describe_tracks() {
-    if (!publication_ || std::exchange(described_, reader_.programs()) == reader_.programs()) return;
-    publication_.describe_tracks(reader_.track_names());
+    if (!publication_ || std::exchange(described_, reader_->programs()) == reader_->programs()) return;
+    publication_.describe_tracks(reader_->track_names());
 }
 
 void TsPublisher::publish_frames(int64_t now_us) {
@@ -43,7 +60,7 @@ void TsPublisher::publish_frames(int64_t now_us) {
 // Counted by what reads the packets; recorded at intervals.
 void TsPublisher::record_faults() {
     using Faults = live::InputFaults;
-    const convert::TsReaderCounters now = reader_.counters();
+    const convert::PesReaderCounters now = reader_->counters();
     const auto record = [this](Faults::Kind kind, uint64_t count, uint64_t& recorded, std::string_view why) {
         // One that sends nothing else does not cost more than this.
         constexpr uint64_t kMaxAtOnce = 1'000;

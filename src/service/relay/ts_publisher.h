@@ -1,10 +1,11 @@
 #pragma once
-// TsPublisher: the stream of a client that sends an MPEG transport stream, by whatever protocol (SRT, UDP, HTTP): its
-// bytes become frames, which are published. It knows the time limits and counts what cannot be used. The owner has the
-// session, the socket and the admission; it passes on what came, in order, and says where something is missing. It
-// never yields.
+// TsPublisher: the stream of a client that sends an MPEG transport stream, by whatever protocol (SRT, UDP, HTTP), or a
+// program stream (GB28181): its bytes become frames, which are published. It knows the time limits and counts what
+// cannot be used. The owner has the session, the socket and the admission; it passes on what came, in order, and says
+// where something is missing. It never yields.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -34,9 +35,10 @@ class TsPublisherOwner {
 
 class TsPublisher final : public live::PublicationOwner {
   public:
-    // name: for the log, a literal: "SRT publisher". vhost belongs to the snapshot.
+    // name: for the log, a literal: "SRT publisher". vhost belongs to the snapshot. reader: of what is sent.
     TsPublisher(TsPublisherOwner& owner, std::string_view name, config::SnapshotPtr snapshot,
-                const config::Vhost& vhost, int64_t now_us);
+                const config::Vhost& vhost, int64_t now_us,
+                std::unique_ptr<convert::PesReader> reader = std::make_unique<convert::TsReader>());
 
     // Acquires the stream's name, or begins to wait for it (publish.standby); kBusy: it is in use. Frames that come
     // before are dropped.
@@ -46,7 +48,9 @@ class TsPublisher final : public live::PublicationOwner {
     // Bytes of the transport stream, in order and in pieces of any size; now_us: their arrival, by the loop's clock.
     void feed(std::span<const uint8_t> bytes, int64_t now_us);
     // Bytes before the next ones are missing, and will not come.
-    void on_gap() { reader_.on_gap(); }
+    void on_gap();
+    // What was fed ends the access units that may be unfinished.
+    void end_unit(int64_t now_us);
     // The sender has ended: what was not known to be complete is published.
     void finish(int64_t now_us);
     // To be called about every second, or before input_faults() is read.
@@ -57,20 +61,20 @@ class TsPublisher final : public live::PublicationOwner {
     }
     // Frames have come that can be used.
     bool has_media() const { return limits_.has_media(); }
-    convert::TsReaderCounters counters() const { return reader_.counters(); }
-    const ts::ProgramMap& program() const { return reader_.program(); }
+    convert::PesReaderCounters counters() const { return reader_->counters(); }
+    const ts::ProgramMap& program() const { return reader_->program(); }
 
     // For net::Session: frames in progress.
-    size_t unfinished_input() const override { return reader_.memory(); }
-    void list_unfinished(std::vector<uint64_t>& packets) const { reader_.list_unfinished(packets); }
-    void drop_unfinished() { reader_.drop_unfinished(); }
+    size_t unfinished_input() const override { return reader_->memory(); }
+    void list_unfinished(std::vector<uint64_t>& packets) const { reader_->list_unfinished(packets); }
+    void drop_unfinished() { reader_->drop_unfinished(); }
     // The unfinished input has grown: the stream counts that.
     void check_memory();
 
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
     bool is_relay() const override { return owner_.is_relay(); }
-    size_t dropped_tracks() const override { return reader_.program().skipped; }
+    size_t dropped_tracks() const override { return reader_->program().skipped; }
     // The faults as of the last on_tick().
     const live::InputFaults* input_faults() const override { return &faults_; }
     live::StandbyOptions standby() const override {
@@ -90,9 +94,10 @@ class TsPublisher final : public live::PublicationOwner {
     const config::Vhost* const vhost_;
     live::PublisherLimits limits_;
     live::InputFaults faults_;
-    convert::TsReaderCounters recorded_;  // in faults_
-    convert::TsReader reader_;
-    uint64_t described_ = 0;            // TsReader::programs() of what the stream was told
+    convert::PesReaderCounters recorded_;  // in faults_
+    const std::unique_ptr<convert::PesReader> reader_;
+    int64_t fed_us_ = 0;
+    uint64_t described_ = 0;            // PesReader::programs() of what the stream was told
     std::vector<media::Frame> frames_;  // kept to reuse its memory
     live::Publication publication_;
 };

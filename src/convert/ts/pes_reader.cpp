@@ -1,4 +1,4 @@
-#include "convert/ts/ts_reader.h"
+#include "convert/ts/pes_reader.h"
 
 #include <utility>
 
@@ -7,30 +7,41 @@ namespace convert {
 using media::Frame;
 using media::Kind;
 
-TsReader::TsReader() = default;
-
-void TsReader::feed(std::span<const uint8_t> bytes, int64_t now_us, std::vector<Frame>& out) {
+template <class Step>
+void PesReader::collect(int64_t now_us, std::vector<Frame>& out, Step&& step) {
     now_us_ = now_us;
     out_ = &out;
-    demuxer_.feed(bytes);
+    step();
     out_ = nullptr;
 }
 
-void TsReader::finish(int64_t now_us, std::vector<Frame>& out) {
-    now_us_ = now_us;
-    out_ = &out;
-    demuxer_.finish();
-    reader_.finish();
-    out_ = nullptr;
+void PesReader::feed(std::span<const uint8_t> bytes, int64_t now_us, std::vector<Frame>& out) {
+    collect(now_us, out, [&] { feed_demuxer(bytes); });
 }
 
-void TsReader::drop_unfinished() {
-    demuxer_.drop_unfinished();
+void PesReader::on_gap(int64_t now_us, std::vector<Frame>& out) {
+    collect(now_us, out, [&] { gap_demuxer(); });
+}
+
+void PesReader::end_unit(int64_t now_us, std::vector<Frame>& out) {
+    if (end_unit_of_demuxer()) collect(now_us, out, [&] { reader_.finish(); });
+}
+
+void PesReader::finish(int64_t now_us, std::vector<Frame>& out) {
+    collect(now_us, out, [&] {
+        finish_demuxer();
+        reader_.finish();
+    });
+}
+
+void PesReader::drop_unfinished() {
+    std::vector<Frame> dropped;
+    collect(now_us_, dropped, [&] { drop_demuxer(); });
     reader_.drop_unfinished();
 }
 
 // A sequence header comes right before the frame that has its time.
-void TsReader::take(Frame frame) {
+void PesReader::take(Frame frame) {
     Track& track = tracks_.at(frame.kind, frame.track);
     if (track.codec != frame.codec) track = {.codec = frame.codec};
     if (frame.sequence_header) {
@@ -46,14 +57,14 @@ void TsReader::take(Frame frame) {
     out_->push_back(std::move(frame));
 }
 
-bool TsReader::is_wanted(Track& track, const Frame& frame) const {
+bool PesReader::is_wanted(Track& track, const Frame& frame) const {
     if (!track.has_header && media::codec_info(frame.codec).has_sequence_header) return false;
     if (frame.kind != Kind::kVideo || track.has_keyframe) return true;
     track.has_keyframe = frame.keyframe;
     return frame.keyframe;
 }
 
-std::vector<media::TrackName> TsReader::track_names() const {
+std::vector<media::TrackName> PesReader::track_names() const {
     std::vector<media::TrackName> names;
     for (const ts::ElementaryStream& stream : program().streams)
         if (stream.language != media::Language{})
@@ -61,14 +72,14 @@ std::vector<media::TrackName> TsReader::track_names() const {
     return names;
 }
 
-TsReaderCounters TsReader::counters() const {
-    TsReaderCounters counters;
+PesReaderCounters PesReader::counters() const {
+    PesReaderCounters counters;
     counters.frames = frames_;
     counters.skipped_frames = skipped_frames_;
     counters.damaged = reader_.damaged();
     counters.unreadable = reader_.unreadable();
     counters.jumps = clock_.jumps();
-    counters.packets = demuxer_.counters();
+    counters.packets = demuxer_counters();
     return counters;
 }
 
