@@ -357,8 +357,3 @@ def test_access_and_a_name_in_use(servers, ts_files):
     Datagrams(server.rtc_port).send_all(data, seconds=1)
     assert not publishers(server)
     server.wait_log("refused|denied|not allowed")
-
-
-def test_other_casters_are_warned_of(servers):
-    server = servers(top="stream_caster { enabled on; caster gb28181; listen RTC_PORT; output rtmp://127.0.0.1/live/[stream]; }\n")
-    server.wait_log("gb28181 is not built yet")

@@ -36,7 +36,6 @@ inline constexpr Feature kIngest{"ingest", kNotBuiltIn};
 inline constexpr Feature kIngestTool{"ingest by an external tool", kNotBuiltIn};
 inline constexpr Feature kTranscode{"transcode", kNotBuiltIn};
 inline constexpr Feature kStreamCaster{"stream_caster", kNotBuiltIn};
-inline constexpr Feature kGb28181{"GB28181", kLater};
 inline constexpr Feature kOldStreamCaster{"a part of stream_caster of SRS 4", "is left out, as SRS has left it out"};
 inline constexpr Feature kStats{"stats", "is left out: the summary shows all devices"};
 inline constexpr Feature kVersionQuery{"the version query", "is left out: this server sends no query to its makers"};

@@ -37,9 +37,6 @@ constexpr Later kStats[] = {
     {"network", "0", "Index of the network device that the summary shows."},
     {"disk", "", "Disks that the summary shows.", "sda sdb"},
 };
-constexpr Later kGb28181[] = {
-    {"media_connect_timeout", "10", "Time for a device to connect, s."},
-};
 constexpr Later kStreamCaster[] = {
     {"host", "", "This server's address for devices, in SRS 4.", "192.0.2.1"},
     {"tcp_enable", "off", "Media by TCP, in SRS 4."},
@@ -94,7 +91,6 @@ void add_later_rows(std::vector<Row>& rows) {
     add(rows, "rtc_server", features::kOldRtcServer, kRtcServer);
     add(rows, "disk", features::kUring, kDisk);
     add(rows, "stats", features::kStats, kStats);
-    add(rows, "stream_caster", features::kGb28181, kGb28181);
     add(rows, "stream_caster", features::kOldStreamCaster, kStreamCaster);
     add(rows, "vhost/play", features::kSendingByTime, kPlay);
     add(rows, "vhost/publish", features::kStartCodes, kPublish);

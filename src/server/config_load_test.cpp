@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "t.conf:1: warning: the choice of codecs for HLS is left out: segments have the stream's own "
                     "tracks: no effect of vhost/hls/hls_acodec\n"},
         ProblemCase{"stream_caster { enabled on; caster gb28181; sip { enabled on; any thing; } }\nvhost a { }",
-                    "t.conf:1: warning: stream_caster: gb28181 is not built yet: no effect\n"
+                    "t.conf:1: warning: stream_caster without `listen PORT;`: no effect\n"
                     "t.conf:1: warning: the SIP of GB28181 is left out, as SRS has left it out: no effect of "
                     "stream_caster/sip\n"},
         // An edge needs origins.

@@ -16,7 +16,7 @@ from .timing import scaled, wait_until
 
 SECONDS = 20  # that a command may take
 # In the order in which Sandbox.ports has them.
-PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554, "srt": 10080, "flv": 8936}
+PORTS = {"rtmp": 1935, "http": 8080, "api": 1985, "rtc": 8000, "https": 8443, "rtsp": 8554, "srt": 10080, "flv": 8936, "gb": 9000}
 PLAYER = re.compile(r"(?:(?:rtmp|rtsp|https?)://127\.0\.0\.1:\d+/(?!api/|rtc/)|srt://127\.0\.0\.1:\d+\?streamid=#!::r=)([\w/]+)/(\w+)(?:\.\w+)?")
 PUBLISHES = re.compile(r"-f (?:mpegts \S*:r=([\w/]+)/(\w+),m=publish|(?:flv|whip|rtsp -rtsp_transport \w+)\s+\S*?(?:://[^/]+/(?:rtc/v1/whip/\?app=(\w+)&stream=(\w+)|([\w/]+)/(\w+))))")
 ENDS = r"kill -(TERM|QUIT|INT)\b"
@@ -109,6 +109,7 @@ class Sandbox:
         text = re.sub(r"(http_api \{)", r"\1\n    debug on;\n    raw_api { enabled on; allow_reload on; }", text)
         # These have no variables of the environment.
         text += f"stream_caster {{ enabled on; caster flv; listen 127.0.0.1:{self.ports['flv']}; output rtmp://127.0.0.1/[app]/[stream]; }}\n"
+        text += f"stream_caster {{ enabled on; caster gb28181; listen 127.0.0.1:{self.ports['gb']}; output rtmp://127.0.0.1/live/[stream]; }}\n"
         conf.write_text(text)
         # Documents rotate the log, and show its end.
         log = {"SRS_LOG_TANK": "file", "SRS_LOG_FILE": "./objs/srs.log"}

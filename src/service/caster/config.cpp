@@ -18,7 +18,8 @@ struct NamedKind {
     std::string_view name;
     Kind kind;
 };
-constexpr NamedKind kKinds[] = {{"mpegts_over_udp", Kind::kMpegtsOverUdp}, {"flv", Kind::kFlv}};
+constexpr NamedKind kKinds[] = {
+    {"mpegts_over_udp", Kind::kMpegtsOverUdp}, {"flv", Kind::kFlv}, {"gb28181", Kind::kGb28181}};
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
@@ -27,19 +28,20 @@ void add_rows(std::vector<config::Row>& rows) {
                           return (root.snapshot->template get<Casters>().draft);
                       }};
     rows.push_back(row(scope, "enabled", &C::enabled, none(), kLive, "Takes what is sent, and publishes it."));
-    rows.push_back(row(scope, "caster", &C::caster, none(), kLive,
-                       "What is sent. mpegts_over_udp: MPEG transport streams in UDP datagrams, with or without RTP; "
-                       "flv: FLV by HTTP POST, see doc/flv-post.md.",
-                       "mpegts_over_udp"));
+    rows.push_back(
+        row(scope, "caster", &C::caster, none(), kLive,
+            "What is sent. mpegts_over_udp: MPEG transport streams in UDP datagrams, with or without RTP; "
+            "flv: FLV by HTTP POST, see doc/flv-post.md; gb28181: program streams in RTP, see doc/gb28181.md.",
+            "mpegts_over_udp"));
     rows.push_back(
         row(scope, "output", &C::output, none(), kLive,
             "The stream that is published, as a URL: rtmp://HOST/APP/STREAM, where HOST is the vhost. For flv "
-            "[app], [stream] and [vhost] are those of the posted URL.",
+            "[app], [stream] and [vhost] are those of the posted URL; for gb28181 [stream] is the announced id.",
             "rtmp://127.0.0.1/live/livestream"));
     rows.push_back(
         row(scope, "listen", &C::listen, none(), kLive,
             "Addresses: of mpegts_over_udp UDP ones, or those of multicast groups, which all have the same stream: "
-            "one sender at a time.",
+            "one sender at a time; of flv TCP ones; of gb28181 both TCP and UDP.",
             "8935"));
     rows.push_back(
         row(scope, "interface", &C::interface, none(), kLive,
@@ -47,9 +49,11 @@ void add_rows(std::vector<config::Row>& rows) {
             "eth0"));
     rows.push_back(row(scope, "source", &C::source, none(), kLive,
                        "mpegts_over_udp: the IP address of the only sender; of multicast groups it alone is joined "
-                       "(IGMPv3, MLDv2). Empty: "
-                       "any.",
+                       "(IGMPv3, MLDv2). Empty: any.",
                        "192.0.2.7"));
+    rows.push_back(row(scope, "media_connect_timeout", &C::media_connect_timeout, seconds(1, 3600), kLive,
+                       "gb28181: how long an announced stream waits for its camera, and a connection for its first "
+                       "packet."));
 }
 
 void keep(config::Snapshot& snapshot, const std::string& name, const config::Location& location) {
@@ -62,7 +66,7 @@ void keep(config::Snapshot& snapshot, const std::string& name, const config::Loc
     added.text = text;
     const Kind kind = added.kind();
     if (kind == Kind::kOther) return;
-    auto& addresses = kind == Kind::kFlv ? casters.flv : casters.mpegts;
+    auto& addresses = kind == Kind::kFlv ? casters.flv : kind == Kind::kGb28181 ? casters.gb28181 : casters.mpegts;
     addresses.insert(addresses.end(), added.listen.begin(), added.listen.end());
 }
 
@@ -76,8 +80,10 @@ std::string text_of(const config::Snapshot& snapshot) {
 
 void check_output(config::Checks& checks, const Caster& caster) {
     // Names are known with each sender.
-    const bool has_names = caster.kind() == Kind::kFlv;
-    const auto output = parse_output(caster.output, has_names ? OutputNames{"app", "stream", "vhost"} : OutputNames());
+    OutputNames names;
+    if (caster.kind() == Kind::kFlv) names = {"app", "stream", "vhost"};
+    if (caster.kind() == Kind::kGb28181) names = {.stream = "stream"};
+    const auto output = parse_output(caster.output, names);
     if (!output) return checks.error(caster.location, "stream_caster: " + output.error().text());
     if (caster.output.find("[vhost]") == caster.output.npos && !checks.snapshot().vhost(output->key.vhost))
         checks.warning(caster.location,
@@ -85,12 +91,10 @@ void check_output(config::Checks& checks, const Caster& caster) {
 }
 
 void check_caster(config::Checks& checks, const Caster& caster) {
-    if (caster.caster == "gb28181")
-        return checks.warning(caster.location, "stream_caster: gb28181 is not built yet: no effect");
     if (caster.kind() == Kind::kOther)
         return checks.warning(
             caster.location,
-            fmt::format("caster '{}' is not known: no effect; mpegts_over_udp and flv are", caster.caster));
+            fmt::format("caster '{}' is not known: no effect; mpegts_over_udp, flv and gb28181 are", caster.caster));
     if (caster.listen.empty())
         return checks.warning(caster.location, "stream_caster without `listen PORT;`: no effect");
     check_output(checks, caster);
@@ -122,7 +126,11 @@ config::Section section() {
             .listeners = {{"caster", "stream_caster/listen", "MPEG-TS over UDP", "casters", config::Transport::kUdp,
                            addresses_of<&Casters::mpegts>},
                           {"caster", "stream_caster/listen", "FLV by HTTP", "casters", config::Transport::kTcp,
-                           addresses_of<&Casters::flv>}},
+                           addresses_of<&Casters::flv>},
+                          {"caster", "stream_caster/listen", "GB28181", "casters", config::Transport::kTcp,
+                           addresses_of<&Casters::gb28181>},
+                          {"caster", "stream_caster/listen", "GB28181 over UDP", "casters", config::Transport::kUdp,
+                           addresses_of<&Casters::gb28181>}},
             .named_blocks = {{.path = kBlock, .keep_of_server = keep, .text_of_server = text_of}},
             .check = check};
 }

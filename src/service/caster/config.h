@@ -8,8 +8,10 @@
 
 namespace service::caster {
 
+inline constexpr std::string_view kMpegtsOverUdp = "mpegts_over_udp";
+
 // kOther: off, or not known.
-enum class Kind : uint8_t { kOther, kMpegtsOverUdp, kFlv };
+enum class Kind : uint8_t { kOther, kMpegtsOverUdp, kFlv, kGb28181 };
 
 // A block, as read.
 struct Caster {
@@ -19,10 +21,12 @@ struct Caster {
     config::ListenAddresses listen{};
     std::string interface {};
     std::string source{};
+    int media_connect_timeout = 10;  // s
     // No directives:
     std::string name{};
     std::string text{};  // what differs from the defaults, for a reload
     config::Location location{};
+    bool is_ingest = false;  // it is made of an ingest
 
     Kind kind() const;
 };
@@ -30,7 +34,7 @@ struct Caster {
 struct Casters {
     Caster draft{};
     std::vector<Caster> all{};
-    config::ListenAddresses mpegts{}, flv{};  // of all of a kind
+    config::ListenAddresses mpegts{}, flv{}, gb28181{};  // of all of a kind
 };
 
 config::Section section();

@@ -12,15 +12,18 @@ using base::Result;
 TcpPort::TcpPort(Service& service, const Caster& caster, config::ListenAddress address)
     : kind_(caster.kind()),
       address_(std::move(address)),
-      output_(caster.output),
-      acceptor_(service.sessions(), "FLV connection", "flv-accept",
-                {.take = [this, &service](auto socket) { service.accept(*this, std::move(socket)); }}) {}
+      acceptor_(service.sessions(), kind_ == Kind::kFlv ? "FLV connection" : "GB28181 connection",
+                kind_ == Kind::kFlv ? "flv-accept" : "gb28181-accept",
+                {.take = [this, &service](auto socket) { service.accept(*this, std::move(socket)); }}) {
+    update(caster);
+}
 
 Result<std::unique_ptr<TcpPort>> TcpPort::open(Service& service, const Caster& caster,
                                                const config::ListenAddress& address) {
     std::unique_ptr<TcpPort> port(new TcpPort(service, caster, address));
     TRY(port->acceptor_.listen({address.host, address.port, address.ipv6_only}));
-    base::log::trace("FLV by HTTP on {} for {}", address.text(), caster.output);
+    base::log::trace("{} on {} for {}", port->kind_ == Kind::kFlv ? "FLV by HTTP" : "GB28181 by TCP", address.text(),
+                     caster.output);
     return port;
 }
 

@@ -24,12 +24,16 @@ class TcpPort {
     // Whether the block asks for this port.
     bool is_for(const Caster& caster, const config::ListenAddress& address) const;
     // For sessions that begin from now on.
-    void update(const Caster& caster) { output_ = caster.output; }
+    void update(const Caster& caster) {
+        output_ = caster.output;
+        media_connect_ms_ = caster.media_connect_timeout * int64_t{1'000};
+    }
     // Yields.
     void stop_accepting() { acceptor_.stop(); }
 
     Kind kind() const { return kind_; }
     const std::string& output() const { return output_; }
+    int64_t media_connect_ms() const { return media_connect_ms_; }
     uint16_t port() const { return acceptor_.port(); }
 
   private:
@@ -38,6 +42,7 @@ class TcpPort {
     const Kind kind_;
     const config::ListenAddress address_;
     std::string output_;
+    int64_t media_connect_ms_ = 0;
     net::Acceptor acceptor_;
 };
 
