@@ -357,3 +357,30 @@ def test_access_and_a_name_in_use(servers, ts_files):
     Datagrams(server.rtc_port).send_all(data, seconds=1)
     assert not publishers(server)
     server.wait_log("refused|denied|not allowed")
+
+
+@pytest.mark.parametrize("url", ["udp://127.0.0.1:PORT", "udp://@239.77.1.2:PORT?interface=lo&source=127.0.0.1"])
+@pytest.mark.parametrize("kind", ["udp", "stream"])
+def test_an_ingest(servers, tool, ts_files, url, kind):
+    """The same as a caster, with the stream that the ingest names; a reload takes it away."""
+    ingest = f"ingest i {{ enabled on; stream live/studio; input {{ type {kind}; url {url}; }} }}"
+    server = servers(top=api.ON + "# RTC_PORT\n", vhosts=default_vhost(publish="normal_timeout 1500;", play="mw_latency 0;"))
+    conf = server.conf.replace("vhost __defaultVhost__ {", f"vhost __defaultVhost__ {{ {ingest.replace('PORT', str(server.rtc_port))}")
+    api.reload(server, conf)
+    path = ts_files("h264-b-aac")
+    player = Player(tool, server, "studio.flv")
+    if "239." in url:
+        send = multicast_sender("239.77.1.2", server.rtc_port)
+        data = path.read_bytes()
+        begin = time.monotonic()
+        for at in range(0, len(data), 1316):
+            time.sleep(max(0.0, at * SECONDS / 2 / len(data) - (time.monotonic() - begin)))
+            send(data[at : at + 1316])
+    else:
+        Datagrams(server.rtc_port).send_all(path.read_bytes())
+    came, _ = player.packets()
+    assert_times(sent_packets(path), came, f"an ingest of {url}")
+    Datagrams(server.rtc_port).send_all(path.read_bytes(), seconds=0.5)
+    api.reload(server, conf.replace("ingest i { enabled on", "ingest i { enabled off"))
+    if "239." not in url:
+        api.ended(server, "port", type="udp-publish")

@@ -65,13 +65,18 @@ const std::string& Ingest::output() const {
 
 bool has_tool_for_ingests() { return is_built_in("vhost/ingest/engine/enabled"); }
 
-bool is_pulled_by_server(const Ingest& ingest) {
-    if (!is_built_in("vhost/ingest/input/transport")) return false;
-    if (ingest.type != "rtsp" && (ingest.type != "stream" || !::rtsp::is_rtsp_url(ingest.url))) return false;
-    if (!has_tool_for_ingests()) return true;
+IngestPuller puller_of(const Ingest& ingest) {
+    const bool is_stream = ingest.type == "stream";
+    const bool is_udp = ingest.url.starts_with("udp://") || ingest.url.starts_with("rtp://");
+    IngestPuller puller = IngestPuller::kTool;
+    if (ingest.type == "rtsp" || (is_stream && ::rtsp::is_rtsp_url(ingest.url))) puller = IngestPuller::kRtsp;
+    if (ingest.type == "udp" || (is_stream && is_udp)) puller = IngestPuller::kUdp;
+    if (puller == IngestPuller::kRtsp && !is_built_in("vhost/ingest/input/transport")) return IngestPuller::kTool;
+    if (puller == IngestPuller::kUdp && !is_built_in("stream_caster/source")) return IngestPuller::kTool;
+    if (!has_tool_for_ingests()) return puller;
     for (const IngestEngine& engine : ingest.engines)
-        if (engine.enabled) return false;
-    return true;
+        if (engine.enabled) return IngestPuller::kTool;
+    return puller;
 }
 
 Result<base::StreamKey> ingested_stream(const Ingest& ingest, const std::string& vhost) {
@@ -111,11 +116,14 @@ void add_ingest_rows(std::vector<config::Row>& rows) {
                        "FFmpeg, which pulls what the server cannot pull itself. Without it ffmpeg of PATH.",
                        "./objs/ffmpeg/bin/ffmpeg"));
     const Scope input{"vhost/ingest/input", find};
-    rows.push_back(row(input, "type", &I::type, one_of({"file", "stream", "rtsp"}), kLive,
-                       "file: played in real time, again and again; stream: a URL; rtsp: a camera."));
+    rows.push_back(
+        row(input, "type", &I::type, one_of({"file", "stream", "rtsp", "udp"}), kLive,
+            "file: played in real time, again and again; stream: a URL; rtsp: a camera; udp: a transport stream in "
+            "datagrams."));
     rows.push_back(row(input, "url", &I::url, none(), kLive,
                        "The file or the URL. RTSP: rtsp://USER:PASSWORD@HOST:PORT/PATH, or rtsps://; special "
-                       "characters of user and password are percent-encoded.",
+                       "characters of user and password are percent-encoded. UDP: udp://HOST:PORT, an address of this "
+                       "machine or a multicast group, with the parameters interface and source.",
                        "rtsp://viewer:secret@192.0.2.7/stream1"));
     const Scope engine{"vhost/ingest/engine", [](const auto& root) -> decltype(auto) {
                            return (root.vhost->template get<VhostIngests>().draft_engine);

@@ -46,9 +46,12 @@ struct VhostIngests {
 
 // Whether inputs can be pulled by a tool.
 bool has_tool_for_ingests();
-// Whether the input is pulled by the server itself: RTSP, by type or by URL, without an enabled engine. By the
-// directives that are built in: without those of engines these are ignored, and without those of RTSP a tool has to do.
-bool is_pulled_by_server(const Ingest& ingest);
+// Who pulls an input: an external tool, or the server itself: RTSP, or transport streams by UDP (udp://, rtp://), by
+// type or by URL.
+enum class IngestPuller : uint8_t { kTool, kRtsp, kUdp };
+// An input with an enabled engine is the tool's. By the directives that are built in: without those of engines these
+// are ignored, and without those of RTSP, or of casters, a tool has to do.
+IngestPuller puller_of(const Ingest& ingest);
 
 // The stream that is published: `stream`, that of the engine's output, or live/NAME. kConfig: it is no APP/STREAM.
 base::Result<base::StreamKey> ingested_stream(const Ingest& ingest, const std::string& vhost);

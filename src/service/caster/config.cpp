@@ -7,6 +7,7 @@
 
 #include "config/row_builder.h"
 #include "protocol/sdp/session/control.h"
+#include "service/caster/ingests.h"
 #include "service/caster/output.h"
 
 namespace service::caster {
@@ -19,7 +20,7 @@ struct NamedKind {
     Kind kind;
 };
 constexpr NamedKind kKinds[] = {
-    {"mpegts_over_udp", Kind::kMpegtsOverUdp}, {"flv", Kind::kFlv}, {"gb28181", Kind::kGb28181}};
+    {kMpegtsOverUdp, Kind::kMpegtsOverUdp}, {"flv", Kind::kFlv}, {"gb28181", Kind::kGb28181}};
 
 void add_rows(std::vector<config::Row>& rows) {
     using namespace config;
@@ -27,6 +28,7 @@ void add_rows(std::vector<config::Row>& rows) {
     const Scope scope{"stream_caster", [](const auto& root) -> decltype(auto) {
                           return (root.snapshot->template get<Casters>().draft);
                       }};
+    add_ingest_rows(rows);
     rows.push_back(row(scope, "enabled", &C::enabled, none(), kLive, "Takes what is sent, and publishes it."));
     rows.push_back(
         row(scope, "caster", &C::caster, none(), kLive,
@@ -72,9 +74,11 @@ void keep(config::Snapshot& snapshot, const std::string& name, const config::Loc
 
 std::string text_of(const config::Snapshot& snapshot) {
     std::string text;
-    for (const Caster& caster : snapshot.get<Casters>().all)
+    for (const Caster& caster : snapshot.get<Casters>().all) {
+        if (caster.is_ingest) continue;
         text += fmt::format("{}{} {{ {} }}", text.empty() ? "" : "; ",
                             caster.name.empty() ? "stream_caster" : caster.name, caster.text);
+    }
     return text;
 }
 
@@ -104,13 +108,19 @@ void check_caster(config::Checks& checks, const Caster& caster) {
 
 void check(config::Checks& checks) {
     for (const Caster& caster : checks.snapshot().get<Casters>().all)
-        if (caster.enabled) check_caster(checks, caster);
+        if (caster.enabled && !caster.is_ingest) check_caster(checks, caster);
 }
 
 template <config::ListenAddresses Casters::*kAddresses>
 const config::ListenAddresses* addresses_of(const config::Snapshot& snapshot) {
     const auto& addresses = snapshot.get<Casters>().*kAddresses;
     return addresses.empty() ? nullptr : &addresses;
+}
+
+std::vector<config::NamedBlock> named_blocks() {
+    std::vector<config::NamedBlock> blocks = ingest_blocks();
+    blocks.push_back({.path = kBlock, .keep_of_server = keep, .text_of_server = text_of});
+    return blocks;
 }
 
 }  // namespace
@@ -131,8 +141,9 @@ config::Section section() {
                            addresses_of<&Casters::gb28181>},
                           {"caster", "stream_caster/listen", "GB28181 over UDP", "casters", config::Transport::kUdp,
                            addresses_of<&Casters::gb28181>}},
-            .named_blocks = {{.path = kBlock, .keep_of_server = keep, .text_of_server = text_of}},
-            .check = check};
+            .named_blocks = named_blocks(),
+            .check = check,
+            .check_vhost = add_ingests};
 }
 
 }  // namespace service::caster

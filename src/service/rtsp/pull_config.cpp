@@ -49,7 +49,7 @@ std::vector<PullTask> pull_tasks(const config::Snapshot& snapshot) {
     for (const config::Vhost& vhost : snapshot.vhosts) {
         if (!vhost.enabled) continue;
         for (const Ingest& ingest : vhost.get<VhostIngests>().all)
-            if (ingest.enabled && is_pulled_by_server(ingest))
+            if (ingest.enabled && puller_of(ingest) == IngestPuller::kRtsp)
                 if (auto task = make_task(ingest, vhost.name)) tasks.push_back(*std::move(task));
     }
     return tasks;
@@ -76,8 +76,8 @@ void check_ingests(config::Checks& checks, config::Vhost& vhost) {
     std::set<std::string> streams;
     for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
         if (!ingest.enabled) continue;
-        if (!is_pulled_by_server(ingest)) {
-            if (!has_tool_for_ingests())
+        if (const IngestPuller puller = puller_of(ingest); puller != IngestPuller::kRtsp) {
+            if (puller == IngestPuller::kTool && !has_tool_for_ingests())
                 checks.warning(ingest.location,
                                fmt::format("ingest {}: an input of type {} needs an external tool, and that is not "
                                            "built in: nothing is pulled",

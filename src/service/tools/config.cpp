@@ -216,7 +216,7 @@ void check_transcodes(config::Checks& checks, config::Vhost& vhost) {
 
 void check_ingests(config::Checks& checks, config::Vhost& vhost) {
     for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
-        if (!ingest.enabled || is_pulled_by_server(ingest)) continue;
+        if (!ingest.enabled || puller_of(ingest) != IngestPuller::kTool) continue;
         const std::string what = ingest.name.empty() ? "ingest" : "ingest " + ingest.name;
         if (ingest.url.empty()) checks.warning(ingest.location, what + ": its input has no url, and it is left out");
         if (auto stream = ingested_stream(ingest, vhost.name); !stream && ingest.output().empty())

@@ -31,7 +31,7 @@ std::vector<Program> programs(const config::Snapshot& snapshot) {
             if (transcode.enabled)
                 add("transcode of vhost " + vhost.name, ffmpeg_of(transcode.ffmpeg), transcode.location);
         for (const Ingest& ingest : vhost.get<VhostIngests>().all)
-            if (ingest.enabled && !is_pulled_by_server(ingest))
+            if (ingest.enabled && puller_of(ingest) == IngestPuller::kTool)
                 add("ingest of vhost " + vhost.name, ffmpeg_of(ingest.ffmpeg), ingest.location);
     }
     return all;

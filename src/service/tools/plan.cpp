@@ -276,7 +276,7 @@ Plan plan_ingests(const config::Snapshot& snapshot, const config::Vhost& vhost, 
     Plan plan;
     StreamNames of_vhost = names;
     for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
-        if (!ingest.enabled || ingest.url.empty() || is_pulled_by_server(ingest)) continue;
+        if (!ingest.enabled || ingest.url.empty() || puller_of(ingest) != IngestPuller::kTool) continue;
         of_vhost.key = {vhost.name, "live", ingest.name};
         if (auto done = plan_ingest(snapshot, ingest, of_vhost, machine, plan); !done)
             plan.problems.push_back(fmt::format("ingest {}: {}", ingest.name, done.error().text()));
