@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "protocol/ts/program.h"
+
 namespace service::relay {
 
 TsPublisher::TsPublisher(TsPublisherOwner& owner, std::string_view name, config::SnapshotPtr snapshot,
@@ -43,12 +45,21 @@ void TsPublisher::finish(int64_t now_us) {
     publish_frames(now_us);
 }
 
+// AAC in the other form: encoders of DVB have it as a setting, so that a line helps more than silence.
+void TsPublisher::report_latm() {
+    if (std::exchange(reported_, reader_->programs()) == reader_->programs()) return;
+    for (const ts::ElementaryStream& stream : reader_->program().streams)
+        if (stream.stream_type == ts::kLatmAac && stream.codec == media::Codec::kNone)
+            faults_.add(live::InputFaults::kCodec, "AAC as LATM (stream type 0x11) is not read, ADTS (0x0f) is");
+}
+
 void TsPublisher::describe_tracks() {
     if (!publication_ || std::exchange(described_, reader_->programs()) == reader_->programs()) return;
     publication_.describe_tracks(reader_->track_names());
 }
 
 void TsPublisher::publish_frames(int64_t now_us) {
+    report_latm();
     describe_tracks();
     if (frames_.empty()) return;
     limits_.on_media(now_us);

@@ -85,6 +85,7 @@ class TsPublisher final : public live::PublicationOwner {
     }
 
   private:
+    void report_latm();
     void describe_tracks();
     void publish_frames(int64_t now_us);
     void record_faults();
@@ -97,6 +98,7 @@ class TsPublisher final : public live::PublicationOwner {
     convert::PesReaderCounters recorded_;  // in faults_
     const std::unique_ptr<convert::PesReader> reader_;
     int64_t fed_us_ = 0;
+    uint64_t reported_ = 0;             // PesReader::programs() of what was looked through for LATM
     uint64_t described_ = 0;            // PesReader::programs() of what the stream was told
     std::vector<media::Frame> frames_;  // kept to reuse its memory
     live::Publication publication_;

@@ -8,6 +8,7 @@
 #include "base/hex_testing.h"
 #include "live/hub/registry.h"
 #include "media/h264.h"
+#include "protocol/ts/cells_testing.h"
 #include "protocol/ts/segment_muxer.h"
 #include "runtime/loop/testing.h"
 
@@ -128,6 +129,17 @@ TEST_F(TsPublisherTest, ANameInUse) {
     const auto refused = other.acquire(*stream_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), base::Code::kBusy);
+}
+
+TEST_F(TsPublisherTest, LatmIsSaidToBeUnreadable) {
+    // A map of H.264 on 0x100 and AAC as LATM on 0x101.
+    const Bytes content = base::hex("e100 f000 1be100f000 11e101f000");
+    const Bytes tables = ts::testing::joined({ts::testing::association(0, {{1, 0x1000}}),
+                                              ts::testing::table(0x1000, 0, 2, 1, 0, content), Bytes(188, 0x47)});
+    publisher_->feed(tables, 0);
+    publisher_->feed(tables, 0);
+    ASSERT_EQ(publisher_->input_faults()->total(), 1u) << "once for each map";
+    EXPECT_NE(publisher_->input_faults()->last_text().find("LATM"), std::string::npos);
 }
 
 TEST_F(TsPublisherTest, SilenceAndFaults) {
