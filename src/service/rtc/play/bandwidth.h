@@ -47,7 +47,7 @@ class Bandwidth {
         remb_kbps_ = kbps;
         remb_ms_ = now_ms;
         if (short_) {
-            if (falls && kbps < kbps_ && queue_ms_ >= kSomeQueueMs) lower_further(now_ms);
+            if (falls && kbps < kbps_ && queue_ms_ >= kSomeQueueMs) lower_further(now_ms, 0);
         } else if (falls && kbps < std::max(sent_kbps_, sent_before_kbps_) / 10 * 9) {
             falls_ = static_cast<uint8_t>(now_ms < suspected_until_ms_ ? falls_ + 1 : 1);
             suspected_until_ms_ = now_ms + kSuspectedMs;
@@ -59,7 +59,7 @@ class Bandwidth {
     void on_round_trip(uint32_t ms, uint32_t fraction_lost, int64_t now_ms) {
         // It follows a longer way slowly.
         base_ms_ = base_ms_ == 0 ? ms : std::min(ms, base_ms_ + 1);
-        const bool had_queue = queue_ms_ >= kQueueMs;
+        const uint32_t queue_before_ms = queue_ms_;
         queue_ms_ = ms - base_ms_;
         no_queue_ms_ -= std::min(no_queue_ms_, queue_ms_ < no_queue_ms_ / 2 ? no_queue_ms_ / 16 + 1 : 1);
         queue_ms_ -= std::min(queue_ms_, no_queue_ms_);
@@ -69,7 +69,7 @@ class Bandwidth {
         if (queue_ms_ < kQueueMs) return;
         if (short_) {
             drain(now_ms);
-            if (had_queue) lower_further(now_ms);
+            if (queue_before_ms >= kQueueMs) lower_further(now_ms, queue_before_ms);
         } else if (now_ms < suspected_until_ms_) {
             begin(std::min(remb_kbps_, sent_kbps_), now_ms);
         } else if (std::min(lost, lost_before) > 0 && may_try(now_ms)) {
@@ -118,6 +118,8 @@ class Bandwidth {
     static constexpr uint32_t kFollowBy = 28, kRaiseBy = 14, kRaiseMoreBy = 7;  // 7, 15 and 30 % a second
     static constexpr uint8_t kFalls = 3;
     static constexpr uint32_t kQueueMs = 60, kSomeQueueMs = 20, kLongQueueMs = 100, kMostQueueMs = 1'000;
+    static constexpr uint32_t kFullQueueMs = 200;
+    static constexpr int64_t kFullMs = 1'000;  // after the begin; what was sent before is gone then
     static constexpr uint32_t kManyLost = 13;  // of 256
     static constexpr int64_t kNoRembMs = 5'000;
     // From the first on reports are of what was sent since the trial began.
@@ -171,9 +173,13 @@ class Bandwidth {
         // What was held back is sent soon.
         kbps_ = std::min(2 * std::max(stream_kbps_, kbps_), kMostKbps);
     }
-    // Feedback of before the last time says nothing of what is sent since; during a trial it may be wrong.
-    void lower_further(int64_t now_ms) {
-        if (short_->trial.lost == 0 && now_ms - short_->lowered_ms >= kLowerEveryMs) lower(kbps_ / 8 * 7, now_ms);
+    // Feedback of before the last time says nothing of what is sent since; during a trial it may be wrong. A long queue
+    // that does not become shorter is of a link that takes less than what is sent, whatever the estimate.
+    void lower_further(int64_t now_ms, uint32_t queue_before_ms) {
+        if (short_->trial.lost > 0 || now_ms - short_->lowered_ms < kLowerEveryMs) return;
+        const bool stays = queue_before_ms >= kFullQueueMs && queue_ms_ + kSomeQueueMs >= queue_before_ms &&
+                           now_ms - short_->began_ms >= kFullMs;
+        lower((stays ? std::min(kbps_, sent_kbps_) : kbps_) / 8 * 7, now_ms);
     }
     // A queue that is measured again meanwhile is the same one.
     void drain(int64_t now_ms) {

@@ -116,6 +116,23 @@ TEST(Bandwidth, AnEstimateThatIsLowAndRisesIsNoSuspicion) {
     EXPECT_GT(lagging.bandwidth.kbps(), 420u);
 }
 
+// The estimate began far above what the link takes, and a smaller layer is sent, which is still too much.
+TEST(Bandwidth, AQueueThatStaysTellsThatTheLinkTakesLessThanIsSent) {
+    Link link;
+    link.has_layers = true;
+    link.report_for(2'000, 2'000, 40);
+    link.report(1'000, 40);
+    link.report(900, 40);
+    ASSERT_FALSE(link.bandwidth.is_short());
+    link.report(650, 40);
+    ASSERT_TRUE(link.bandwidth.is_short());
+    link.kbps = 300;
+    for (uint32_t queue_ms = 400; queue_ms > 60; queue_ms -= 30) link.report(250, 40 + queue_ms);
+    EXPECT_GT(link.bandwidth.kbps(), 300u) << "it becomes shorter";
+    link.report_for(1'200, 250, 340);
+    EXPECT_LE(link.bandwidth.kbps(), 270u);
+}
+
 TEST(Bandwidth, WhatAProbeLeavesDoesNotMakeItLower) {
     Link link;
     link.report_for(2'000, 2'000, 40);
