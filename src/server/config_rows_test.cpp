@@ -406,7 +406,7 @@ const std::vector<Line>& lines() {
         {"vhost/ingest/enabled", "off", kSwitchOff, kNoSwitch},
         {"vhost/ingest/stream", "", {"live/cam"}, kNoText},
         {"vhost/ingest/ffmpeg", "", {"/usr/bin/ffmpeg"}, kNoText},
-        {"vhost/ingest/input/type", "file", {"stream", "rtsp", "udp"}, {"rtmp", "''"}},
+        {"vhost/ingest/input/type", "file", {"stream", "rtsp", "udp", "srt"}, {"rtmp", "''"}},
         {"vhost/ingest/input/url", "", {"rtsp://h/s"}, kNoText},
         {"vhost/ingest/input/transport", "auto", {"tcp", "udp"}, {"http", "''"}},
         {"vhost/ingest/input/methods", "all", {"digest", "basic"}, {"none", "''"}},

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/redaction.h"
 #include "config/path_variables.h"
 #include "config/row_builder.h"
 #include "protocol/rtmp/url.h"
 #include "protocol/rtsp/url.h"
 #include "protocol/sdp/session/control.h"
+#include "protocol/srt/url.h"
 
 namespace service {
 
@@ -25,9 +29,20 @@ bool is_built_in(std::string_view path) {
     return row && row->supported();
 }
 
+// An enabled one, and the tool for it.
+bool has_engine(const Ingest& ingest) {
+    return has_tool_for_ingests() &&
+           std::ranges::any_of(ingest.engines, [](const IngestEngine& engine) { return engine.enabled; });
+}
+
+// A URL may have secrets.
+std::string shown(std::string_view url) {
+    return ::srt::is_srt_url(url) ? base::bare_url(url) : std::string(sdp::without_credentials(url));
+}
+
 void keep_engine(config::Vhost& vhost, const std::string& name, const config::Location&) {
     auto& ingests = vhost.get<VhostIngests>();
-    const std::string text = config::draft_text(kEngine, vhost, sdp::without_credentials);
+    const std::string text = config::draft_text(kEngine, vhost, shown);
     IngestEngine& added = ingests.draft.engines.emplace_back(std::exchange(ingests.draft_engine, {}));
     added.name = name;
     added.text = text + added.text;
@@ -35,7 +50,7 @@ void keep_engine(config::Vhost& vhost, const std::string& name, const config::Lo
 
 void keep_ingest(config::Vhost& vhost, const std::string& name, const config::Location& location) {
     auto& ingests = vhost.get<VhostIngests>();
-    const std::string text = config::draft_text(kIngest, vhost, sdp::without_credentials);
+    const std::string text = config::draft_text(kIngest, vhost, shown);
     Ingest& added = ingests.all.emplace_back(std::exchange(ingests.draft, {}));
     added.name = name;
     added.location = location;
@@ -70,13 +85,24 @@ IngestPuller puller_of(const Ingest& ingest) {
     const bool is_udp = ingest.url.starts_with("udp://") || ingest.url.starts_with("rtp://");
     IngestPuller puller = IngestPuller::kTool;
     if (ingest.type == "rtsp" || (is_stream && ::rtsp::is_rtsp_url(ingest.url))) puller = IngestPuller::kRtsp;
+    // A URL of SRT with another type is FFmpeg's: its times are microseconds there, and it may listen.
+    if (ingest.type == "srt") puller = IngestPuller::kSrt;
     if (ingest.type == "udp" || (is_stream && is_udp)) puller = IngestPuller::kUdp;
     if (puller == IngestPuller::kRtsp && !is_built_in("vhost/ingest/input/transport")) return IngestPuller::kTool;
     if (puller == IngestPuller::kUdp && !is_built_in("stream_caster/source")) return IngestPuller::kTool;
-    if (!has_tool_for_ingests()) return puller;
-    for (const IngestEngine& engine : ingest.engines)
-        if (engine.enabled) return IngestPuller::kTool;
-    return puller;
+    if (puller == IngestPuller::kSrt && !is_built_in("srt_server/enabled")) return IngestPuller::kTool;
+    return has_engine(ingest) ? IngestPuller::kTool : puller;
+}
+
+void check_pulled_streams(config::Checks& checks, const config::Vhost& vhost, IngestPuller puller) {
+    std::set<std::string> streams;
+    for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
+        if (!ingest.enabled || puller_of(ingest) == IngestPuller::kTool) continue;
+        const auto stream = ingested_stream(ingest, vhost.name);
+        if (stream && !streams.insert(stream->text()).second && puller_of(ingest) == puller)
+            checks.error(ingest.location,
+                         fmt::format("ingest {}: another one publishes {}, too", ingest.name, stream->text()));
+    }
 }
 
 Result<base::StreamKey> ingested_stream(const Ingest& ingest, const std::string& vhost) {
@@ -117,14 +143,18 @@ void add_ingest_rows(std::vector<config::Row>& rows) {
                        "./objs/ffmpeg/bin/ffmpeg"));
     const Scope input{"vhost/ingest/input", find};
     rows.push_back(
-        row(input, "type", &I::type, one_of({"file", "stream", "rtsp", "udp"}), kLive,
+        row(input, "type", &I::type, one_of({"file", "stream", "rtsp", "udp", "srt"}), kLive,
             "file: played in real time, again and again; stream: a URL; rtsp: a camera; udp: a transport stream in "
-            "datagrams."));
+            "datagrams; srt: a server of SRT, which is called."));
     rows.push_back(row(input, "url", &I::url, none(), kLive,
                        "The file or the URL. RTSP: rtsp://USER:PASSWORD@HOST:PORT/PATH, or rtsps://; special "
                        "characters of user and password are percent-encoded. UDP: udp://HOST:PORT, an address of this "
-                       "machine or a multicast group, with the parameters interface and source.",
+                       "machine or a multicast group, with the parameters interface and source. SRT: "
+                       "srt://HOST:PORT?streamid=...&passphrase=...&latency=...",
                        "rtsp://viewer:secret@192.0.2.7/stream1"));
+    rows.push_back(row(input, "on_demand", &I::on_demand, none(), kLive,
+                       "RTSP and SRT: pulls only while there are players. A player that comes first waits for the "
+                       "stream."));
     const Scope engine{"vhost/ingest/engine", [](const auto& root) -> decltype(auto) {
                            return (root.vhost->template get<VhostIngests>().draft_engine);
                        }};

@@ -29,6 +29,7 @@ struct Ingest {
     std::string ffmpeg{};
     std::string type = "file";
     std::string url{};
+    bool on_demand = false;
     std::vector<IngestEngine> engines{};
     config::Sections parts{};
     std::string text{};
@@ -47,14 +48,17 @@ struct VhostIngests {
 // Whether inputs can be pulled by a tool.
 bool has_tool_for_ingests();
 // Who pulls an input: an external tool, or the server itself: RTSP, or transport streams by UDP (udp://, rtp://), by
-// type or by URL.
-enum class IngestPuller : uint8_t { kTool, kRtsp, kUdp };
+// type or by URL; SRT, by type.
+enum class IngestPuller : uint8_t { kTool, kRtsp, kUdp, kSrt };
 // An input with an enabled engine is the tool's. By the directives that are built in: without those of engines these
-// are ignored, and without those of RTSP, or of casters, a tool has to do.
+// are ignored, and without those of RTSP, casters or SRT, a tool has to do.
 IngestPuller puller_of(const Ingest& ingest);
 
 // The stream that is published: `stream`, that of the engine's output, or live/NAME. kConfig: it is no APP/STREAM.
 base::Result<base::StreamKey> ingested_stream(const Ingest& ingest, const std::string& vhost);
+
+// An error for those ingests of a protocol that publish the stream of another one which the server pulls, too.
+void check_pulled_streams(config::Checks& checks, const config::Vhost& vhost, IngestPuller puller);
 
 // For the section of each service that pulls inputs.
 void add_ingest_rows(std::vector<config::Row>& rows);

@@ -23,7 +23,7 @@ void write_sessions(Text& text) {
                         static_cast<double>(rtsp_stats().sessions[kind][carrier]));
 }
 
-void write_cameras(const CameraManager& cameras, Text& text) {
+void write_cameras(const Cameras& cameras, Text& text) {
     using State = Camera::State;
     std::array<uint64_t, Camera::kStates> counts{};
     uint64_t attempts = 0;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "base/text.h"
 #include "config/row_builder.h"
 #include "protocol/sdp/session/control.h"
@@ -38,9 +36,9 @@ Result<PullTask> make_task(const Ingest& ingest, const std::string& vhost) {
     if (task.source.tls && task.source.transport == PullSource::Transport::kUdpThenTcp)
         return fail(Code::kConfig, what + ": UDP would not be encrypted: rtsps needs transport tcp");
     if (task.source.tls) task.source.transport = PullSource::Transport::kTcp;
-    task.on_demand = input.on_demand;
+    task.on_demand = ingest.on_demand;
     task.text = fmt::format("{}\n{}\n{}\n{}\n{}", task.stream.text(), ingest.url, input.transport, input.methods,
-                            input.on_demand);
+                            ingest.on_demand);
     return task;
 }
 
@@ -68,12 +66,10 @@ void add_pull_rows(std::vector<config::Row>& rows) {
     rows.push_back(row(input, "methods", &I::methods, one_of({"all", "digest", "basic"}), kLive,
                        "RTSP: how the user and password of url may be sent: digest, basic (in the clear without "
                        "rtsps), or all: digest where the camera offers it."));
-    rows.push_back(row(input, "on_demand", &I::on_demand, none(), kLive,
-                       "RTSP: pulls only while there are players. A player that comes first waits for the stream."));
 }
 
 void check_ingests(config::Checks& checks, config::Vhost& vhost) {
-    std::set<std::string> streams;
+    check_pulled_streams(checks, vhost, IngestPuller::kRtsp);
     for (const Ingest& ingest : vhost.get<VhostIngests>().all) {
         if (!ingest.enabled) continue;
         if (const IngestPuller puller = puller_of(ingest); puller != IngestPuller::kRtsp) {
@@ -84,13 +80,7 @@ void check_ingests(config::Checks& checks, config::Vhost& vhost) {
                                            ingest.name, ingest.type));
             continue;
         }
-        auto task = make_task(ingest, vhost.name);
-        if (!task) {
-            checks.error(ingest.location, task.error().text());
-        } else if (!streams.insert(task->stream.text()).second) {
-            checks.error(ingest.location,
-                         fmt::format("ingest {}: another one publishes {}, too", ingest.name, task->stream.text()));
-        }
+        if (auto task = make_task(ingest, vhost.name); !task) checks.error(ingest.location, task.error().text());
     }
 }
 

@@ -17,7 +17,6 @@ namespace service::rtsp {
 struct PullInput {
     std::string transport = "auto";
     std::string methods = "all";
-    bool on_demand = false;
 };
 
 // Where media is pulled from.

@@ -20,7 +20,10 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       signature_(std::move(signature)),
       listeners_(sessions, "RTSP connection", "rtsp-accept",
                  [this](auto socket, auto tls) { accept(std::move(socket), std::move(tls)); }),
-      cameras_(sessions, registry, gate) {}
+      cameras_(sessions, registry, gate,
+               {.tasks = pull_tasks, .make = [this](relay::SourceOwner& owner, PullTask task) {
+                    return std::make_unique<Camera>(owner, client_tls_, std::move(task));
+                }}) {}
 
 Service::~Service() { stop(); }
 

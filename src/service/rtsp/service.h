@@ -15,13 +15,16 @@
 #include "net/sessions/connection_list.h"
 #include "net/sessions/session.h"
 #include "runtime/loop/log_limit.h"
-#include "service/rtsp/camera_manager.h"
+#include "service/relay/ingest_manager.h"
+#include "service/rtsp/camera.h"
 #include "service/rtsp/connection.h"
 #include "service/rtsp/tunnel.h"
 #include "service/rtsp/udp_ports.h"
 #include "service/shared_parts.h"
 
 namespace service::rtsp {
+
+using Cameras = relay::IngestManager<Camera>;
 
 class Service {
   public:
@@ -55,7 +58,7 @@ class Service {
     Tunnels& tunnels() { return tunnels_; }
     runtime::LogLimit& refusal_log() { return refusal_log_; }
     runtime::LogLimit& description_log() { return description_log_; }  // what is odd in what clients announce
-    const CameraManager& cameras() const { return cameras_; }
+    const Cameras& cameras() const { return cameras_; }
     const Offers& offers() const { return offers_; }
     void remove(Connection& connection) { connections_.remove(connection); }  // and destroys it
 
@@ -75,7 +78,8 @@ class Service {
     runtime::LogLimit refusal_log_, description_log_;
     Tunnels tunnels_;
     std::unique_ptr<UdpPorts> udp_ports_;
-    CameraManager cameras_;
+    ClientTls client_tls_;  // of the cameras
+    Cameras cameras_;
     runtime::Task timer_;
     net::ConnectionList<Connection> connections_;
 };

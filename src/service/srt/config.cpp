@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/row_builder.h"
+#include "service/srt/ingest.h"
 
 namespace service::srt {
 namespace {
@@ -80,6 +81,7 @@ void rows_of_vhost(std::vector<config::Row>& rows) {
 void add_rows(std::vector<config::Row>& rows) {
     rows_of_server(rows);
     rows_of_vhost(rows);
+    add_ingest_rows(rows);
 }
 
 bool is_key_length(int bytes) { return bytes == 0 || bytes == 16 || bytes == 24 || bytes == 32; }
@@ -115,6 +117,7 @@ void check(config::Checks& checks) {
 }
 
 void check_vhost(config::Checks& checks, config::Vhost& vhost) {
+    check_ingests(checks, vhost);
     const auto& of = vhost.get<V>();
     if (!is_passphrase(of.passphrase))
         checks.error(vhost, "vhost/srt/passphrase", "a passphrase of SRT has 10 to 80 bytes");
@@ -142,6 +145,7 @@ config::Section section() {
     return {.service = "srt",
             .add_rows = add_rows,
             .listeners = {{"srt", "srt_server/listen", "srt", "srt", config::Transport::kUdp, listen}},
+            .named_blocks = ingest_blocks(),
             .check = check,
             .check_vhost = check_vhost};
 }

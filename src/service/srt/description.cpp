@@ -11,6 +11,11 @@ namespace {
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.pushes.push_back(push_offer());
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate);
+    // Users of the offer may outlive the service.
+    parts.offers.fetches.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
+        const auto srt = weak.lock();
+        return srt ? srt->pulls().fetching(key) : Fetching::kNever;
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     return module_of("srt", std::move(service));

@@ -21,11 +21,18 @@ constexpr int kBufferBytes = 4 * 1024 * 1024;
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, net::SessionTable& table, live::Registry& registry, net::Gate& gate)
-    : snapshot_(std::move(snapshot)), table_(table), registry_(registry), gate_(gate) {}
+    : snapshot_(std::move(snapshot)),
+      table_(table),
+      registry_(registry),
+      gate_(gate),
+      pulls_(table, registry, gate, {.tasks = pull_tasks, .make = [](relay::SourceOwner& owner, PullTask task) {
+                                         return std::make_unique<IngestPull>(owner, std::move(task));
+                                     }}) {}
 
 Service::~Service() { stop(); }
 
 Result<void> Service::start() {
+    pulls_.start(snapshot_);
     const auto& server = snapshot_->get<ServerConfig>();
     if (!server.enabled) return {};
     callers_ = std::make_unique<Callers>(static_cast<CallerOwner&>(*this), table_, registry_, gate_, snapshot_, stats_);
@@ -47,6 +54,7 @@ void Service::stop_accepting() {
 }
 
 void Service::stop() {
+    pulls_.stop();
     callers_.reset();
     for (const auto& session : sessions_) session->end("the server stops", CloseReason::kServerStop);
     while (!sessions_.empty() && housekeeper_ && !housekeeper_.done())
@@ -59,6 +67,7 @@ void Service::stop() {
 
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
+    pulls_.reload(next);
     if (callers_) callers_->reload(next);
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/loop/sync.h"
 #include "runtime/socket/datagram_port.h"
 #include "service/srt/callers.h"
+#include "service/srt/ingest.h"
 #include "service/srt/session.h"
 #include "service/srt/stats.h"
 
@@ -40,6 +41,8 @@ class Service final : private runtime::DatagramUser, private SessionHost, privat
     uint16_t port(size_t listener = 0) const { return ports_[listener]->port(); }
     size_t sessions() const { return sessions_.size(); }
     size_t pending() const { return callers_ ? callers_->pending() : 0; }
+    const net::SessionTable& table() const { return table_; }
+    const IngestPulls& pulls() const { return pulls_; }
     const Callers* callers() const { return callers_.get(); }
     const Stats& stats() const { return stats_; }
 
@@ -65,6 +68,7 @@ class Service final : private runtime::DatagramUser, private SessionHost, privat
     Stats stats_;
     std::vector<std::unique_ptr<runtime::DatagramPort>> ports_;
     std::unique_ptr<Callers> callers_;
+    IngestPulls pulls_;
     base::IndexedList<Session> sessions_;
     std::unordered_map<uint32_t, Session*> by_id_;
     std::map<CallerKey, Session*> by_caller_;
