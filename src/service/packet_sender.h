@@ -2,11 +2,12 @@
 // PacketSender: what a link that publishes by datagrams (SRT, MPEG-TS over UDP) has instead of a byte stream: it sends
 // the stream by itself, from what all of its kind share (live/messages), and without a coroutine. No function yields.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/close_reason.h"
-#include "net/sessions/traffic.h"
+#include "net/sessions/session_view.h"
 
 namespace service {
 
@@ -29,6 +30,7 @@ class PacketSender {
     // Ends now.
     virtual void abort(std::string_view why, base::CloseReason reason) = 0;
     virtual net::Traffic traffic() const = 0;
+    virtual std::optional<net::SrtQuality> srt_quality() const { return {}; }
 
   protected:
     ~PacketSender() = default;

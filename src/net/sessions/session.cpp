@@ -114,6 +114,7 @@ SessionView Session::view() const {
     view.traffic = traffic();
     view.rates = rates();
     view.rtc = rtc_quality();
+    view.srt = srt_quality();
     if (!account_) return view;
     view.vhost_id = account_->vhost().id();
     view.stream_id = account_->id();

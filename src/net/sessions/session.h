@@ -65,6 +65,8 @@ class Session : public InputHolder {
     virtual ClientDetails details() const { return {}; }
     // Empty: not WebRTC, or not connected yet.
     virtual std::optional<RtcQuality> rtc_quality() const { return {}; }
+    // Empty: not SRT.
+    virtual std::optional<SrtQuality> srt_quality() const { return {}; }
     // "vhost/app/stream" as far as known; for lists and logs.
     virtual std::string stream_text() const = 0;
     virtual Traffic traffic() const = 0;

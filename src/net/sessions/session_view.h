@@ -62,6 +62,22 @@ struct RtcQuality {
     double trouble() const { return (viewing ? 1000 * static_cast<int>(viewing->sent) : 0) + lost_percent; }
 };
 
+// The packet quality of an SRT session: of the packets that we send, to a player or to a server that we have called; or
+// of those that a publisher, or a server that we have called, sends.
+struct SrtQuality {
+    // Of the packets of the last 10 s: missing when later ones came, or requested again; and sent again.
+    double lost_percent = 0, retransmitted_percent = 0;
+    std::optional<int> rtt_ms;  // nothing: not measured yet
+    uint64_t dropped = 0;       // never came in time, or were too late to be sent
+    int latency_ms = 0;         // as agreed: how late a packet may be
+    uint32_t peer_version = 0;  // of its library: 0x010505 is 1.5.5
+    int key_bits = 0;           // 0: it does not encrypt
+    uint64_t flight_bytes = 0;  // sent and not acknowledged; or received, and waiting for others
+
+    // Orders sessions: the greater, the worse is what they get.
+    double trouble() const { return lost_percent; }
+};
+
 struct SessionView {
     std::string id{};
     std::string vhost_id{};   // of its stream's account; empty: it is in no stream
@@ -75,6 +91,7 @@ struct SessionView {
     Traffic traffic{};
     Rates rates{};
     std::optional<RtcQuality> rtc{};
+    std::optional<SrtQuality> srt{};
     bool standby = false;  // it publishes, and waits for the name; set by those who know the stream
 };
 

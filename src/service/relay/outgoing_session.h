@@ -26,6 +26,7 @@ class OutgoingSession final : public net::Session {
     struct Connection {
         std::function<net::Traffic()> traffic;
         std::function<void(std::string_view why)> kick;
+        std::function<std::optional<net::SrtQuality>()> srt_quality{};  // may be empty
     };
 
     OutgoingSession(net::SessionTable& table, Facts facts, Connection connection);
@@ -34,6 +35,9 @@ class OutgoingSession final : public net::Session {
     net::ClientDetails details() const override { return {facts_.url, {}, {}, {}}; }
     net::Traffic traffic() const override { return connection_.traffic(); }
     void kick(std::string_view why) override { connection_.kick(why); }
+    std::optional<net::SrtQuality> srt_quality() const override {
+        return connection_.srt_quality ? connection_.srt_quality() : std::optional<net::SrtQuality>();
+    }
     // The log line of its end. To be called once, before it is destroyed.
     void end(std::string_view why, base::CloseReason reason) { log_end(why, reason); }
 

@@ -148,7 +148,8 @@ void SinkRunner::begin_sending(PushLink::Ready ready) {
                                .stream = key(),
                                .url = link_->shown_url()},
         OutgoingSession::Connection{.traffic = [this] { return traffic(); },
-                                    .kick = [this](std::string_view why) { abort(why, CloseReason::kKicked); }});
+                                    .kick = [this](std::string_view why) { abort(why, CloseReason::kKicked); },
+                                    .srt_quality = [this] { return sender_ ? sender_->srt_quality() : std::nullopt; }});
     if (sender_) return sender_->start(*this);
     viewer_->join(ready.key, std::move(ready.socket), std::move(ready.first_bytes));
 }

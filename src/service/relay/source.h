@@ -12,6 +12,7 @@
 //   Fetch::is_ending(). Whatever ends it otherwise is an error.
 // - The service that has its directives makes it in make_source() of its SourceRunner.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,8 @@ class Fetch {
     const live::Registry& registry() const;
 
     net::Traffic traffic;  // of the connection so far
+    // Of a source by SRT; called while it runs.
+    std::function<std::optional<net::SrtQuality>()> srt_quality{};
 
     // The server has the stream, as far as it says: media are awaited.
     void opened();

@@ -92,6 +92,7 @@ void SrtChannel::on_due() {
     connection_->on_time(now_us);
     if (now_us >= second_us_) {
         second_us_ = now_us + kSecondUs;
+        meter_.on_second(*connection_);
         owner_.on_channel_second(now_us);
     }
     pump(now_us);

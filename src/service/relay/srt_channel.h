@@ -17,6 +17,7 @@
 #include "protocol/srt/session_keys.h"
 #include "runtime/loop/timers.h"
 #include "runtime/socket/datagram_port.h"
+#include "service/relay/srt_quality.h"
 
 namespace service::relay {
 
@@ -63,6 +64,7 @@ class SrtChannel : private runtime::Timer {
 
     const ::srt::Connection& connection() const { return *connection_; }
     const net::Traffic& traffic() const { return traffic_; }
+    net::SrtQuality quality() const { return meter_.quality(*connection_, key_bytes_); }
     // For the log: "delay 120 ms, encrypted, peer 1.5.3".
     std::string describe() const;
 
@@ -108,6 +110,7 @@ class SrtChannel : private runtime::Timer {
     bool lends_ = false;  // the datagram that is reserved
     int64_t second_us_;
     net::Traffic traffic_;
+    SrtMeter meter_;
 };
 
 }  // namespace service::relay

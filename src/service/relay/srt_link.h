@@ -35,6 +35,7 @@ class SrtLink final : public PushLink, private PacketSender, private SrtChannelO
     void finish() override { output_->finish(); }
     void abort(std::string_view why, base::CloseReason reason) override { output_->end(why, reason); }
     net::Traffic traffic() const override { return output_->traffic(); }
+    std::optional<net::SrtQuality> srt_quality() const override { return output_->quality(); }
     // SrtChannelOwner
     const std::string& channel_id() const override { return id_; }
     void on_channel_end(std::string_view why, base::CloseReason reason) override;

@@ -68,6 +68,7 @@ Result<void> SrtSource::run(Fetch& fetch, Deadline limit) {
     };
     auto served = call_.connect(options_.target, make, limit);
     if (!served && call_.refusal()) fetch.refused();
+    fetch.srt_quality = [this] { return input_->quality(); };
     if (served) served = serve(limit);
     leave();
     return served;

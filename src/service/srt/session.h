@@ -85,6 +85,7 @@ class Session : public net::Session, protected relay::SrtChannelOwner {
     std::string stream_text() const override { return stream_->key().text(); }
     net::ClientDetails details() const override;
     net::Traffic traffic() const override { return channel_ ? channel_->traffic() : net::Traffic(); }
+    std::optional<net::SrtQuality> srt_quality() const override { return channel_->quality(); }
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
 
     uint32_t index = 0;  // in the service's list

@@ -31,7 +31,7 @@ struct ClientRow {
     std::string id{};
     int64_t started_ms = 0;  // wall clock
     uint64_t sent_kbps = 0;
-    double trouble = 0;  // of a WebRTC player
+    double trouble = 0;  // of a WebRTC player, or by SRT
 };
 constexpr Column<ClientRow> kClientColumns[] = {
     {"alive", [](const ClientRow& a, const ClientRow& b) { return a.started_ms > b.started_ms; }},
@@ -102,6 +102,24 @@ Json quality_json(const net::RtcQuality& quality) {
         {"remb_kbps", quality.remb_kbps}};
     if (quality.viewing) add_viewing(out, *quality.viewing);
     return out;
+}
+
+Json quality_json(const net::SrtQuality& quality) {
+    const uint32_t version = quality.peer_version;
+    return {{"lost_percent", quality.lost_percent},
+            {"retransmitted_percent", quality.retransmitted_percent},
+            {"rtt_ms", quality.rtt_ms ? Json(*quality.rtt_ms) : Json(nullptr)},
+            {"dropped", quality.dropped},
+            {"latency_ms", quality.latency_ms},
+            {"peer_version", fmt::format("{}.{}.{}", version >> 16, version >> 8 & 255, version & 255)},
+            {"key_bits", quality.key_bits},
+            {"flight_bytes", quality.flight_bytes}};
+}
+
+double trouble_of(const net::Session& session) {
+    if (const auto rtc = session.rtc_quality()) return rtc->trouble();
+    const auto srt = session.srt_quality();
+    return srt ? srt->trouble() : 0;
 }
 
 Json standby_json(const StandbyView& standby) {
@@ -182,6 +200,7 @@ Json session_json(const net::SessionView& session, bool hides_secrets) {
     if (!session.details.transport.empty()) out["transport"] = session.details.transport;
     if (session.standby) out["standby"] = true;
     if (session.rtc) out["rtc"] = quality_json(*session.rtc);
+    if (session.srt) out["srt"] = quality_json(*session.srt);
     return out;
 }
 
@@ -367,8 +386,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
             TRY(list.skip());
         } else {
             const std::string url = net::stream_url(account->key());
-            const auto quality = session.rtc_quality();
-            TRY(list.add({session.id(), session.started_ms(), session.rates().sent, quality ? quality->trouble() : 0},
+            TRY(list.add({session.id(), session.started_ms(), session.rates().sent, trouble_of(session)},
                          {session.id(), session.ip(), url}));
         }
     }

@@ -36,7 +36,9 @@ constexpr Schema kSchemas[] = {
      "transport?:str standby?:bool rtc?{lost_percent:num rtt_ms:int|null jitter_ms:int nacks:int sent_again:int "
      "keyframes_asked:int "
      "remb_kbps:int sent?:str layer?:str estimate_kbps?:int playout_delay_ms?:int "
-     "history?[sent:str estimate_kbps:int lost_percent:num rtt_ms:int]}"},
+     "history?[sent:str estimate_kbps:int lost_percent:num rtt_ms:int]} "
+     "srt?{lost_percent:num retransmitted_percent:num rtt_ms:int|null dropped:int latency_ms:int peer_version:str "
+     "key_bits:int flight_bytes:int}"},
 };
 
 // "getApiV1StreamsId" of GET /api/v1/streams/{id}.

@@ -34,6 +34,16 @@ function linkText({ sent, layer, estimate_kbps, lost_percent, rtt_ms }) {
     return [...words, rtt_ms !== null && rtt_ms !== undefined && `${rtt_ms} ms`].filter(Boolean).join(", ");
 }
 
+// The same of a client by SRT.
+function srtText({ lost_percent, rtt_ms }) {
+    return [t("{share} lost", { share: percent(lost_percent / 100) }), rtt_ms !== null && `${rtt_ms} ms`].filter(Boolean).join(", ");
+}
+
+function qualityText(client) {
+    if (client.rtc) return linkText(client.rtc);
+    return client.srt ? srtText(client.srt) : "";
+}
+
 const columns = (ofStream) =>
     [
         { key: "id", title: t("Client"), class: "w-id", cell: (one) => html`<code>${one.id}</code>` },
@@ -46,7 +56,7 @@ const columns = (ofStream) =>
             class: "grow quiet",
             sort: "trouble",
             down: true,
-            cell: (one) => (one.rtc ? html`<span title=${`${linkText(one.rtc)} ${one.pageUrl}`}>${linkText(one.rtc)}</span>` : one.pageUrl),
+            cell: (one) => (qualityText(one) ? html`<span title=${`${qualityText(one)} ${one.pageUrl}`}>${qualityText(one)}</span>` : one.pageUrl),
         },
         { key: "alive", title: t("Age"), class: "number w-time", sort: "alive", down: true, cell: (one) => duration(one.alive) },
         { key: "in", title: t("In"), class: "number w-rate", cell: (one) => bitrate(one.kbps.recv_30s) },
