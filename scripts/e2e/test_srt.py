@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, http, media, publishing, relay, rtmp, rtsp, srt, ts
+from lib import api, ffmpeg, flv, hooks, http, media, publishing, relay, rtmp, rtsp, srt, ts
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -245,3 +245,25 @@ def test_nobody_notices_a_flood_of_junk(server):
     assert during < before + scaled(0.15), f"the player's longest gap should stay at {before:.3f} s, it became {during:.3f} s"
     types = [one["type"] for one in api.clients(server)]
     assert not [one for one in types if one.startswith("srt-publish")], f"nobody should have been admitted: {types}"
+
+
+def test_a_hook_says_the_passphrase(servers, tool):
+    """Each stream has one of its own; the wrong one, and none, are refused by their codes, and nothing of it is logged."""
+    answers = {
+        "publish": hooks.answer('{"code": 0, "data": {"passphrase": "of-the-publisher"}}'),
+        "play": hooks.answer('{"code": 0, "data": {"passphrase": "of-the-player"}}'),
+    }
+    with hooks.HookServer(**answers) as hook:
+        vhost = f"http_hooks {{ enabled on; on_publish {hook.url('publish')}; on_play {hook.url('play')}; }}"
+        server = srt.make(servers, vhost=vhost, srt_vhost="passphrase of-the-vhost; passphrase_by_hook on;")
+        srt.publisher(tool, server, media.plain(), passphrase="of-the-publisher")
+        api.wait_stream(server, "s", lambda stream: stream["frames"] > 20)
+        for query, code in ({"passphrase": "of-the-publisher"}, 1010), ({"passphrase": "of-the-vhost"}, 1010), ({}, 1011):
+            tool(ffmpeg.command("-i", srt.url(server, "live/s", **query), "-t", "1", "-f", "null", "-")).finish(20, codes=None)
+            server.wait_log(rf"SRT caller .* refused by {code}")
+        tool(ffmpeg.command("-i", srt.url(server, "live/s", passphrase="of-the-player"), "-t", "1", "-f", "null", "-")).finish(20)
+        (publisher,) = [one for one in api.clients(server) if one["type"] == "srt-publish"]
+        shown = server.log() + str(api.clients(server)) + str(api.ask(server, "/api/v1/config?set=true&count=1000"))
+    assert publisher["srt"]["key_bits"] == 128, f"it encrypts: {publisher}"
+    for secret in ("of-the-publisher", "of-the-player", "of-the-vhost"):
+        assert secret not in shown, f"{secret} should not be shown"

@@ -2,7 +2,7 @@
 whose origins speak it. Encrypted and not, with servers that restart, and with other peers: srt-live-transmit, FFmpeg."""
 
 import contextlib
-import signal
+import subprocess
 import time
 
 import pytest
@@ -53,6 +53,11 @@ def test_a_second_server_gets_the_forwarded_frames(servers, query):
         (listed,) = clients(second, "srt-publish")
         (forward,) = clients(first, "srt-forward")
         shown = shown_by(first)
+        for one in (listed, forward):
+            quality, want = one["srt"], {"dropped": 0, "peer_version": "1.5.5", "key_bits": 256 if query else 0, "latency_ms": 120}
+            assert {key: quality[key] for key in want} == want, f"the quality of {one['type']}: {quality}"
+            assert quality["rtt_ms"] is not None and quality["rtt_ms"] < 100, f"the round trip is measured: {quality}"
+            assert 0 <= quality["lost_percent"] < 5 and 0 <= quality["retransmitted_percent"] < 5, f"few are lost on loopback: {quality}"
     assert listed["name"] == "s" and forward["tcUrl"] == f"srt://127.0.0.1:{second.rtc_port}", f"{listed} {forward}"
     assert SECRET not in shown, "the passphrase should not be shown"
     first.wait_log(rf"forward: .*live/s goes to srt://127.0.0.1:{second.rtc_port}, delay {120} ms{', encrypted' if query else ''}, peer 1.5.5")
@@ -127,3 +132,70 @@ def test_edges_of_each_other_are_no_loop(servers):
     player = rtmp.player(edges[0], "live", "s")
     edges[0].wait_log("SRT caller .* refused by 2403: this server has asked for the stream itself: that would be a loop")
     player.close()
+
+
+def ingests(servers, *inputs, **options):
+    """A server that pulls live/one, live/two, ...; input: its directives."""
+    blocks = "".join(f"ingest {name} {{ enabled on; input {{ type srt; {words} }} }}" for name, words in zip(("one", "two"), inputs))
+    return servers(top=srt.API, vhosts=default_vhost(vhost=blocks, play="mw_latency 0;", **options))
+
+
+def test_an_ingest(servers):
+    """All the time, and on demand."""
+    first = srt.make(servers, f"passphrase {SECRET};")
+    address = at(first, passphrase=SECRET, streamid="#!::r=live/s,m=request")
+    with publish(first):
+        second = ingests(servers, f'url "{address}";', f'url "{address}"; on_demand on;')
+        api.wait_stream(second, "one", lambda stream: stream["frames"] > 40)
+        assert [one["name"] for one in clients(second, "srt-pull")] == ["one"], "the second should be pulled on demand"
+        player = http.Live(second.http_port, "/live/two.flv")
+        assert frames_of(player, 20), "a player should get the stream that is pulled for it"
+        assert sorted(one["name"] for one in clients(second, "srt-pull")) == ["one", "two"]
+        shown = shown_by(second)
+        player.close()
+        api.ended(second, "no player for a while", 15, type="srt-pull", name="two")
+    assert SECRET not in shown, "the passphrase should not be shown"
+
+
+@contextlib.contextmanager
+def transmitting(tool, name, tmp_path):
+    """srt-live-transmit or FFmpeg as a listener that sends a stream; its port."""
+    (port,) = ports.take()
+    if name == "ffmpeg":
+        tool(ffmpeg.command("-re", "-stream_loop", "-1", "-i", media.plain(), "-c", "copy", "-f", "mpegts", at(port, mode="listener")))
+    else:
+        (local,) = ports.take()
+        tool(["srt-live-transmit", "-a:no", "-chunk:1316", f"udp://127.0.0.1:{local}", at(port, mode="listener")])
+        tool(ffmpeg.command("-re", "-stream_loop", "-1", "-i", media.plain(), "-c", "copy", "-f", "mpegts", f"udp://127.0.0.1:{local}?pkt_size=1316"))
+    yield port
+
+
+@pytest.mark.parametrize("name", ["ffmpeg", "srt-live-transmit"])
+def test_other_listeners_are_pulled_from(servers, tool, tmp_path, name):
+    with transmitting(tool, name, tmp_path) as port:
+        server = ingests(servers, f'url "{at(port)}";')
+        stream = api.wait_stream(server, "one", lambda stream: stream["frames"] > 60, 20)
+    assert stream["video"]["codec"] == "H264" and stream["audio"]["codec"] == "AAC", f"both tracks should come: {stream}"
+
+
+@pytest.mark.parametrize("name", ["ffmpeg", "srt-live-transmit"])
+def test_other_listeners_are_forwarded_to(servers, tool, tmp_path, name):
+    (port,) = ports.take()
+    out = tmp_path / "out.ts"
+    query = {"mode": "listener", "passphrase": SECRET}
+    if name == "ffmpeg":
+        receiver = tool(ffmpeg.command("-i", at(port, **query), "-t", "4", "-c", "copy", out))
+    else:
+        receiver = tool(["sh", "-c", f"exec srt-live-transmit -q -a:no '{at(port, **query)}' file://con >{out}"])
+    server = forwarding(servers, at(port, passphrase=SECRET))
+    with publish(server, source=media.plain):
+        server.wait_log(r"forward: .*live/s goes to srt://127.0.0.1:\d+, delay 120 ms, encrypted")
+        if name == "ffmpeg":
+            receiver.finish(30)
+        else:
+            time.sleep(scaled(4))
+            receiver.kill()
+    words = ["ffprobe", "-v", "error", "-count_packets", "-show_entries", "stream=codec_type,nb_read_packets", "-of", "csv=p=0", out]
+    lines = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    got = {kind: int(count) for kind, count in (line.split(",")[:2] for line in lines)}
+    assert got.get("video", 0) > 40 and got.get("audio", 0) > 60, f"both tracks should come: {got}"

@@ -355,6 +355,7 @@ const std::vector<Line>& lines() {
         {"vhost/srt/enabled", "off", kSwitchOff, kNoSwitch},
         {"vhost/srt/srt_to_rtmp", "on", kSwitchOn, kNoSwitch},
         {"vhost/srt/passphrase", "", {"a-long-secret"}, kNoText},
+        {"vhost/srt/passphrase_by_hook", "off", kSwitchOff, kNoSwitch},
         {"vhost/srt/pbkeylen", "0", {"16", "24", "32"}, no_integer({"-1", "33"})},
         {"vhost/rtsp/enabled", "off", kSwitchOff, kNoSwitch},
         {"vhost/rtsp/publish", "on", kSwitchOn, kNoGuard},

@@ -94,6 +94,7 @@ base::Result<Grant> Gate::ask(Visitor visitor, const config::Vhost& vhost) {
         if (guard->follows(visitor.action, vhost)) followers.push_back(guard);
     }
     if (followers.empty()) return Grant();
+    visitor.passphrase = nullptr;
     return Grant(std::make_unique<Grant::Kept>(this, std::move(visitor), std::move(followers)));
 }
 

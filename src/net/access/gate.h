@@ -40,6 +40,9 @@ struct Visitor {
     std::string forward_path{};
     // Streams that it plays, one of them at a time, where the named one is a group of them. Empty: the named one.
     std::vector<base::StreamKey> streams{};
+    // Of a client that must know a passphrase (SRT): a guard may say which one here. Valid while the gate is asked;
+    // null: it has none.
+    std::string* passphrase = nullptr;
     // The client may have been admitted to this play before, and asks again because it cannot be told apart.
     bool may_be_known = false;
 

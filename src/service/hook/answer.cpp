@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "protocol/http/message.h"
+#include "protocol/srt/key_material.h"
 
 namespace service::hook {
 
@@ -23,6 +24,17 @@ Answer interpret_code(const base::Json& code) {
     return {Kind::kRefused, fmt::format("code {}", code.get<int64_t>())};
 }
 
+void read_passphrase(const base::Json& json, Answer& answer) {
+    const auto data = json.find("data");
+    if (data == json.end() || !data->is_object()) return;
+    const auto found = data->find("passphrase");
+    if (found == data->end() || found->is_null()) return;
+    if (found->is_string()) answer.passphrase = found->get<std::string>();
+    const size_t size = answer.passphrase.size();
+    if (size < ::srt::kMinPassphrase || size > ::srt::kMaxPassphrase)
+        answer = {Kind::kFailed, "the answer's passphrase is no text of 10 to 80 bytes"};
+}
+
 }  // namespace
 
 Answer interpret(int status, std::string_view body) {
@@ -36,7 +48,9 @@ Answer interpret(int status, std::string_view body) {
     if (!json.is_object()) return {Kind::kFailed, "the answer is neither 0 nor a JSON object"};
     auto code = json.find("code");
     if (code == json.end()) return {Kind::kFailed, "the answer has no code"};
-    return interpret_code(*code);
+    Answer answer = interpret_code(*code);
+    if (answer.kind == Kind::kAccepted) read_passphrase(json, answer);
+    return answer;
 }
 
 }  // namespace service::hook

@@ -14,10 +14,12 @@ struct Answer {
         kFailed,   // anything else: the result is configured (fail_open)
     };
     Kind kind = Kind::kFailed;
-    std::string why{};  // for people; empty if accepted
+    std::string why{};         // for people; empty if accepted
+    std::string passphrase{};  // of an SRT client: 10 to 80 bytes; empty: the answer names none
 };
 
-// Accepted: status 200 or 201, and "0" or a JSON object whose integer `code` is 0.
+// Accepted: status 200 or 201, and "0" or a JSON object whose integer `code` is 0; its `data.passphrase`, if any, must
+// be one.
 Answer interpret(int status, std::string_view body);
 
 }  // namespace service::hook

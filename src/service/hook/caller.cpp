@@ -59,7 +59,7 @@ std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
     return found;
 }
 
-Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* sent) {
+Result<Answer> Caller::call(const Call& call, const VhostConfig& hooks, bool* sent) {
     HookCounters& counters = stats_.at(call.hook);
     std::string_view name = hook_name(call.hook);
     Result<Answer> answer = Answer{};
@@ -68,7 +68,7 @@ Result<void> Caller::call(const Call& call, const VhostConfig& hooks, bool* sent
         answer = exchange(call, hooks, Deadline::in_ms(hooks.timeout), sent);
     }
     if (!answer && answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer.error()));
-    if (answer && answer->kind == Answer::Kind::kAccepted) return {};
+    if (answer && answer->kind == Answer::Kind::kAccepted) return answer;
     if (answer && answer->kind == Answer::Kind::kRefused) {
         ++counters.refused;
         base::log::info("hook {} {}: refused, {}", name, for_log(call.url), answer->why);

@@ -34,7 +34,7 @@ class Caller {
     // Errors: kRefused: the response refuses the client. kCancelled: the coroutine was cancelled. Any other error:
     // there was no valid response. The error texts name the hook but not its URL, because they are sent to clients; the
     // URL is logged. sent: set when the request may have reached the server; not set while the call waits for a permit.
-    base::Result<void> call(const Call& call, const VhostConfig& hooks, bool* sent = nullptr);
+    base::Result<Answer> call(const Call& call, const VhostConfig& hooks, bool* sent = nullptr);
 
   private:
     base::Result<Answer> exchange(const Call& call, const VhostConfig& hooks, runtime::Deadline deadline, bool* sent);

@@ -35,6 +35,23 @@ constexpr const char* kClient = R"(","client_id":"abcd1234","ip":"192.0.2.1","vh
 
 std::string expected(const char* action, const std::string& rest) { return kCommon + (action + (kClient + rest)); }
 
+TEST(HookAnswer, APassphraseIsATextOfItsLength) {
+    const auto passphrase = [](std::string_view body) { return interpret(200, body).passphrase; };
+    EXPECT_EQ(passphrase(R"({"code":0,"data":{"passphrase":"a-long-secret"}})"), "a-long-secret");
+    for (const char* none : {"0", R"({"code":0})", R"({"code":0,"data":null})", R"({"code":0,"data":{}})",
+                             R"({"code":0,"data":{"passphrase":null}})", R"({"code":0,"data":"passphrase"})"}) {
+        EXPECT_EQ(passphrase(none), "") << none;
+        EXPECT_EQ(interpret(200, none).kind, Answer::Kind::kAccepted) << none;
+    }
+    EXPECT_EQ(passphrase(R"({"code":1,"data":{"passphrase":"a-long-secret"}})"), "") << "it refuses";
+    for (const std::string& bad : {std::string("5"), std::string(R"("short")"), std::string(R"("")"),
+                                   '"' + std::string(81, 'x') + '"', std::string(R"(["a-long-secret"])")}) {
+        const Answer answer = interpret(200, R"({"code":0,"data":{"passphrase":)" + bad + "}}");
+        EXPECT_EQ(answer.kind, Answer::Kind::kFailed) << bad;
+        EXPECT_EQ(answer.why, "the answer's passphrase is no text of 10 to 80 bytes") << bad;
+    }
+}
+
 TEST(HookBody, AllFieldsInTheirOrder) {
     const std::string id = net::stream_id({"__defaultVhost__", "live", "cam"});
     const std::string stream = R"("tcUrl":"rtmp://h/live","stream":"cam","param":"?token=1",)";

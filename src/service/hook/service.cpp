@@ -107,11 +107,12 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
     bool sent = false;
     for (const std::string& url : urls) {
         auto called = caller_.call({hook, url, body}, hooks, &sent);
+        if (called && visitor.passphrase && !called->passphrase.empty()) *visitor.passphrase = called->passphrase;
         if (called) continue;
         if (called.error().code() == Code::kCancelled) {
             // The hook server may have accepted the client already: it is notified of the end, too.
             if (sent) left(visitor, {});
-            return called;
+            return std::unexpected(std::move(called).error());
         }
         if (called.error().code() == Code::kRefused || !open)
             return base::fail(base::CloseReason::kRefusedHook, called.error().text());

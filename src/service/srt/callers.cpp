@@ -158,13 +158,8 @@ Callers::OrRefused<Session*> Callers::admit(const CallerKey& key, const Pending&
     const auto& server = wanted->snapshot->get<ServerConfig>();
     const bool publishes = wanted->visitor.action == net::Action::kPublish;
     const int64_t until_us = pending.arrived_us + int64_t{1'000} * server.connect_timeout;
-    auto keys = derive_keys(*wanted, pending.request);
-    if (!keys) return std::unexpected(std::move(keys.error()));
-    auto grant = gate_.admit(wanted->visitor, *wanted->vhost);
-    if (!grant) {
-        if (grant.error().code() != Code::kCancelled) net::record_refusal(sessions_, wanted->visitor, grant.error());
-        return std::unexpected(refused(grant.error()));
-    }
+    auto checked = check(*wanted, pending.request);
+    if (!checked) return std::unexpected(std::move(checked.error()));
     if (stopping_) return std::unexpected(Refused{Refusal::kClosed, "the server stops", CloseReason::kServerStop});
     if (runtime::now_us() > until_us)
         return std::unexpected(
@@ -177,13 +172,13 @@ Callers::OrRefused<Session*> Callers::admit(const CallerKey& key, const Pending&
                           .peer = {pending.port, key.from, pending.port->source_for(key.from, pending.destination)},
                           .agreement = ::srt::agree(pending.request, terms, pending.arrived_us),
                           .answer = ::srt::make_answer(pending.request, terms),
-                          .keys = *std::move(keys),
+                          .keys = std::move(checked->keys),
                           .tc_url = wanted->visitor.tc_url,
                           .params = wanted->visitor.param,
                           .path = wanted->id.path,
                           .snapshot = wanted->snapshot,
                           .vhost = wanted->vhost,
-                          .grant = *std::move(grant),
+                          .grant = std::move(checked->grant),
                           .stream = std::move(wanted->stream)};
     auto session = owner_.begin(std::move(caller), publishes);
     if (!session) return std::unexpected(refused(session.error()));
@@ -229,11 +224,36 @@ Callers::OrRefused<Callers::Wanted> Callers::resolve(const CallerKey& key, const
     return wanted;
 }
 
-// Yields.
+// The hooks are asked last, unless they say what the passphrase is.
+Callers::OrRefused<Callers::Checked> Callers::check(const Wanted& wanted, const ::srt::CallerRequest& request) {
+    const auto& vhost = wanted.vhost->get<VhostConfig>();
+    std::string passphrase = passphrase_of(wanted.snapshot->get<ServerConfig>(), vhost);
+    OrRefused<net::Grant> grant;
+    if (vhost.passphrase_by_hook) {
+        grant = ask_gate(wanted, &passphrase);
+        if (!grant) return std::unexpected(std::move(grant.error()));
+    }
+    auto keys = derive_keys(wanted, passphrase, request);
+    if (!keys) return std::unexpected(std::move(keys.error()));
+    if (!vhost.passphrase_by_hook) {
+        grant = ask_gate(wanted, nullptr);
+        if (!grant) return std::unexpected(std::move(grant.error()));
+    }
+    return Checked{*std::move(keys), *std::move(grant)};
+}
+
+Callers::OrRefused<net::Grant> Callers::ask_gate(const Wanted& wanted, std::string* passphrase) {
+    net::Visitor visitor = wanted.visitor;
+    visitor.passphrase = passphrase;
+    auto grant = gate_.admit(std::move(visitor), *wanted.vhost);
+    if (grant) return *std::move(grant);
+    if (grant.error().code() != Code::kCancelled) net::record_refusal(sessions_, wanted.visitor, grant.error());
+    return std::unexpected(refused(grant.error()));
+}
+
 Callers::OrRefused<std::optional<relay::SrtKeys>> Callers::derive_keys(const Wanted& wanted,
+                                                                       const std::string& passphrase,
                                                                        const ::srt::CallerRequest& request) const {
-    const std::string& passphrase =
-        passphrase_of(wanted.snapshot->get<ServerConfig>(), wanted.vhost->get<VhostConfig>());
     if (passphrase.empty() != request.key_message.empty())
         return std::unexpected(Refused{Refusal::kUnsecure,
                                        passphrase.empty() ? "it encrypts, and there is no passphrase here"

@@ -3,7 +3,7 @@
 // own. From its valid conclusion on it has a coroutine, which asks the gate and derives keys, until it is answered or
 // refused; the conclusions that it repeats meanwhile are ignored. Checks come in the order of their cost: limits of the
 // address, the stream id, the vhost, whether it encrypts, whether the name is free, access rules, the passphrase (2 ms
-// of another thread), hooks.
+// of another thread), hooks. Where hooks say what the passphrase is, they come before it.
 //
 // All refusals are answered by a code on the wire, and logged, by far fewer lines than an attacker sends datagrams. So
 // are inductions, by datagrams no longer than theirs, and so many in a second.
@@ -95,6 +95,12 @@ class Callers {
         base::Ref<live::Stream> stream{};
     };
 
+    // What was decided about it.
+    struct Checked {
+        std::optional<relay::SrtKeys> keys{};
+        net::Grant grant{};
+    };
+
     bool may_answer(int64_t now_us);
     void on_conclusion(const ::srt::HandshakePacket& packet, const CallerKey& key, runtime::DatagramPort& port,
                        uint16_t destination, int64_t now_us);
@@ -102,7 +108,10 @@ class Callers {
     void forget(const CallerKey& key);
     OrRefused<Session*> admit(const CallerKey& key, const Pending& pending);
     OrRefused<Wanted> resolve(const CallerKey& key, const ::srt::CallerRequest& request) const;
-    OrRefused<std::optional<relay::SrtKeys>> derive_keys(const Wanted& wanted,
+    // Yield.
+    OrRefused<Checked> check(const Wanted& wanted, const ::srt::CallerRequest& request);
+    OrRefused<net::Grant> ask_gate(const Wanted& wanted, std::string* passphrase);
+    OrRefused<std::optional<relay::SrtKeys>> derive_keys(const Wanted& wanted, const std::string& passphrase,
                                                          const ::srt::CallerRequest& request) const;
     static Refused refused(const base::Error& error);
     void refuse(const ::srt::Handshake& handshake, const CallerKey& key, runtime::DatagramPort& port,

@@ -75,6 +75,9 @@ void rows_of_vhost(std::vector<config::Row>& rows) {
                        "so."));
     rows.push_back(row(vhost, "passphrase", &V::passphrase, none(), kLive,
                        "As in srt_server, for the callers of this vhost.", "a-long-secret"));
+    rows.push_back(row(vhost, "passphrase_by_hook", &V::passphrase_by_hook, none(), kLive,
+                       "The hooks on_publish and on_play are asked before the passphrase is checked, and may say which "
+                       "one the caller must have; see doc/hooks.md."));
     rows.push_back(row(vhost, "pbkeylen", &V::pbkeylen, bytes(0, 32), kLive, "As in srt_server."));
 }
 

@@ -39,6 +39,7 @@ struct VhostConfig {
     bool srt_to_rtmp = true;
     std::string passphrase{};  // empty: the one of srt_server
     int pbkeylen = 0;          // bytes; 0: the one of srt_server
+    bool passphrase_by_hook = false;
 };
 
 // What a caller needs: of the vhost, or else of the server.

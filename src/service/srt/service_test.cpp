@@ -91,6 +91,26 @@ class Client {
     Datagram last_, answer_;
 };
 
+// Says which passphrase a client must have.
+class Hook final : public net::Guard {
+  public:
+    base::Result<void> admit(const net::Visitor& visitor, const config::Vhost&) override {
+        ++asked;
+        TRY(runtime::sleep_ms(5));
+        if (visitor.passphrase && !answer.empty()) *visitor.passphrase = answer;
+        return {};
+    }
+    bool may_yield(net::Action, const config::Vhost&) const override { return true; }
+    base::Result<void> check(const net::Visitor&, const config::Vhost&) override { return {}; }
+    bool follows(net::Action, const config::Vhost&) const override { return true; }
+    void left(const net::Visitor& visitor, const net::Traffic&) override {
+        ++gone;
+        EXPECT_EQ(visitor.passphrase, nullptr);
+    }
+    std::string answer;
+    int asked = 0, gone = 0;
+};
+
 // Decides when it is told.
 class Slow final : public net::Guard {
   public:
@@ -212,6 +232,30 @@ TEST_F(SrtServiceTest, ThePassphraseIsChecked) {
     vhost().get<VhostConfig>().passphrase = "of-the-vhost";
     EXPECT_EQ(refusal_of("#!::r=live/b,m=publish", key_message(kSecret)), Refusal::kBadSecret);
     EXPECT_EQ(refusal_of("#!::r=live/b,m=publish", key_message("of-the-vhost")), std::nullopt);
+}
+
+TEST_F(SrtServiceTest, AHookSaysThePassphrase) {
+    vhost().get<VhostConfig>().passphrase = "of-the-vhost";
+    vhost().get<VhostConfig>().passphrase_by_hook = true;
+    Hook hook;
+    gate_.add(hook);
+    begin();
+    hook.answer = "of-the-hook";
+    EXPECT_EQ(refusal_of("#!::r=live/a,m=publish", key_message("of-the-vhost")), Refusal::kBadSecret);
+    EXPECT_EQ(refusal_of("#!::r=live/a,m=publish"), Refusal::kUnsecure);
+    EXPECT_EQ(hook.gone, 2) << "the hook is told of the end of those who were refused after it";
+    EXPECT_EQ(refusal_of("#!::r=live/a,m=publish", key_message("of-the-hook")), std::nullopt);
+    EXPECT_EQ(refusal_of("#!::r=live/a,m=request", key_message("of-the-hook")), std::nullopt);
+    hook.answer.clear();
+    EXPECT_EQ(refusal_of("#!::r=live/b,m=publish", key_message("of-the-hook")), Refusal::kBadSecret);
+    EXPECT_EQ(refusal_of("#!::r=live/b,m=publish", key_message("of-the-vhost")), std::nullopt);
+    EXPECT_EQ(hook.asked, 6);
+    vhost().get<VhostConfig>().passphrase_by_hook = false;
+    hook.answer = "of-the-hook";
+    EXPECT_EQ(refusal_of("#!::r=live/c,m=publish", key_message("of-the-hook")), Refusal::kBadSecret);
+    EXPECT_EQ(hook.asked, 6) << "it is asked after the passphrase";
+    service_.reset();
+    gate_.remove(hook);
 }
 
 TEST_F(SrtServiceTest, CallersThatAreBeingAdmittedAreBounded) {
