@@ -68,7 +68,7 @@ void add_global(std::vector<Row>& rows) {
     rows.push_back(row(scope, "total_stream_memory", &G::total_stream_memory, 0, megabytes(0, 1'000'000), kLive,
                        "Maximum memory of all streams together, counted as stream_memory is for each stream. At "
                        "the limit the largest stream releases memory first. 0: half of the memory of the "
-                       "machine or of the container."));
+                       "machine, or of a control group (container, MemoryMax=) that has less."));
     rows.push_back(row(scope, "stall_warn", &G::stall_warn, 50, milliseconds(0, 60'000), kLive,
                        "An iteration of the event loop that takes this long is logged with the coroutine and "
                        "the function that ran; 0: off."));

@@ -5,20 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 #include <string>
+
+#include "runtime/threads/cgroups.h"
 
 namespace runtime {
 
 namespace {
-
-std::string read_text(const std::string& path) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 std::optional<int64_t> read_number(std::string_view& text) {
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -37,19 +30,11 @@ size_t allowed_processors() {
     return static_cast<size_t>(std::max<long>(1, count > 0 ? count : online));
 }
 
-// The cgroup of version 2, and those above it: in a container the first path may not be visible.
 size_t quota_of_cgroups() {
     size_t least = SIZE_MAX;
-    std::string path = read_text("/proc/self/cgroup");
-    const size_t at = path.find("0::");
-    path = at == std::string::npos ? "/" : path.substr(at + 3, path.find('\n', at) - at - 3);
-    while (true) {
-        if (path == "/") path.clear();
-        if (const auto quota = parse_cpu_max(read_text("/sys/fs/cgroup" + path + "/cpu.max")))
-            least = std::min(least, *quota);
-        if (path.empty()) return least;
-        path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
-    }
+    for (const std::string& text : read_cgroup_files("cpu", "", "cpu.max"))
+        if (const auto quota = parse_cpu_max(text)) least = std::min(least, *quota);
+    return least;
 }
 
 }  // namespace

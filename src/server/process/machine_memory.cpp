@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
+#include <string>
+
+#include "runtime/threads/cgroups.h"
 
 namespace server {
 
@@ -18,14 +20,11 @@ size_t limited_memory(size_t machine, std::string_view cgroup) {
 size_t machine_memory() {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t bytes = pages > 0 && page > 0 ? static_cast<size_t>(pages) * static_cast<size_t>(page) : 0;
-    for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-        FILE* file = std::fopen(path, "re");
-        if (!file) continue;
-        char text[32];
-        const size_t size = std::fread(text, 1, sizeof(text), file);
-        std::fclose(file);
-        bytes = limited_memory(bytes, {text, size});
-    }
+    for (const char* name : {"memory.max", "memory.high"})
+        for (const std::string& text : runtime::read_cgroup_files("memory", "", name))
+            bytes = limited_memory(bytes, text);
+    for (const std::string& text : runtime::read_cgroup_files("memory", "memory.limit_in_bytes", ""))
+        bytes = limited_memory(bytes, text);
     return bytes;
 }
 
