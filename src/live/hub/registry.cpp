@@ -145,7 +145,7 @@ void Registry::end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_
 }
 
 // Memory of ended streams is released first, then the largest stream releases memory, then the next. Where that is not
-// enough the largest stream ends.
+// enough the largest streams end.
 void Registry::enforce_memory_limit(bool recount) {
     if (recount)
         for (auto& stream : all()) stream->check_memory();
@@ -166,14 +166,24 @@ void Registry::enforce_memory_limit(bool recount) {
         if (memory() <= target) return;
         stream->release_memory(0);
     }
-    if (memory() <= memory_limit_ || streams.empty()) return;
+    if (memory() > memory_limit_) end_largest(streams, memory() - memory_limit_);
+}
+
+// So many that theirs is the excess. One that has ended already, and is about to go, counts as one of them.
+void Registry::end_largest(std::vector<base::Ref<Stream>>& streams, size_t excess) {
     const auto bytes_of = [](const auto& stream) { return stream->counted_memory(); };
-    Stream& largest = **std::ranges::max_element(streams, {}, bytes_of);
-    if (largest.published())
-        largest.overdraw(fmt::format("all streams hold {} MB of memory (total_stream_memory), this one {} of them",
-                                     memory() >> 20, largest.counted_memory() >> 20));
-    else
-        largest.abort_viewers("the stream has ended, and its memory is needed (total_stream_memory)");
+    const auto has_ended = [](const auto& stream) { return !stream->published() && stream->viewer_count() == 0; };
+    std::ranges::sort(streams, std::ranges::greater(), bytes_of);
+    std::ranges::stable_partition(streams, has_ended);
+    for (size_t ended = 0; auto& stream : streams) {
+        if (ended >= excess) return;
+        ended += bytes_of(stream);
+        if (stream->published())
+            stream->overdraw(fmt::format("all streams hold {} MB of memory (total_stream_memory), this one {} of them",
+                                         memory() >> 20, bytes_of(stream) >> 20));
+        else if (!has_ended(stream))
+            stream->abort_viewers("the stream has ended, and its memory is needed (total_stream_memory)");
+    }
 }
 
 }  // namespace live

@@ -94,6 +94,7 @@ class Registry {
     static bool is_orphan(const Stream& stream, int64_t now_ms);
     void end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_t now_ms);
     void enforce_memory_limit(bool recount);
+    void end_largest(std::vector<base::Ref<Stream>>& streams, size_t excess);
     void update_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
 

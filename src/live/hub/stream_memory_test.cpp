@@ -290,5 +290,29 @@ TEST_F(StreamMemoryTest, TheLargestPublisherIsClosedWhenNothingCanBeReleased) {
     small.end();
 }
 
+TEST_F(StreamMemoryTest, AsManyPublishersAreClosedAtOnceAsTheExcessTakes) {
+    start(64);
+    registry.set_memory_limit(8 * kMb);
+    std::array<Owner, 4> owners;
+    std::vector<base::Ref<Stream>> streams;
+    std::vector<Publication> publications;
+    std::vector<std::unique_ptr<Watcher>> slow;
+    for (size_t i = 0; i < owners.size(); ++i) {
+        streams.push_back(registry.find_or_create({"v", "live", std::to_string(i)}, options));
+        publications.push_back(std::move(*streams[i]->acquire(owners[i], false)));
+        slow.push_back(std::make_unique<Watcher>(streams[i]));
+        slow[i]->join(100);
+        publications[i].publish(video(0, true, large(2 * (i + 1) * kMb)));
+    }
+    registry.start();
+    for (int i = 0; i < 200 && owners[3].revoked.empty(); ++i) time.pass_ms(10);
+    // 2, 4, 6 and 8 MB are held: without the two largest ones the limit is kept.
+    EXPECT_TRUE(owners[0].revoked.empty()) << owners[0].revoked;
+    EXPECT_TRUE(owners[1].revoked.empty()) << owners[1].revoked;
+    EXPECT_FALSE(owners[2].revoked.empty());
+    EXPECT_FALSE(owners[3].revoked.empty());
+    for (Publication& publication : publications) publication.end();
+}
+
 }  // namespace
 }  // namespace live

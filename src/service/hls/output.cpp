@@ -240,7 +240,7 @@ void Output::release_memory() {
     if (!has_begun_) return drop_waiting();
     feed_waiting();
     segmenter_.release_held();
-    keep_below(bytes_in_memory() / 2);
+    keep_below(stream_ ? bytes_in_memory() / 2 : 0);
 }
 
 uint64_t Output::bytes_in_memory() const {
@@ -249,12 +249,12 @@ uint64_t Output::bytes_in_memory() const {
     return bytes;
 }
 
-// The oldest segments go first, in all renditions at once; the newest one of each stays.
+// The oldest segments go first, in all renditions at once; the newest one of each stays while the stream is published.
 void Output::keep_below(uint64_t bytes) {
     while (bytes_in_memory() > bytes) {
         std::optional<SegmentTimeline::Id> oldest;
         for_each_rendition([&](const Rendition& rendition) {
-            const auto own = rendition.oldest_in_memory();
+            const auto own = rendition.oldest_in_memory(!stream_);
             if (own && (!oldest || *own < *oldest)) oldest = own;
         });
         if (!oldest) return;

@@ -375,8 +375,8 @@ size_t Rendition::memory() const {
     return bytes;
 }
 
-std::optional<Rendition::Id> Rendition::oldest_in_memory() const {
-    for (Id id = list_->begin(); id + 1 < list_->end(); ++id)
+std::optional<Rendition::Id> Rendition::oldest_in_memory(bool newest_too) const {
+    for (Id id = list_->begin(); id + (newest_too ? 0 : 1) < list_->end(); ++id)
         if (const Entry& entry = *list_->find(id); entry.in_memory) return id;
     return std::nullopt;
 }

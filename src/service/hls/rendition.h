@@ -100,8 +100,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     bool idle() const { return !files_ || files_->idle(); }
     // Bytes of segments in memory, without the open one, that no rendition before it has.
     size_t memory() const;
-    // The oldest segment in memory but the newest one. Nothing: there is none.
-    std::optional<Id> oldest_in_memory() const;
+    // The oldest segment in memory, the newest one left out unless it is wanted too. Nothing: there is none.
+    std::optional<Id> oldest_in_memory(bool newest_too = false) const;
     // It is served from its file, if there is one; its parts are gone.
     void drop_from_memory(Id id);
 
