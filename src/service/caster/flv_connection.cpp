@@ -81,13 +81,10 @@ net::SessionType flv_publish_type() {
 }
 
 FlvConnection::FlvConnection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::string output)
-    : net::Session(service.sessions(), runtime::new_context_id(), socket->peer_ip()),
-      service_(service),
-      output_url_(std::move(output)),
-      socket_(std::move(socket)) {}
+    : CasterSession(service, socket->peer_ip()), output_url_(std::move(output)), socket_(std::move(socket)) {}
 
 bool FlvConnection::start() {
-    service_.sessions().admission().embryonic().add(*this, base::monotonic_ms());
+    service().sessions().admission().embryonic().add(*this, base::monotonic_ms());
     task_ = runtime::spawn("flv-publisher", [this] { run(); });
     return static_cast<bool>(task_);
 }
@@ -101,13 +98,13 @@ void FlvConnection::run() {
         answer(200, "published");
     } else {
         const base::Error& error = served.error();
-        const bool stops = error.code() == Code::kCancelled && end_reason_.empty();
-        const std::string text = !end_reason_.empty() ? end_reason_ : stops ? "the server stops" : error.text();
+        const bool stops = error.code() == Code::kCancelled && !is_ending();
+        const std::string text = is_ending() ? end_reason() : stops ? "the server stops" : error.text();
         finish(text, error.close_reason());
         const int status = refused_status_ ? refused_status_ : status_of(close_reason());
         if (error.code() != Code::kClosed && !runtime::cancelled()) answer(status, text);
     }
-    service_.remove(*this);
+    service().remove(*this);
 }
 
 Result<void> FlvConnection::serve() {
@@ -153,38 +150,18 @@ Result<void> FlvConnection::begin(const http::Request& request) {
     if (!output) return refuse(400, output.error().text());
     output_ = *std::move(output);
     if (!request.raw_query.empty()) output_.params += (output_.params.empty() ? '?' : '&') + request.raw_query;
-    snapshot_ = service_.snapshot();
-    vhost_ = snapshot_->vhost(output_.key.vhost);
-    if (!vhost_) return fail(CloseReason::kNotFound, fmt::format("no vhost {}", output_.key.vhost));
-    const live::StreamKey key{vhost_->name, output_.key.app, output_.key.name};
-    auto stream = service_.registry().find_or_create(key, live::live_options(*vhost_));
-    // No guard is asked if the name is in use anyway.
-    TRY(stream->check_free(vhost_->publish.takeover, live::standby_options(*vhost_)));
-    grant_ = TRY(service_.gate().admit(visitor(request, key), *vhost_, socket_.get()));
-    if (!end_reason_.empty()) return fail(Code::kCancelled, end_reason_);
+    const std::string client = net::client_ip(ip(), request.headers, service().snapshot()->global.trusted_proxies);
+    Admitted admitted = TRY(admit(flv_publish_type(), client, socket_.get()));
+    if (is_ending()) return fail(Code::kCancelled, end_reason());
+    snapshot_ = std::move(admitted.snapshot);
+    vhost_ = admitted.vhost;
     leave_list();
     limits_.emplace(vhost_->publish, runtime::now_us());
-    publication_ = TRY(stream->acquire(*this, vhost_->publish.takeover));
-    stream_ = std::move(stream);
-    enter_stream(key, true);
-    ++caster_stats().publishers;
+    publication_ = TRY(admitted.stream->acquire(*this, vhost_->publish.takeover));
+    enter(std::move(admitted.stream));
     base::log::trace("FLV publish: {}, by HTTP, from {}{}", stream_text(), socket_->peer_address(),
                      publication_.waits() ? ", as a standby" : "");
     return {};
-}
-
-net::Visitor FlvConnection::visitor(const http::Request& request, const live::StreamKey& key) const {
-    net::Visitor visitor;
-    visitor.action = net::Action::kPublish;
-    visitor.type = flv_publish_type();
-    visitor.id = id();
-    visitor.ip = net::client_ip(ip(), request.headers, service_.snapshot()->global.trusted_proxies);
-    visitor.vhost = key.vhost;
-    visitor.app = key.app;
-    visitor.stream = key.name;
-    visitor.param = output_.params;
-    visitor.tc_url = output_.tc_url;
-    return visitor;
 }
 
 Result<void> FlvConnection::publish_body() {
@@ -196,7 +173,7 @@ Result<void> FlvConnection::publish_body() {
     request_ = {};
     TRY(take_body(std::exchange(early_, {})));
     while (!body_.done()) {
-        if (!end_reason_.empty()) return fail(Code::kCancelled, end_reason_);
+        if (is_ending()) return fail(Code::kCancelled, end_reason());
         TRY(read_once());
         TRY(check_limits());
     }
@@ -283,18 +260,6 @@ void FlvConnection::list_unfinished_input(std::vector<uint64_t>& parts) const {
     if (tags_.buffered() > 0) parts.push_back(tags_read_);
 }
 
-// Only the first reason counts.
-void FlvConnection::will_end(std::string_view why, CloseReason reason) {
-    set_close_reason(reason);
-    if (end_reason_.empty()) end_reason_ = why;
-}
-
-void FlvConnection::kick(std::string_view why) {
-    runtime::ContextScope scope(id());
-    will_end(why, close_reason() == CloseReason::kUnknown ? CloseReason::kKicked : close_reason());
-    task_.cancel();
-}
-
 void FlvConnection::evict() {
     not_a_connection();
     close("the server is full: it made room for another connection", CloseReason::kRefusedLimit);
@@ -305,16 +270,9 @@ void FlvConnection::publication_revoked(std::string_view why, CloseReason reason
     will_end(why, reason);
 }
 
-live::PublisherFacts FlvConnection::facts() const {
-    return {.session_id = id(), .ip = ip(), .tc_url = output_.tc_url, .params = output_.params};
-}
-
 void FlvConnection::finish(std::string_view why, CloseReason reason) {
-    set_close_reason(reason);
-    if (stream_) --caster_stats().publishers;
     publication_.end();
-    grant_.end(traffic());
-    log_end(why, reason);
+    log_and_leave(why, reason);
 }
 
 }  // namespace service::caster

@@ -12,28 +12,19 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "config/snapshot.h"
 #include "convert/flv/body_publisher.h"
 #include "live/hub/publisher_limits.h"
 #include "live/hub/read_interval.h"
-#include "live/hub/stream.h"
-#include "net/access/gate.h"
-#include "net/sessions/session.h"
 #include "protocol/flv/reader.h"
 #include "protocol/http/body_reader.h"
 #include "protocol/http/message.h"
-#include "runtime/loop/coroutine.h"
-#include "runtime/socket/byte_stream.h"
-#include "service/caster/output.h"
+#include "service/caster/caster_session.h"
 
 namespace service::caster {
 
-class Service;
-
 net::SessionType flv_publish_type();
 
-class FlvConnection final : public net::Session, private net::EvictionCandidate, private live::PublicationOwner {
+class FlvConnection final : public CasterSession, private net::EvictionCandidate, private live::PublicationOwner {
   public:
     // output: of the caster.
     FlvConnection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::string output);
@@ -43,12 +34,7 @@ class FlvConnection final : public net::Session, private net::EvictionCandidate,
 
     size_t unfinished_input() const override { return tags_.memory(); }
     void list_unfinished_input(std::vector<uint64_t>& parts) const override;
-    std::string stream_text() const override { return stream_ ? stream_->key().text() : "-"; }
-    net::ClientDetails details() const override { return {output_.tc_url, {}, {}, output_.params}; }
     net::Traffic traffic() const override { return {received_bytes_, sent_bytes_}; }
-    void kick(std::string_view why) override;
-
-    uint32_t index = 0;  // in the service's list
 
   private:
     void run();
@@ -61,16 +47,14 @@ class FlvConnection final : public net::Session, private net::EvictionCandidate,
     base::Result<void> take_tags(std::span<const uint8_t> bytes);
     base::Result<void> count_received(size_t bytes);
     base::Result<void> check_limits();
-    net::Visitor visitor(const http::Request& request, const live::StreamKey& key) const;
     int64_t read_interval_ms() const;
     void answer(int status, std::string_view text);
-    void will_end(std::string_view why, base::CloseReason reason);
     void finish(std::string_view why, base::CloseReason reason);
 
     // EvictionCandidate
     void evict() override;
     // PublicationOwner
-    live::PublisherFacts facts() const override;
+    live::PublisherFacts facts() const override { return facts_of_publisher(); }
     bool publisher_alive() const override { return !socket_->peer_gone(); }
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     const live::InputFaults* input_faults() const override { return &bodies_.faults(); }
@@ -78,14 +62,12 @@ class FlvConnection final : public net::Session, private net::EvictionCandidate,
     live::StandbyOptions standby() const override { return live::standby_options(*vhost_); }
     void publication_revoked(std::string_view why, base::CloseReason reason) override;
 
-    Service& service_;
     const std::string output_url_;
     std::unique_ptr<runtime::ByteStream> socket_;
     http::Request request_;
     http::BodyReader body_;
     std::vector<uint8_t> early_;  // came with the head
-    Output output_;
-    int refused_status_ = 0;  // of what serve() fails with; 0: the error says it
+    int refused_status_ = 0;      // of what serve() fails with; 0: the error says it
     flv::Reader tags_;
     uint64_t tags_read_ = 0;
     convert::BodyPublisher bodies_{"FLV publish"};
@@ -93,13 +75,9 @@ class FlvConnection final : public net::Session, private net::EvictionCandidate,
     const config::Vhost* vhost_ = nullptr;  // belongs to the snapshot
     std::optional<live::PublisherLimits> limits_;
     live::ReadInterval read_interval_;
-    uint64_t received_bytes_ = 0, sent_bytes_ = 0;
+    uint64_t sent_bytes_ = 0;
     int64_t checked_ms_ = 0;  // the limits, by the loop's clock
-    std::string end_reason_;  // not empty: it is to end
-    net::Grant grant_;
-    base::Ref<live::Stream> stream_;
     live::Publication publication_;
-    runtime::Task task_;
 };
 
 }  // namespace service::caster

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "convert/ts/ps_reader.h"
-#include "live/hub/options.h"
 #include "runtime/loop/clock.h"
 #include "service/caster/service.h"
 #include "service/caster/stats.h"
@@ -21,9 +20,6 @@ using runtime::Deadline;
 
 namespace {
 
-constexpr int64_t kGbTickMs = 100;
-// One by UDP that was not heard of for this long gives way to a publisher of another protocol.
-constexpr int64_t kGbAliveUs = 2'000'000;
 // RFC 4571, 2.
 constexpr size_t kFrameLength = 2;
 
@@ -35,15 +31,10 @@ net::SessionType gb_publish_type() {
 }
 
 GbSession::GbSession(Service& service, std::unique_ptr<runtime::ByteStream> socket, int64_t limit_ms)
-    : net::Session(service.sessions(), runtime::new_context_id(), socket->peer_ip()),
-      service_(service),
-      is_tcp_(true),
-      limit_ms_(limit_ms),
-      socket_(std::move(socket)) {}
+    : TsSession(service, socket->peer_ip()), is_tcp_(true), limit_ms_(limit_ms), socket_(std::move(socket)) {}
 
 GbSession::GbSession(Service& service, GbChannel& channel, const base::Endpoint& peer)
-    : net::Session(service.sessions(), runtime::new_context_id(), peer.ip.text()),
-      service_(service),
+    : TsSession(service, peer.ip.text()),
       is_tcp_(false),
       limit_ms_(0),
       peer_(peer),
@@ -55,11 +46,11 @@ GbSession::GbSession(Service& service, GbChannel& channel, const base::Endpoint&
 }
 
 GbSession::~GbSession() {
-    if (channel_) service_.channels().release(ssrc_);
+    if (channel_) service().channels().release(ssrc_);
 }
 
 bool GbSession::start() {
-    if (is_tcp_) service_.sessions().admission().embryonic().add(*this, base::monotonic_ms());
+    if (is_tcp_) service().sessions().admission().embryonic().add(*this, base::monotonic_ms());
     task_ = runtime::spawn("gb28181", [this] { run(); });
     return static_cast<bool>(task_);
 }
@@ -67,19 +58,14 @@ bool GbSession::start() {
 // The top function of its coroutine.
 void GbSession::run() {
     runtime::set_context_id(id());
-    auto served = is_tcp_ ? serve_tcp() : serve_udp();
-    if (!served)
-        finish(served.error().code() == Code::kCancelled ? "the server stops" : served.error().text(),
-               served.error().close_reason());
-    else
-        finish(end_reason_, CloseReason::kUnknown);
-    service_.remove(*this);
+    end_with(is_tcp_ ? serve_tcp() : serve_udp());
+    service().remove(*this);
 }
 
 Result<void> GbSession::serve_tcp() {
     const Deadline limit = Deadline::in_ms(limit_ms_);
-    while (end_reason_.empty()) {
-        auto read = read_once(channel_ ? Deadline::in_ms(kGbTickMs) : limit);
+    while (!is_ending()) {
+        auto read = read_once(channel_ ? Deadline::in_ms(kTickMs) : limit);
         if (!read && read.error().code() == Code::kTimeout && !channel_)
             return fail(Code::kTimeout, fmt::format("no packet of an announced SSRC within {} ms", limit_ms_));
         if (!read && read.error().code() != Code::kTimeout) return read;
@@ -99,7 +85,7 @@ Result<void> GbSession::read_once(Deadline deadline) {
 // A frame is a packet behind its length. The gate may be asked meanwhile.
 Result<void> GbSession::take_frames() {
     size_t at = 0;
-    while (end_reason_.empty() && received_.size() - at >= kFrameLength) {
+    while (!is_ending() && received_.size() - at >= kFrameLength) {
         const size_t size = base::get_u16(received_.data() + at);
         if (size == 0) return fail(Code::kProtocol, "a frame without a packet: the length is 0");
         if (received_.size() - at < kFrameLength + size) break;
@@ -117,7 +103,7 @@ Result<void> GbSession::take_frames() {
 
 Result<void> GbSession::take_packet(const rtp::PacketView& packet) {
     if (!channel_) {
-        GbChannel* channel = service_.channels().find(packet.ssrc());
+        GbChannel* channel = service().channels().find(packet.ssrc());
         if (!channel || channel->session) {
             ++caster_stats().gb_refused;
             return fail(channel ? CloseReason::kRefusedBusy : CloseReason::kNotFound,
@@ -128,138 +114,70 @@ Result<void> GbSession::take_packet(const rtp::PacketView& packet) {
         ssrc_ = channel->ssrc;
         input_.emplace(false);
         leave_list();
-        TRY(begin());
+        TRY(publish());
     }
     if (packet.ssrc() == ssrc_) input_->push(packet, runtime::now_us(), *this);
     return {};
 }
 
 Result<void> GbSession::serve_udp() {
-    TRY(begin());
-    while (end_reason_.empty()) {
-        if (auto slept = runtime::sleep_ms(kGbTickMs); !slept && end_reason_.empty())
+    TRY(publish());
+    while (!is_ending()) {
+        if (auto slept = runtime::sleep_ms(kTickMs); !slept && !is_ending())
             return std::unexpected(std::move(slept).error());
         tick(runtime::now_us());
     }
     return {};
 }
 
-// Admits it, and publishes what came meanwhile. Yields.
-Result<void> GbSession::begin() {
+Result<void> GbSession::publish() {
     output_ = TRY(parse_output(channel_->output, {.stream = channel_->id}));
-    set_type(gb_publish_type());
-    const config::SnapshotPtr snapshot = service_.snapshot();
-    const config::Vhost* vhost = snapshot->vhost(output_.key.vhost);
-    if (!vhost) return fail(CloseReason::kNotFound, fmt::format("no vhost {}", output_.key.vhost));
-    const live::StreamKey key{vhost->name, output_.key.app, output_.key.name};
-    auto stream = service_.registry().find_or_create(key, live::live_options(*vhost));
-    // No guard is asked if the name is in use anyway.
-    TRY(stream->check_free(vhost->publish.takeover, live::standby_options(*vhost)));
-    grant_ = TRY(service_.gate().admit(visitor(key), *vhost, socket_.get()));
-    if (!end_reason_.empty()) return {};
-    stream_ = std::move(stream);
-    const int64_t now_us = runtime::now_us();
-    publisher_ = std::make_unique<relay::TsPublisher>(static_cast<relay::TsPublisherOwner&>(*this), "GB28181 publisher",
-                                                      snapshot, *vhost, now_us, std::make_unique<convert::PsReader>());
-    if (auto acquired = publisher_->acquire(*stream_); !acquired) {
-        publisher_.reset();
-        return acquired;
-    }
-    enter_stream(stream_->key(), true);
-    ++caster_stats().publishers;
-    base::log::trace("GB28181 publish: {}, SSRC {}, by {}, from {}{}", stream_text(), ssrc_, is_tcp_ ? "TCP" : "UDP",
-                     is_tcp_ ? socket_->peer_address() : peer_.text(), publisher_->waits() ? ", as a standby" : "");
-    publisher_->feed(std::exchange(early_, {}), now_us);
+    const bool publishes =
+        TRY(begin(gb_publish_type(), "GB28181 publisher", std::make_unique<convert::PsReader>(), socket_.get()));
+    if (publishes)
+        base::log::trace("GB28181 publish: {}, SSRC {}, by {}, from {}{}", stream_text(), ssrc_,
+                         is_tcp_ ? "TCP" : "UDP", is_tcp_ ? socket_->peer_address() : peer_.text(),
+                         publisher()->waits() ? ", as a standby" : "");
     return {};
 }
 
-net::Visitor GbSession::visitor(const live::StreamKey& key) const {
-    net::Visitor visitor;
-    visitor.action = net::Action::kPublish;
-    visitor.type = gb_publish_type();
-    visitor.id = id();
-    visitor.ip = ip();
-    visitor.vhost = key.vhost;
-    visitor.app = key.app;
-    visitor.stream = key.name;
-    visitor.param = output_.params;
-    visitor.tc_url = output_.tc_url;
-    return visitor;
-}
-
 void GbSession::tick(int64_t now_us) {
-    if (!end_reason_.empty() || !publisher_ || now_us - ticked_us_ < kGbTickMs * 1000) return;
+    if (is_ending() || !publisher() || now_us - ticked_us_ < kTickMs * 1000) return;
     ticked_us_ = now_us;
     input_->on_tick(now_us, *this);
-    publisher_->on_tick();
-    if (const auto passed = publisher_->passed_limit(now_us, stream_.get())) will_end(passed->text, passed->reason);
+    check_publisher(now_us);
 }
 
 void GbSession::on_packet(const rtp::PacketView& packet, int64_t now_us) {
     runtime::ContextScope scope(id());
     heard_us_ = now_us;
-    if (!end_reason_.empty()) return;
+    if (is_ending()) return;
     input_->push(packet, now_us, *this);
     if (auto counted = count_bytes(packet.datagram().size()); !counted)
         close(counted.error().text(), CloseReason::kFlood);
-}
-
-Result<void> GbSession::count_bytes(size_t bytes) {
-    const uint64_t before = std::exchange(received_bytes_, received_bytes_ + bytes);
-    if ((before ^ received_bytes_) / net::InputMemory::kFree == 0) return {};
-    constexpr size_t kMuchInput = 1u << 20;
-    if (publisher_ && unfinished_input() >= kMuchInput) publisher_->check_memory();
-    return count_input();
 }
 
 void GbSession::continue_from(const base::Endpoint& peer) {
     base::log::trace("GB28181 publish: {}, from {} instead of {}", stream_text(), peer.text(), peer_.text());
     peer_ = peer;
     input_.emplace(true);
-    on_gap();
+    skip_gap();
     ++caster_stats().sender_changes;
 }
 
-void GbSession::on_stream_bytes(std::span<const uint8_t> bytes, int64_t now_us) {
-    if (publisher_) return publisher_->feed(bytes, now_us);
-    if (early_.size() + bytes.size() <= kMaxEarly) early_.insert(early_.end(), bytes.begin(), bytes.end());
-}
-
-void GbSession::on_gap() {
-    if (publisher_) publisher_->on_gap();
-}
-
 void GbSession::on_unit_end(int64_t now_us) {
-    if (publisher_) publisher_->end_unit(now_us);
+    if (publisher()) publisher()->end_unit(now_us);
 }
 
 size_t GbSession::unfinished_input() const {
-    return received_.capacity() + early_.capacity() + (input_ ? input_->memory() : 0) +
-           (publisher_ ? publisher_->unfinished_input() : 0);
+    return TsSession::unfinished_input() + received_.capacity() + (input_ ? input_->memory() : 0);
 }
 
 void GbSession::list_unfinished_input(std::vector<uint64_t>& parts) const {
     // Beside the numbers of packets, which have an index above 48 bits.
     constexpr uint64_t kFrames = uint64_t{1} << 63;
     if (!received_.empty()) parts.push_back(kFrames | frames_);
-    if (publisher_) publisher_->list_unfinished(parts);
-}
-
-void GbSession::drop_unfinished_input(std::string_view why) {
-    if (!publisher_) return close(why, CloseReason::kFlood);
-    publisher_->drop_unfinished();
-}
-
-// Only the first reason counts.
-void GbSession::will_end(std::string_view why, CloseReason reason) {
-    set_close_reason(reason);
-    if (end_reason_.empty()) end_reason_ = why;
-}
-
-void GbSession::kick(std::string_view why) {
-    runtime::ContextScope scope(id());
-    will_end(why, close_reason() == CloseReason::kUnknown ? CloseReason::kKicked : close_reason());
-    task_.cancel();
+    TsSession::list_unfinished_input(parts);
 }
 
 void GbSession::evict() {
@@ -267,30 +185,6 @@ void GbSession::evict() {
     close("the server is full: it made room for another connection", CloseReason::kRefusedLimit);
 }
 
-void GbSession::finish(std::string_view why, CloseReason reason) {
-    set_close_reason(reason);
-    if (publisher_) {
-        publisher_->finish(runtime::now_us());
-        --caster_stats().publishers;
-    }
-    publisher_.reset();
-    grant_.end(traffic());
-    if (channel_) service_.channels().release(ssrc_);
-    channel_ = nullptr;
-    log_end(end_reason_.empty() ? why : std::string_view(end_reason_), reason);
-}
-
-void GbSession::on_revoked(std::string_view why, CloseReason reason) {
-    will_end(why, reason);
-    task_.cancel();
-}
-
-bool GbSession::peer_alive() const {
-    return is_tcp_ ? !socket_->peer_gone() : silent_us(runtime::now_us()) < kGbAliveUs;
-}
-
-live::PublisherFacts GbSession::publisher_facts() const {
-    return {.session_id = id(), .ip = ip(), .tc_url = output_.tc_url, .params = output_.params};
-}
+bool GbSession::peer_alive() const { return is_tcp_ ? !socket_->peer_gone() : silent_us(runtime::now_us()) < kAliveUs; }
 
 }  // namespace service::caster
