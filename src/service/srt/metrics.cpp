@@ -42,12 +42,12 @@ void write_quality(const net::SessionTable& table, Text& text) {
     text.family("srs_srt_lossy_links", Type::kGauge, "Of these, those that lost 1 % of the packets of 10 s, or more.");
     for (size_t i = 0; i < totals.size(); ++i)
         text.sample({{"direction", kDirections[i]}}, static_cast<double>(totals[i].lossy));
-    text.family("srs_srt_rtt_milliseconds", Type::kGauge, "Their round-trip times: the mean and the largest.");
+    text.family("srs_srt_rtt_seconds", Type::kGauge, "Their round-trip times: the mean and the largest.");
     for (size_t i = 0; i < totals.size(); ++i) {
         const LinkTotals& of = totals[i];
         const double mean = of.measured == 0 ? 0 : of.rtt_ms / static_cast<double>(of.measured);
-        text.sample({{"direction", kDirections[i]}, {"of", "mean"}}, mean);
-        text.sample({{"direction", kDirections[i]}, {"of", "max"}}, of.max_rtt_ms);
+        text.sample({{"direction", kDirections[i]}, {"of", "mean"}}, mean / 1'000);
+        text.sample({{"direction", kDirections[i]}, {"of", "max"}}, of.max_rtt_ms / 1'000);
     }
 }
 
