@@ -57,6 +57,10 @@ void SrtChannel::pump(int64_t now_us) {
     send_control(now_us);
     check_end();
     if (ended_) return cancel();
+    schedule(now_us);
+}
+
+void SrtChannel::schedule(int64_t now_us) {
     // Never sooner than the next tick: what is due at once was sent.
     const int64_t due_us = std::min(deadline(), second_us_);
     const int64_t due_ms = std::max(due_us, now_us) / 1000 + 1;

@@ -69,7 +69,8 @@ class SrtChannel : private runtime::Timer {
     std::string describe() const;
 
   protected:
-    // The derived class makes the connection, and calls pump() when it can be used. key_bytes: 0: not encrypted.
+    // The derived class makes the connection, and calls schedule() then: a peer that sends nothing more ends by the
+    // timer. key_bytes: 0: not encrypted.
     SrtChannel(SrtChannelOwner& owner, const SrtPeer& peer, size_t key_bytes);
 
     const std::string& id() const { return owner_.channel_id(); }
@@ -86,6 +87,8 @@ class SrtChannel : private runtime::Timer {
 
     // Sends what is due: control packets, then what the derived class has.
     void pump(int64_t now_us);
+    // Sets the timer for what is due next.
+    void schedule(int64_t now_us);
     virtual void send_data(int64_t now_us) = 0;
     // When send_data() or the connection has something to do, us.
     virtual int64_t deadline() const = 0;

@@ -10,6 +10,7 @@ SrtInput::SrtInput(SrtChannelOwner& owner, const SrtPeer& peer, const ::srt::Agr
     if (keys) keys_.emplace(keys->keys, keys->basis);
     connection_.emplace(::srt::Connection::receiving(agreement, {.idle_timeout_us = 1'000 * idle_timeout_ms}, sink,
                                                      keys_ ? &*keys_ : nullptr));
+    schedule(runtime::now_us());
 }
 
 void SrtInput::on_key_message(uint16_t subtype, std::span<const uint8_t> contents) {

@@ -58,6 +58,7 @@ SrtOutput::SrtOutput(SrtChannelOwner& owner, const SrtPeer& peer, const ::srt::A
                                                     ::srt::RefreshSettings{.random = runtime::fill_secret});
     if (runtime::Senders* threads = runtime::senders()) thread_ = threads->assign_thread();
     lane_.join(*this, agreement.send_latency_us);
+    schedule(runtime::now_us());
 }
 
 SrtOutput::~SrtOutput() { leave(); }

@@ -361,6 +361,18 @@ TEST_F(SrtServiceTest, APlayerThatHasWaitedForItsStreamIsNotIdle) {
     EXPECT_EQ(service_->sessions(), 1u);
 }
 
+TEST_F(SrtServiceTest, ACallerThatSaysNothingMoreEnds) {
+    server().peer_idle_timeout = 300;
+    begin();
+    Client publisher = client(), player = client();
+    ASSERT_EQ(publisher.connect("#!::r=live/a,m=publish").state(), Caller::State::kConnected);
+    ASSERT_EQ(player.connect("#!::r=live/b,m=request").state(), Caller::State::kConnected);
+    EXPECT_EQ(service_->sessions(), 2u);
+    ASSERT_TRUE(ok(runtime::sleep_ms(700)));
+    EXPECT_EQ(service_->sessions(), 0u) << "after peer_idle_timeout";
+    EXPECT_FALSE(is_published("a"));
+}
+
 // Every message is lent to a sender thread.
 class LentSrtServiceTest : public SrtServiceTest {
   protected:
