@@ -9,6 +9,7 @@
 #include "load/histogram.h"
 #include "load/ledger.h"
 #include "load/report.h"
+#include "load/run.h"
 
 namespace load {
 
@@ -67,6 +68,23 @@ class PacketMeter {
     uint64_t packets_ = 0, bytes_ = 0;
     int64_t last_us_ = 0, longest_gap_us_ = 0, first_packet_us_ = -1;
 };
+
+// Opens them by the ramp, lets them settle, and measures them. A player has open(), begin_window() and end_window().
+template <class Player>
+void measure_packet_players(Run& run, const CommonOptions& options,
+                            const std::vector<std::unique_ptr<Player>>& players) {
+    run.open_each(options.count, [&players](uint32_t i, runtime::Deadline deadline) {
+        (void)players[i]->open(deadline);  // the ledger has the error
+    });
+    run.sleep(options.settle_ms);
+    int64_t now = base::monotonic_us();
+    for (auto& player : players) player->begin_window(now);
+    run.begin_window();
+    run.sleep(options.seconds * 1000);
+    run.end_window();
+    now = base::monotonic_us();
+    for (auto& player : players) player->end_window(now);
+}
 
 // Of the players that are open. A player has is_open() and meter().
 template <class Player>

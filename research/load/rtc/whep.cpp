@@ -19,16 +19,7 @@ base::Result<int> run_whep(const WhepOptions& options) {
             std::make_unique<Player>(load::number_url(options.url, number), options.nack, room.shared(run.ledger())));
     }
     TRY(run.begin());
-    run.open_each(options.count,
-                  [&players](uint32_t i, runtime::Deadline deadline) { (void)players[i]->open(deadline); });
-    run.sleep(options.settle_ms);
-    int64_t now = base::monotonic_us();
-    for (auto& player : players) player->begin_window(now);
-    run.begin_window();
-    run.sleep(options.seconds * 1000);
-    run.end_window();
-    now = base::monotonic_us();
-    for (auto& player : players) player->end_window(now);
+    load::measure_packet_players(run, options, players);
     load::Report report;
     report.add("command", "whep");
     report.add("url", options.url);

@@ -18,16 +18,7 @@ base::Result<int> run_play(const SrtPlayOptions& options) {
         players.push_back(std::make_unique<Player>(peer, options.loss, run.ledger()));
     }
     TRY(run.begin());
-    run.open_each(options.count,
-                  [&players](uint32_t i, runtime::Deadline deadline) { (void)players[i]->open(deadline); });
-    run.sleep(options.settle_ms);
-    int64_t now = base::monotonic_us();
-    for (auto& player : players) player->begin_window(now);
-    run.begin_window();
-    run.sleep(options.seconds * 1000);
-    run.end_window();
-    now = base::monotonic_us();
-    for (auto& player : players) player->end_window(now);
+    load::measure_packet_players(run, options, players);
     load::Report report;
     report.add("command", "srt-play");
     report.add("url", options.url);
