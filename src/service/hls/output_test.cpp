@@ -129,6 +129,20 @@ TEST_F(OutputTest, AnOpenSegmentThatIsLostIsAGapWithoutAPause) {
     EXPECT_FALSE(output->view()->playlist().segments.back().gap);
 }
 
+TEST_F(OutputTest, TheNewestSegmentIsReleasedOnceTheStreamHasEnded) {
+    const auto output = make();
+    publication_.publish(aac(0, "1210", true));
+    output->begin();
+    const std::string large(4 * 1024, '0');
+    for (int i = 0; i < 50; ++i, dts_ += 100) publication_.publish(aac(dts_, large));
+    for (int i = 0; i < 3; ++i) output->release_memory();
+    const size_t kept = output->memory();
+    EXPECT_FALSE(segments(*output).empty()) << "the newest one stays while the stream is published";
+    publication_.end();
+    output->release_memory();
+    EXPECT_LE(output->memory(), kept) << "without the segment that was open";
+}
+
 TEST_F(OutputTest, WhatWaitsIsBounded) {
     const auto output = make(64 * 1024);
     publication_.publish(aac(0, "1210", true));
