@@ -35,7 +35,7 @@ bool names(std::string_view controllers, std::string_view wanted) {
 // what is visible, "/../a", is the root.
 void add(std::vector<std::string>& to, std::string_view root, std::string_view path) {
     if (path.contains("..")) path = {};
-    while (!path.empty() && path != "/") {
+    while (path.starts_with('/') && path != "/") {
         to.push_back(fmt::format("{}{}", root, path));
         path = path.substr(0, path.rfind('/'));
     }

@@ -26,6 +26,7 @@ TEST(Cgroups, AControllerOfVersionOneHasAPathOfItsOwn) {
 
 TEST(Cgroups, AGroupThatIsNotVisibleIsLookedForAtTheRoot) {
     EXPECT_EQ(cgroup_directories("0::/../other", "memory").v2, (Paths{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}));
+    EXPECT_EQ(cgroup_directories("0::other", "memory").v2, (Paths{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}));
     EXPECT_EQ(cgroup_directories("", "memory").v2, Paths());
     EXPECT_EQ(cgroup_directories("nonsense\n0\n:::::", "memory").v1, Paths());
 }
