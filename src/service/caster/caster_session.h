@@ -49,7 +49,7 @@ class CasterSession : public net::Session {
     // Does not cancel its coroutine.
     void will_end(std::string_view why, base::CloseReason reason);
     bool is_ending() const { return !end_reason_.empty(); }
-    // Why it ends, where nothing else is to be said: "" while it goes on.
+    // Empty while it goes on.
     const std::string& end_reason() const { return end_reason_; }
     // The last log line. The publication must have ended.
     void log_and_leave(std::string_view why, base::CloseReason reason);
@@ -93,7 +93,7 @@ class TsSession : public CasterSession, private relay::TsPublisherOwner {
     // kLimit: the address has too much unfinished input.
     base::Result<void> count_bytes(size_t bytes);
     void finish(std::string_view why, base::CloseReason reason);
-    // The top of its coroutine, but for removing it from the service.
+    // What its coroutine came to.
     void end_with(const base::Result<void>& served);
     relay::TsPublisher* publisher() { return publisher_.get(); }  // null: it is not admitted yet
 
