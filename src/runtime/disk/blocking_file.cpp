@@ -40,15 +40,15 @@ BlockingFile::~BlockingFile() {
     if (fd_ >= 0) ::close(fd_);
 }
 
-Result<BlockingFile> BlockingFile::open(const std::string& path, int flags) {
-    BlockingFile file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0644));
+Result<BlockingFile> BlockingFile::open(const std::string& path, int flags, mode_t mode) {
+    BlockingFile file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode));
     if (file.is_open()) return file;
     if (errno == ENOENT || errno == ENOTDIR) return fail(Code::kNotFound, path + " does not exist");
     return fail_errno(path, errno);
 }
 
-Result<BlockingFile> BlockingFile::open_locked(const std::string& path, int flags) {
-    BlockingFile file = TRY(open(path, flags));
+Result<BlockingFile> BlockingFile::open_locked(const std::string& path, int flags, mode_t mode) {
+    BlockingFile file = TRY(open(path, flags, mode));
     if (flock(file.fd_, LOCK_EX | LOCK_NB) == 0) return file;
     if (errno == EWOULDBLOCK) return fail(Code::kBusy, path + " is in use by another server");
     return fail_errno("locking " + path, errno);

@@ -2,6 +2,8 @@
 // BlockingFile: an open file for jobs on threads that may block: whole reads and writes by plain system calls. Never on
 // the loop, whose files are disk_file.h and file_source.h.
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,11 +26,10 @@ class BlockingFile {
     }
     ~BlockingFile();
 
-    // flags: those of open(2); a symbolic link is not followed, and a new file has the mode 0644. kNotFound: there is
-    // no such file.
-    static base::Result<BlockingFile> open(const std::string& path, int flags);
+    // flags: those of open(2); a symbolic link is not followed. mode: of a new file. kNotFound: there is no such file.
+    static base::Result<BlockingFile> open(const std::string& path, int flags, mode_t mode = 0644);
     // The same, for this process alone until it is closed. kBusy: another one has it.
-    static base::Result<BlockingFile> open_locked(const std::string& path, int flags);
+    static base::Result<BlockingFile> open_locked(const std::string& path, int flags, mode_t mode = 0644);
 
     bool is_open() const { return fd_ >= 0; }
     int fd() const { return fd_; }

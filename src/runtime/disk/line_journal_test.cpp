@@ -1,0 +1,147 @@
+#include "runtime/disk/line_journal.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "runtime/loop/testing.h"
+
+namespace runtime {
+namespace {
+
+using testing::ok;
+
+class LineJournalTest : public testing::RuntimeTest {
+  protected:
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        directory_ = std::filesystem::temp_directory_path() / ("line-journal-" + new_context_id());
+        path_ = directory_ / "below" / "j";
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+    LineJournal::Options options() {
+        return {.path = path_,
+                .mode = 0600,
+                .opened = [this](std::string_view text) { left_ = text; },
+                .compaction = [this]() -> LineJournal::Compaction {
+                    ++compactions_;
+                    return [](std::string_view text) { return text.starts_with("keep\n") ? "keep\n" : ""; };
+                },
+                .failed = [this](const base::Error& error) { failures_ += error.text() + ";"; }};
+    }
+    std::string content() const {
+        std::ifstream in(path_);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    void write(std::string_view text) const {
+        std::filesystem::create_directories(directory_ / "below");
+        std::ofstream(path_) << text;
+    }
+    // Until the appends so far have been tried.
+    static void flush(LineJournal& journal) {
+        bool done = false;
+        journal.append("", [&] { done = true; });
+        for (int i = 0; i < 2'000 && !done; ++i) ASSERT_TRUE(ok(sleep_ms(1)));
+        ASSERT_TRUE(done);
+    }
+    std::filesystem::path directory_, path_;
+    std::string left_ = "none", failures_;
+    int compactions_ = 0;
+};
+
+TEST_F(LineJournalTest, ATornLineIsCutAndNotContinued) {
+    write("a\nb\nhalf a li");
+    LineJournal journal(options());
+    ASSERT_TRUE(ok(journal.open()));
+    EXPECT_EQ(left_, "a\nb\n");
+    journal.append("c\n");
+    journal.stop();
+    EXPECT_EQ(content(), "a\nb\nc\n");
+}
+
+TEST_F(LineJournalTest, NobodyElseReadsANewFile) {
+    LineJournal journal(options());
+    journal.append("secret\n");
+    flush(journal);
+    struct stat facts {};
+    ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777, 0600u);
+    journal.compact();
+    flush(journal);
+    ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777, 0600u) << "also of the file that replaced it";
+    EXPECT_EQ(compactions_, 1);
+    journal.stop();
+}
+
+TEST_F(LineJournalTest, IsReplacedWhenItHasGrownByItsOwnSize) {
+    LineJournal journal(options());
+    journal.append("keep\n");
+    flush(journal);
+    for (int i = 0; i < 40; ++i) {
+        journal.append(std::string(16'383, 'x') + "\n");
+        flush(journal);
+    }
+    EXPECT_EQ(compactions_, 2) << "above each 256 kB";
+    EXPECT_LT(std::filesystem::file_size(path_), 400'000u);
+    EXPECT_TRUE(content().starts_with("keep\n"));
+    journal.stop();
+}
+
+TEST_F(LineJournalTest, AFullDiskCostsTheLinesThatDoNotFitAndNoOthers) {
+    LineJournal journal(options());
+    journal.append("a\n");
+    flush(journal);
+    // Beyond a limit of the size of files the kernel writes a part of the line, as on a full disk.
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit small{1'000, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    journal.append(std::string(2'000, 'x') + "\n");
+    flush(journal);
+    journal.append("b\n");
+    flush(journal);
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(content(), "a\nb\n");
+    EXPECT_NE(failures_, "");
+    EXPECT_GE(journal.lost(), 1u);
+    const uint64_t lost = journal.lost();
+    journal.append("c\n");
+    journal.stop();
+    EXPECT_EQ(content(), "a\nb\nc\n");
+    EXPECT_EQ(journal.lost(), lost);
+}
+
+TEST_F(LineJournalTest, WhatWaitsForTheDiskIsBounded) {
+    auto limited = options();
+    limited.max_pending_bytes = 10;
+    LineJournal journal(limited);
+    journal.append("12345678\n");
+    bool told = false;
+    journal.append("9\n", [&] { told = true; });
+    EXPECT_TRUE(told) << "there is no room";
+    EXPECT_EQ(journal.lost(), 1u);
+    journal.stop();
+    EXPECT_EQ(content(), "12345678\n");
+}
+
+TEST_F(LineJournalTest, AFileThatIsTooLargeIsLeftAlone) {
+    write("12345678\n");
+    auto limited = options();
+    limited.max_bytes = 8;
+    LineJournal journal(limited);
+    EXPECT_TRUE(testing::failed_with(journal.open(), base::Code::kLimit));
+    journal.append("a\n");
+    journal.stop();
+    EXPECT_EQ(content(), "12345678\n");
+    EXPECT_EQ(journal.lost(), 1u);
+}
+
+}  // namespace
+}  // namespace runtime
