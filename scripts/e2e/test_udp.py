@@ -6,6 +6,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -384,3 +385,54 @@ def test_an_ingest(servers, tool, ts_files, url, kind):
     api.reload(server, conf.replace("ingest i { enabled on", "ingest i { enabled off"))
     if "239." not in url:
         api.ended(server, "port", type="udp-publish")
+
+
+class Recorder:
+    """A receiver of datagrams, on a port of its own or in a group, which keeps them all."""
+
+    def __init__(self, group=""):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((group or "127.0.0.1", 0))
+        if group:
+            self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(group) + socket.inet_aton("127.0.0.1"))
+        self.socket.settimeout(0.5)
+        self.address = f"{group or '127.0.0.1'}:{self.socket.getsockname()[1]}"
+        self.datagrams = []
+        self.stopping = False
+        self.thread = threading.Thread(target=self.receive, daemon=True)
+        self.thread.start()
+
+    def receive(self):
+        while not self.stopping:
+            try:
+                self.datagrams.append(self.socket.recv(2048))
+            except TimeoutError:
+                pass
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join()
+        self.socket.close()
+        return self.datagrams
+
+
+@pytest.mark.parametrize("to", ["udp://PORT", "rtp://PORT", "udp://GROUP?interface=lo&ttl=1"])
+def test_forwarded(servers, ts_files, tmp_path, to):
+    """What a receiver of datagrams has of a stream: each of its packets at its time, in datagrams that fit in a packet of a network."""
+    recorder = Recorder("239.77.1.3" if "GROUP" in to else "")
+    destination = to.replace("PORT", recorder.address).replace("GROUP", recorder.address)
+    server = make(servers, vhost=f'forward {{ enabled on; destination "{destination}"; }}')
+    path = ts_files("h264-b-aac")
+    send_file(path, server.rtc_port, options="?pkt_size=1316")
+    api.ended(server, "stream has ended", type="udp-forward")
+    datagrams = recorder.stop()
+    if to.startswith("rtp"):
+        numbers = [struct.unpack("!H", datagram[2:4])[0] for datagram in datagrams]
+        assert {(after - before) % 65536 for before, after in zip(numbers, numbers[1:])} == {1}, "the numbers of RTP should have no gap"
+        assert {datagram[1] & 127 for datagram in datagrams} == {33}
+        datagrams = [datagram[12:] for datagram in datagrams]
+    sizes = {len(datagram) for datagram in datagrams}
+    assert max(sizes) == 7 * CELL and not [size for size in sizes if size % CELL], f"transport packets, at most seven, were expected: {sizes}"
+    came = tmp_path / "came.ts"
+    came.write_bytes(b"".join(datagrams))
+    assert_times(sent_packets(path), sent_packets(came), f"a receiver of {to}")

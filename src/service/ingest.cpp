@@ -13,6 +13,7 @@
 #include "protocol/rtsp/url.h"
 #include "protocol/sdp/session/control.h"
 #include "protocol/srt/url.h"
+#include "service/udp_url.h"
 
 namespace service {
 
@@ -82,7 +83,7 @@ bool has_tool_for_ingests() { return is_built_in("vhost/ingest/engine/enabled");
 
 IngestPuller puller_of(const Ingest& ingest) {
     const bool is_stream = ingest.type == "stream";
-    const bool is_udp = ingest.url.starts_with("udp://") || ingest.url.starts_with("rtp://");
+    const bool is_udp = is_udp_url(ingest.url);
     IngestPuller puller = IngestPuller::kTool;
     if (ingest.type == "rtsp" || (is_stream && ::rtsp::is_rtsp_url(ingest.url))) puller = IngestPuller::kRtsp;
     // A URL of SRT with another type is FFmpeg's: its times are microseconds there, and it may listen.

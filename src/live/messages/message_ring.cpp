@@ -8,6 +8,12 @@
 #include "runtime/senders/senders.h"
 
 namespace live {
+namespace {
+
+// A rate is measured over at least this long.
+constexpr int64_t kMinRateUs = 500'000;
+
+}  // namespace
 
 MessageRing::MessageRing(const MessageRingLimits& limits) : limits_(limits) {
     CHECK(std::has_single_bit(limits.messages));
@@ -90,6 +96,12 @@ void MessageRing::drop_first() {
     if (threads && !(begin_ < end_ && first.bytes.shares_memory(at(begin_).bytes)))
         threads->retire(std::move(first.bytes));
     first.bytes = {};
+}
+
+int64_t MessageRing::rate() const {
+    if (messages() < 2) return 0;
+    const int64_t span_us = at(end_ - 1).time_us - at(begin_).time_us;
+    return span_us < kMinRateUs ? 0 : static_cast<int64_t>(bytes_) * 1'000'000 / span_us;
 }
 
 void MessageRing::grow() {

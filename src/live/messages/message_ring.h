@@ -57,6 +57,8 @@ class MessageRing {
 
     size_t messages() const { return end_ - begin_; }
     size_t bytes() const { return bytes_; }
+    // Of what it holds, bytes per second; 0: it holds too little.
+    int64_t rate() const;
     // Bytes of allocations. Messages at the front of the first block may be dropped, the last block is not full.
     size_t memory() const { return bytes_ + (block_.empty() ? 0 : 2 * kBlockBytes) + slots_.size() * sizeof(Message); }
 

@@ -66,6 +66,30 @@ void set_buffer(int fd, int forced, int option, int bytes) {
 // 224.0.0.0/4 and ff00::/8.
 bool is_multicast(const base::IpAddress& ip) { return ip.is_v4() ? ip.bytes[12] >> 4 == 0xe : ip.bytes[0] == 0xff; }
 
+// 0: none is named.
+base::Result<unsigned> interface_of(const UdpOptions& options) {
+    if (options.multicast_interface.empty()) return 0u;
+    const unsigned interface = if_nametoindex(options.multicast_interface.c_str());
+    if (interface == 0) return base::fail_errno("interface " + options.multicast_interface, errno);
+    return interface;
+}
+
+// How the socket sends to groups. RFC 3678, 2.3; RFC 3493, 5.2.
+base::Result<void> set_multicast_output(int fd, bool v6, const UdpOptions& options) {
+    const auto set = [&](int option4, int option6, const void* value, socklen_t size) -> base::Result<void> {
+        if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? option6 : option4, value, size) == 0) return {};
+        return base::fail_errno("sending to multicast groups", errno);
+    };
+    if (const int hops = options.multicast_ttl; hops > 0)
+        TRY(set(IP_MULTICAST_TTL, IPV6_MULTICAST_HOPS, &hops, sizeof hops));
+    const auto interface = static_cast<int>(TRY(interface_of(options)));
+    if (interface == 0) return {};
+    ip_mreqn request{};
+    request.imr_ifindex = interface;
+    if (v6) return set(0, IPV6_MULTICAST_IF, &interface, sizeof interface);
+    return set(IP_MULTICAST_IF, 0, &request, sizeof request);
+}
+
 // RFC 3678, 5.1. The kernel leaves the group when the socket is closed.
 base::Result<void> join(int fd, const base::IpAddress& group, const UdpOptions& options) {
     const bool v6 = !group.is_v4();
@@ -73,11 +97,7 @@ base::Result<void> join(int fd, const base::IpAddress& group, const UdpOptions& 
     // Otherwise a socket gets the datagrams of all groups that any socket of the machine has joined.
     const int off = 0;
     setsockopt(fd, level, v6 ? IPV6_MULTICAST_ALL : IP_MULTICAST_ALL, &off, sizeof off);
-    unsigned interface = 0;
-    if (!options.multicast_interface.empty()) {
-        interface = if_nametoindex(options.multicast_interface.c_str());
-        if (interface == 0) return base::fail_errno("interface " + options.multicast_interface, errno);
-    }
+    const unsigned interface = TRY(interface_of(options));
     const auto put = [&](const base::IpAddress& ip, sockaddr_storage& to) {
         const detail::RawAddress raw({ip, 0}, v6);
         std::memcpy(&to, raw.get(), raw.length);
@@ -138,6 +158,8 @@ class Udp final : public UdpSocket {
         TRY(watch_.open(fd, detail::Watch::kInputEdges));
         if (const auto group = base::IpAddress::parse(address.ip); group && is_multicast(*group))
             TRY(join(fd, *group, options), "joining " + address.ip);
+        else
+            TRY(set_multicast_output(fd, v6_, options));
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
         sockets.first = this;

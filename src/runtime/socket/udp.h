@@ -77,8 +77,11 @@ struct UdpOptions {
     bool reports_destination = false;
     // For a socket that is bound to a multicast group: the name of the interface on which it joins the group (empty: as
     // the kernel's routes say), and the only sender that it receives from (empty: any). kSystem: it cannot join.
+    // For any other socket: the interface by which it sends to groups, and how many routers these datagrams may pass
+    // (0: the system's default, none).
     std::string multicast_interface{};
     std::string multicast_source{};
+    uint8_t multicast_ttl = 0;
 };
 base::Result<std::unique_ptr<UdpSocket>> bind_udp(const SocketAddress& address, const UdpOptions& options = {});
 

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/authority.h"
 #include "base/ip.h"
-#include "protocol/http/url.h"
+#include "service/udp_url.h"
 
 namespace service::caster {
 
@@ -16,25 +15,19 @@ namespace {
 
 struct UdpInput {
     config::ListenAddress address{};
-    std::string interface { }, source{}; };
+    std::string source{};
+    std::string interface {};
+};
 
-Result<UdpInput> parse_udp_url(std::string_view url) {
-    const size_t scheme = url.find("://");
-    if (scheme == url.npos || (url.substr(0, scheme) != "udp" && url.substr(0, scheme) != "rtp"))
-        return fail(Code::kConfig, fmt::format("url '{}' is not udp://HOST:PORT", url));
-    url.remove_prefix(scheme + 3);
-    const size_t end = std::min(url.find_first_of("/?"), url.size());
-    const auto authority = TRY(base::split_authority(url.substr(0, end)), "url");
-    if (!authority.port || *authority.port == 0) return fail(Code::kConfig, "the url has no port");
+Result<UdpInput> input_of(std::string_view text) {
+    UdpUrl url = TRY(parse_udp_url(text));
+    if (!url.host.empty() && !base::IpAddress::parse(url.host))
+        return fail(Code::kConfig, fmt::format("'{}' is no IP address", url.host));
     UdpInput input;
-    input.address.port = *authority.port;
-    input.address.host = authority.host;
-    if (!authority.host.empty() && !base::IpAddress::parse(input.address.host))
-        return fail(Code::kConfig, fmt::format("'{}' is no IP address", input.address.host));
-    const size_t query = url.find('?');
-    const auto parameters = http::parse_query(query == url.npos ? std::string_view() : url.substr(query + 1));
+    input.address.port = url.port;
+    input.address.host = std::move(url.host);
     // The names are those of FFmpeg and MediaMTX.
-    for (const auto& [name, value] : parameters) {
+    for (const auto& [name, value] : url.parameters) {
         if (name == "interface") input.interface = value;
         if (name == "source" || name == "sources") input.source = value;
     }
@@ -48,7 +41,7 @@ Result<UdpInput> parse_udp_url(std::string_view url) {
 Result<Caster> caster_of(const Ingest& ingest, const std::string& vhost) {
     const std::string what = "ingest " + ingest.name;
     const auto stream = TRY(ingested_stream(ingest, vhost), what);
-    UdpInput input = TRY(parse_udp_url(ingest.url), what);
+    UdpInput input = TRY(input_of(ingest.url), what);
     Caster caster;
     caster.enabled = true;
     caster.caster = kMpegtsOverUdp;

@@ -8,6 +8,8 @@
 #include "config/value.h"
 #include "protocol/rtsp/url.h"
 #include "protocol/srt/url.h"
+#include "service/forward/udp_target.h"
+#include "service/udp_url.h"
 
 namespace service::forward {
 
@@ -61,18 +63,31 @@ Result<Destination> parse_srt(std::string_view text) {
     return destination;
 }
 
+Result<Destination> parse_udp(std::string_view text) {
+    const UdpTarget target = TRY(parse_udp_target(text), base::bare_url(text));
+    Destination destination;
+    destination.scheme = target.rtp ? "rtp" : "udp";
+    const bool is_v6 = target.host.find(':') != target.host.npos;
+    destination.authority =
+        is_v6 ? fmt::format("[{}]:{}", target.host, target.port) : fmt::format("{}:{}", target.host, target.port);
+    if (const size_t query = text.find('?'); query != text.npos) destination.parameters = text.substr(query + 1);
+    return destination;
+}
+
 }  // namespace
 
 Result<Destination> parse_destination(std::string_view text) {
     if (::rtsp::is_rtsp_url(text)) return parse_rtsp(text);
     if (::srt::is_srt_url(text)) return parse_srt(text);
+    if (is_udp_url(text)) return parse_udp(text);
     Destination destination;
     std::string_view rest = text;
     if (size_t scheme = rest.find("://"); scheme != rest.npos) {
         std::string_view name = rest.substr(0, scheme);
         if (name != "rtmp" && name != "rtmps")
-            return fail(Code::kConfig, fmt::format("'{}' is none of rtmp://, rtmps://, rtsp://, rtsps:// and srt://",
-                                                   base::hide_credentials(text)));
+            return fail(Code::kConfig,
+                        fmt::format("'{}' is none of rtmp://, rtmps://, rtsp://, rtsps://, srt://, udp:// and rtp://",
+                                    base::hide_credentials(text)));
         destination.scheme = name;
         rest.remove_prefix(scheme + 3);
     }

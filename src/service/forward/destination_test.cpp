@@ -29,6 +29,9 @@ TEST(Destination, Forms) {
     EXPECT_EQ(parsed("srt://h:10080"), "srt h:10080|");
     EXPECT_EQ(parsed("SRT://[::1]:1/?latency=200&streamid=#!::r=in/[stream],m=publish"),
               "srt [::1]:1|?latency=200&streamid=#!::r=in/[stream],m=publish");
+    EXPECT_EQ(parsed("udp://239.1.1.1:5000?interface=eth0&ttl=4&pkt_size=1316"),
+              "udp 239.1.1.1:5000|?interface=eth0&ttl=4&pkt_size=1316");
+    EXPECT_EQ(parsed("rtp://[ff15::1]:5000"), "rtp [ff15::1]:5000|");
 }
 
 TEST(Destination, WhatItIsNot) {
@@ -56,7 +59,13 @@ TEST(Destination, WhatItIsNot) {
                             "h:1\x01",
                             "srt://h",
                             "srt://h:1/live/s",
-                            "srt://h:1?mode=listener"})
+                            "srt://h:1?mode=listener",
+                            "udp://h",
+                            "udp://:1",
+                            "udp://h:0",
+                            "udp://h:1?ttl=0",
+                            "udp://h:1?ttl=256",
+                            "rtp://h:1?x=1"})
         EXPECT_EQ(parsed(bad), "error") << bad;
 }
 

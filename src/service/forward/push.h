@@ -13,9 +13,15 @@ namespace service::forward {
 
 class Push final : public relay::SinkRunner {
   public:
-    // links: of other protocols than RTMP. The references must outlive it.
-    Push(relay::SinkOwner& owner, ClientTls& tls, const std::vector<PushOffer>& links, base::Ref<live::Stream> stream,
-         Target target, std::string path);
+    // What those of a service share. links: of other protocols than RTMP and UDP.
+    struct Shared {
+        ClientTls tls{};
+        UdpTargets udp_targets{};
+        const std::vector<PushOffer>& links;
+    };
+
+    // The references must outlive it.
+    Push(relay::SinkOwner& owner, Shared& shared, base::Ref<live::Stream> stream, Target target, std::string path);
 
     const Target& target() const { return target_; }
 
@@ -23,8 +29,7 @@ class Push final : public relay::SinkRunner {
     std::vector<std::string> servers_now() override { return {target_.shown}; }
     base::Result<std::unique_ptr<PushLink>> make_link(const std::string& server) override;
 
-    ClientTls& tls_;
-    const std::vector<PushOffer>& links_;
+    Shared& shared_;
     const Target target_;
 };
 

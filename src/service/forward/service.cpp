@@ -26,7 +26,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
       registry_(registry),
       followed_(registry, *this),
       service_id_(std::move(service_id)),
-      links_(links) {
+      shared_{.links = links} {
     query_limiter_.post = std::move(post);
 }
 
@@ -128,8 +128,7 @@ void Service::send_to(live::Stream& stream, const std::vector<std::string>& dest
                                       stream.key().text());
     for (Target& target : wanted) {
         SinkOwner& owner = *this;
-        auto push =
-            std::make_unique<Push>(owner, tls_, links_, base::Ref<live::Stream>(&stream), std::move(target), path);
+        auto push = std::make_unique<Push>(owner, shared_, base::Ref<live::Stream>(&stream), std::move(target), path);
         if (push->start()) pushes_.add(std::move(push));
     }
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Forwarding: sends each published stream of a vhost to other servers, as configured by the vhost's forward block or
-// decided by its backend. RTMP is here, other protocols are those of other services' offers. See doc/forward.md.
+// decided by its backend. RTMP and MPEG-TS by UDP are here, other protocols are those of other services' offers. See
+// doc/forward.md.
 
 #include <memory>
 #include <string>
@@ -18,7 +19,7 @@ namespace service::forward {
 
 class Service final : private live::StreamFollower, private relay::SinkOwner, private BackendUser {
   public:
-    // service_id: of this run. links: of other protocols than RTMP. The references must outlive it.
+    // service_id: of this run. links: of other protocols. The references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry, Post post,
             std::string service_id, const std::vector<PushOffer>& links);
     ~Service();  // stops: yields
@@ -53,9 +54,8 @@ class Service final : private live::StreamFollower, private relay::SinkOwner, pr
     live::Registry& registry_;
     live::FollowedStreams followed_;
     const std::string service_id_;
-    const std::vector<PushOffer>& links_;
     BackendQuery::Limiter query_limiter_;
-    ClientTls tls_;
+    Push::Shared shared_;
     runtime::TaskList<Push> pushes_{"the last forwarded stream to end"};
     // One per published stream with a backend, kept until the stream ends, so that a reload without a change does not
     // ask again.

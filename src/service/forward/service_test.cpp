@@ -4,7 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hex_testing.h"
+#include "media/h264.h"
 #include "protocol/rtmp/server_session.h"
+#include "runtime/socket/udp.h"
 #include "service/forward/config.h"
 #include "service/relay/testing.h"
 
@@ -234,6 +237,86 @@ TEST_F(ForwardTest, OtherProtocolsAreThoseOfOffers) {
     EXPECT_EQ(push(0).target().shown, "rtsp://h:8554/live/...");
     EXPECT_EQ(push(1).problem(), "this server does not publish by rtsps");
     EXPECT_EQ(sessions_.size(), 0u);
+}
+
+// What MPEG-TS carries: one NAL unit, with its length.
+media::Frame picture(int64_t ms, bool keyframe = false) {
+    return video(ms, keyframe, std::string("\0\0\0\x08", 4) + (keyframe ? "\x65" : "\x41") + "picture");
+}
+
+// A receiver of datagrams.
+struct Receiver {
+    Receiver() {
+        socket = std::move(runtime::bind_udp({"127.0.0.1", 0}).value());
+        address = "127.0.0.1:" + std::to_string(socket->port());
+    }
+    // What comes within 200 ms.
+    std::vector<std::vector<uint8_t>> receive() {
+        std::vector<std::vector<uint8_t>> datagrams;
+        const auto limit = runtime::Deadline::in_ms(200);
+        while (auto batch = socket->receive_batch(limit))
+            for (const runtime::UdpPacket& packet : *batch)
+                datagrams.emplace_back(packet.bytes.begin(), packet.bytes.end());
+        return datagrams;
+    }
+    std::unique_ptr<runtime::UdpSocket> socket;
+    std::string address;
+};
+
+TEST_F(ForwardTest, AStreamGoesAsTransportPacketsByUdp) {
+    Receiver plain, rtp;
+    start({"udp://" + plain.address, "rtp://" + rtp.address});
+    publish();
+    const auto config = media::make_avc_config(base::hex("6742c01ed900a047fec8"), base::hex("68cb83cb20"));
+    publication_.publish(live::testing::header(media::Kind::kVideo, std::string(config->text())));
+    publication_.publish(picture(20, true));
+    const auto datagrams = plain.receive();
+    ASSERT_FALSE(datagrams.empty());
+    for (const auto& datagram : datagrams) {
+        EXPECT_LE(datagram.size(), 1316u);
+        EXPECT_EQ(datagram.size() % 188, 0u);
+        EXPECT_EQ(datagram[0], 0x47);
+    }
+    EXPECT_EQ(datagrams[0][1] & 0x1f, 0) << "the tables are first";
+    const auto packets = rtp.receive();
+    ASSERT_EQ(packets.size(), datagrams.size());
+    for (size_t i = 0; i < packets.size(); ++i) {
+        EXPECT_EQ(packets[i][1] & 0x7f, 33);
+        EXPECT_TRUE(std::equal(packets[i].begin() + 12, packets[i].end(), datagrams[i].begin(), datagrams[i].end()));
+    }
+    size_t sessions = 0;
+    sessions_.for_each([&](net::Session& s) {
+        ++sessions;
+        EXPECT_EQ(net::session_type_name(s.type()), "udp-forward");
+        EXPECT_GT(s.traffic().sent_bytes, 180u);
+    });
+    EXPECT_EQ(sessions, 2u);
+    publication_.publish(picture(40));
+    publication_.end();
+    until([&] { return service_->idle(); });
+    EXPECT_FALSE(plain.receive().empty()) << "what was published before the end is still sent";
+}
+
+// Two streams at one address would be one that nobody can read.
+TEST_F(ForwardTest, AnAddressOfUdpHasOneStream) {
+    Receiver there;
+    start({"udp://" + there.address, "udp://" + there.address + "?ttl=2"});
+    publish();
+    until([&] { return push(1).state() == Push::State::kWaiting; });
+    EXPECT_EQ(push(0).state(), Push::State::kPublishing);
+    EXPECT_EQ(push(1).problem(), "another stream is sent to " + there.address);
+    publication_.end();
+    until([&] { return service_->idle(); });
+    reload({"udp://" + there.address + "?ttl=2"});
+    publish();
+    until([&] { return push().state() == Push::State::kPublishing; });
+}
+
+TEST_F(ForwardTest, AnInterfaceThatIsNotThere) {
+    start({"udp://239.255.7.7:5000?interface=nowhere0"});
+    publish();
+    until([&] { return push().state() == Push::State::kWaiting; });
+    EXPECT_NE(push().problem().find("interface nowhere0"), std::string::npos) << push().problem();
 }
 
 TEST_F(ForwardTest, StopEndsEverything) {

@@ -41,12 +41,22 @@ Result<Target> srt_target(const Destination& destination, const live::StreamKey&
     return target;
 }
 
+// All streams have the same address: it says nothing of them.
+Result<Target> udp_target(const Destination& destination) {
+    Target target;
+    target.shown = destination.scheme + "://" + destination.authority;
+    target.text = target.shown + (destination.parameters.empty() ? "" : "?" + destination.parameters);
+    target.udp = TRY(parse_udp_target(target.text));
+    return target;
+}
+
 }  // namespace
 
 Result<Target> make_target(std::string_view destination, const live::StreamKey& key, std::string_view params,
                            std::string_view path) {
     auto parsed = TRY(parse_destination(destination));
     if (parsed.is_srt()) return srt_target(parsed, key, params, path);
+    if (parsed.is_udp()) return udp_target(parsed);
     Target target;
     const std::string scheme = parsed.scheme + "://", server = scheme + parsed.authority + "/";
     target.text = scheme + parsed.credentials + parsed.authority + "/";

@@ -8,13 +8,16 @@
 
 #include "base/result.h"
 #include "live/hub/stream.h"
+#include "service/forward/udp_target.h"
 #include "service/relay/target.h"
 
 namespace service::forward {
 
 struct Target {
-    std::optional<relay::Target> rtmp;  // nothing: another protocol
-    std::string text;                   // the complete address, with user and password: equal texts are the same target
+    // Nothing: another protocol.
+    std::optional<relay::Target> rtmp;
+    std::optional<UdpTarget> udp;
+    std::string text;  // the complete address, with user and password: equal texts are the same target
     // For logs and lists: without what may be a secret, credentials, parameters and names that are not the stream's.
     std::string shown;
 };

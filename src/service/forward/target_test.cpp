@@ -74,6 +74,17 @@ TEST(ForwardTarget, SrtAddresses) {
     EXPECT_EQ(text("srt://h:1", hosted, ""), "error: a name with characters that have a meaning in a stream id");
 }
 
+TEST(ForwardTarget, UdpAddresses) {
+    const auto target = make_target("udp://239.1.1.1:5000?interface=eth0&ttl=4", {"v", "live", "s"}, "?token=1");
+    ASSERT_TRUE(target) << target.error().text();
+    EXPECT_EQ(target->shown, "udp://239.1.1.1:5000");
+    ASSERT_TRUE(target->udp);
+    EXPECT_EQ(target->udp->interface, "eth0");
+    EXPECT_EQ(target->udp->ttl, 4);
+    EXPECT_EQ(target->udp->port, 5000);
+    EXPECT_FALSE(target->udp->rtp);
+}
+
 // The address is resolved as the next server would.
 TEST(ForwardTarget, TheNextServerFindsTheSameStream) {
     for (const char* params : {"", "?k=v"})

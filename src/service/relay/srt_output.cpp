@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "convert/ts/to_ts.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/random.h"
+#include "service/relay/ts_messages.h"
 
 namespace service::relay {
 
@@ -14,12 +14,7 @@ using base::CloseReason;
 
 namespace {
 
-std::unique_ptr<live::WireEncoder> make_encoder(const live::LogKey&) { return std::make_unique<convert::TsEncoder>(); }
-constexpr live::WireFormat kFormat{"srt", make_encoder};
-
 constexpr std::string_view kStreamEnded = "the stream has ended";
-// A rate is measured over at least this long.
-constexpr int64_t kMinRateUs = 500'000;
 // Of maxbw 0: so much of the stream's rate, for repairs.
 constexpr int64_t kOfInputPercent = 125;
 
@@ -38,20 +33,11 @@ class RingHistory final : public ::srt::History {
     const live::MessageRing& ring_;
 };
 
-// Bytes per second; 0: not known.
-int64_t rate_of(const live::MessageRing& ring) {
-    if (ring.messages() < 2) return 0;
-    const int64_t span_us = ring.at(ring.end() - 1).time_us - ring.at(ring.begin()).time_us;
-    return span_us < kMinRateUs ? 0 : static_cast<int64_t>(ring.bytes()) * 1'000'000 / span_us;
-}
-
 }  // namespace
 
 SrtOutput::SrtOutput(SrtChannelOwner& owner, const SrtPeer& peer, const ::srt::Agreement& agreement,
                      const std::optional<SrtKeys>& keys, live::Stream& stream, const SrtOutputOptions& options)
-    : SrtChannel(owner, peer, keys ? keys->basis.kek.size : 0),
-      options_(options),
-      lane_(stream.message_lane({&kFormat, {}})) {
+    : SrtChannel(owner, peer, keys ? keys->basis.kek.size : 0), options_(options), lane_(ts_messages(stream)) {
     connect(agreement, static_cast<int64_t>(lane_.ring().end()) + 1);
     if (keys)
         keys_ = std::make_unique<::srt::SenderKeys>(keys->keys, keys->basis,
@@ -71,7 +57,7 @@ void SrtOutput::connect(const ::srt::Agreement& agreement, int64_t index) {
 }
 
 ::srt::SendPolicy SrtOutput::policy() const {
-    ::srt::SendPolicy policy{.stream_rate = rate_of(lane_.ring())};
+    ::srt::SendPolicy policy{.stream_rate = lane_.ring().rate()};
     if (options_.max_rate > 0) policy.max_rate = options_.max_rate;
     if (options_.max_rate == 0) policy.max_rate = policy.stream_rate * kOfInputPercent / 100;
     return policy;
