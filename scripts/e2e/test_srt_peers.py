@@ -181,3 +181,42 @@ def test_mediamtx_pulls(server, tool, tmp_path):
             assert_both(probed(f"rtmp://127.0.0.1:{port}/s", "-read_intervals", "%+4"), "h264", "aac")
     finally:
         ports.release(taken)
+
+
+@pytest.mark.skipif(not mediamtx.PROGRAM, reason="E2E_MEDIAMTX names no program")
+@pytest.mark.parametrize("direction", ["pulled", "forwarded"])
+def test_mediamtx_listens(servers, tool, tmp_path, direction):
+    """It is an origin, whose stream this server pulls when a player asks; and what a stream is forwarded to. The stream ids are MediaMTX's."""
+    rtmp_port, srt_port = taken = ports.take(2)
+    try:
+        conf = tmp_path / "mediamtx.yml"
+        conf.write_text(
+            f"rtmpAddress: 127.0.0.1:{rtmp_port}\nsrtAddress: 127.0.0.1:{srt_port}\nrtsp: no\nhls: no\nmoq: no\nwebrtc: no\npaths:\n  all_others:\n"
+        )
+        other = tool([mediamtx.PROGRAM, conf])
+        wait_until(lambda: "[SRT] started" in other.text(), 15, other.text)
+        url = f"srt://127.0.0.1:{srt_port}?streamid="
+        if direction == "forwarded":
+            sender = servers(top=api.ON, vhosts=default_vhost(vhost=f'forward {{ enabled on; destination "{url}publish:in/[stream]"; }}'))
+            with Published(sender):
+                assert_both(probed_soon(f"rtmp://127.0.0.1:{rtmp_port}/in/s"), "h264", "aac")
+            return
+        ingest = f'ingest i {{ enabled on; stream live/s; input {{ on_demand on; type srt; url "{url}read:in/s"; }} }}'
+        puller = servers(top=api.ON, vhosts=default_vhost(vhost=ingest))
+        tool(ffmpeg.command("-stream_loop", "-1", "-re", "-i", media.with_b_frames(), "-c", "copy", "-f", "flv", f"rtmp://127.0.0.1:{rtmp_port}/in/s"))
+        wait_until(lambda: "is publishing to path 'in/s'" in other.text(), 15, other.text)
+        assert_both(probed_soon(puller.rtmp_url("live/s")), "h264", "aac")
+    finally:
+        ports.release(taken)
+
+
+def probed_soon(target):
+    """As soon as there is a stream; within 15 s."""
+    deadline = time.monotonic() + scaled(15)
+    while True:
+        try:
+            return probed(target, "-read_intervals", "%+4")
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
