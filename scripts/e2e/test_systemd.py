@@ -1,8 +1,12 @@
 """What a service manager is told (sd_notify): the socket that NOTIFY_SOCKET names is the test's."""
 
+import fcntl
+import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -164,3 +168,75 @@ def test_an_unusable_socket_is_no_reason_not_to_run(servers):
     server = servers(environment={"NOTIFY_SOCKET": "vsock:2:1"})
     server.wait_log("NOTIFY_SOCKET is no Unix socket: vsock:2:1")
     wait_until(lambda: can_connect(server.rtmp_port), 5, "it runs")
+
+
+# Moves the sockets to where a service manager has them, and becomes the server, whose process id it knows.
+ACTIVATE = """
+import os, sys
+count = int(sys.argv[1])
+for i, fd in enumerate(sys.argv[2:2 + count]):
+    os.dup2(int(fd), 3 + i)
+    os.close(int(fd))
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(count), LISTEN_FDNAMES="a:b")
+os.execv(sys.argv[2 + count], sys.argv[2 + count:])
+"""
+
+
+def spawn_activated(server, sockets):
+    """Starts the server with these sockets, as a service manager does that has opened them."""
+    fds = [one.fileno() for one in sockets]
+    server.process = subprocess.Popen(
+        [sys.executable, "-c", ACTIVATE, str(len(fds)), *map(str, fds), *server.command()],
+        cwd=server.dir,
+        env=server.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=server.stdout_path.open("ab"),
+        stderr=server.stderr_path.open("ab"),
+        pass_fds=fds,
+    )
+
+
+def opened(port, kind):
+    """A socket of 127.0.0.1, with a number high enough to be moved down."""
+    low = socket.socket(socket.AF_INET, kind)
+    if kind == socket.SOCK_STREAM:
+        low.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    low.bind(("127.0.0.1", port))
+    if kind == socket.SOCK_STREAM:
+        low.listen()
+    high = socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, 100))
+    low.close()
+    return high
+
+
+def test_sockets_of_the_service_manager(servers):
+    server = servers.make(top="rtc_server { enabled on; listen 127.0.0.1:RTC_PORT; }\n")
+    sockets = [
+        opened(server.rtmp_port, socket.SOCK_STREAM),
+        opened(server.http_port, socket.SOCK_STREAM),
+        opened(server.rtc_port, socket.SOCK_DGRAM),
+    ]
+    # It came before the server.
+    early = socket.create_connection(("127.0.0.1", server.http_port))
+    early.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    spawn_activated(server, sockets)
+    server.wait_listening()
+    early.settimeout(scaled(5))
+    assert early.recv(100).startswith(b"HTTP/1.1 "), "the client that came before the server should be answered"
+    early.close()
+    for one in sockets:
+        one.close()
+    server.stop()
+    for port in (server.rtmp_port, server.http_port):
+        assert not can_connect(port), f"port {port} was passed, and should be closed with the server"
+
+
+def test_a_socket_that_no_directive_has(servers):
+    server = servers.make()
+    sockets = [opened(server.rtmp_port, socket.SOCK_STREAM), opened(server.api_port, socket.SOCK_STREAM)]
+    spawn_activated(server, sockets)
+    server.wait_listening()
+    for one in sockets:
+        one.close()
+    server.wait_log(rf"the socket 127\.0\.0\.1:{server.api_port}/tcp was opened for this server, but no directive")
+    assert not can_connect(server.api_port), "a socket that is not used should be closed"

@@ -16,6 +16,7 @@
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/loop/signals.h"
+#include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tcp.h"
 #include "server/builds/diagnostics.h"
 #include "server/command_line.h"
@@ -32,6 +33,7 @@
 #include "server/process/resources.h"
 #include "server/process/service_manager.h"
 #include "server/process/signal_loop.h"
+#include "server/process/socket_activation.h"
 #include "server/reload/auto_reload.h"
 #include "server/reload/config_source.h"
 #include "server/reload/reload.h"
@@ -106,7 +108,7 @@ constexpr int64_t kStopMs = 30'000;
 
 // From the loop's start to its end. Reports the result of the start to `daemon`.
 base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
-                         Daemon& daemon, const Privileges& privileges) {
+                         const std::vector<std::string>& warnings, Daemon& daemon, const Privileges& privileges) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     keep_heap_dense();
     uint64_t open_files = raise_open_file_limit();
@@ -122,6 +124,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     TRY(open_log(*snapshot));
     runtime::set_context_id(runtime::new_context_id());
     log_first_lines(source, loaded, open_files);
+    for (const std::string& warning : warnings) base::log::warn("{}", warning);
     ServiceManager manager;
     if (auto started = manager.start(managed); !started) base::log::warn("{}", started.error().describe());
 
@@ -130,6 +133,8 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     Lifecycle lifecycle;
     add_modules(lifecycle, snapshot, operations);
     TRY(lifecycle.start());
+    for (const std::string& address : runtime::drop_inherited_sockets())
+        base::log::warn("the socket {} was opened for this server, but no directive listens there", address);
     TRY(become_user(privileges, *snapshot));
     Reloader reloader(source, lifecycle, *operations, snapshot, read);
     AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
@@ -177,7 +182,8 @@ base::Result<void> errors_of(const config::Problems& problems) {
 }
 
 // Everything before the start of the loop; errors can be reported on the terminal here.
-base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read, Daemon& daemon) {
+base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read,
+                         const std::vector<std::string>& warnings, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
     const std::string user_location = fmt::format("user ({})", loaded.snapshot->where("user"));
     const Privileges privileges = TRY(Privileges::find(global.user), user_location);
@@ -194,11 +200,12 @@ base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const Fil
     loaded.snapshot = std::move(named);
     if (wants_daemon(global)) daemon = TRY(Daemon::start());
     TRY(pid_file.write());
-    TRY(serve(source, loaded, read, daemon, privileges));
+    TRY(serve(source, loaded, read, warnings, daemon, privileges));
     return {};
 }
 
 int run_server(ConfigSource source) {
+    const std::vector<std::string> warnings = take_activated_sockets();
     FileMarks read;
     config::Loaded loaded = source.load(&read);
     if (!loaded.snapshot) {
@@ -206,7 +213,7 @@ int run_server(ConfigSource source) {
         return 1;
     }
     Daemon daemon;
-    auto ended = start(source, loaded, read, daemon);
+    auto ended = start(source, loaded, read, warnings, daemon);
     if (!ended) {
         base::log::error("the server cannot run: {}", ended.error().describe());
         daemon.report(fmt::format("srs: {}\n", ended.error().text()));

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "runtime/socket/shared_sockets.h"
+
 namespace runtime {
 namespace detail {
 
@@ -69,6 +71,7 @@ base::Result<int> bind_one(const RawAddress& raw, int type, const SocketAddress&
 }  // namespace
 
 base::Result<int> bound_socket(const SocketAddress& address, int type) {
+    if (const auto inherited = take_inherited_socket(address, type)) return *inherited;
     if (!address.ip.empty()) {
         const auto ip = base::IpAddress::parse(address.ip);
         if (!ip) return base::fail(base::Code::kOther, fmt::format("\"{}\" is not an IP address", address.ip));

@@ -31,7 +31,7 @@ struct RawAddress {
 std::string address_text(const std::string& host, uint16_t port);
 
 // A socket bound to the address: non-blocking, closed on exec, reusable. An empty ip binds IPv6 and IPv4, or IPv4 alone
-// where the system has no IPv6.
+// where the system has no IPv6. An inherited socket of that address comes first (shared_sockets.h).
 base::Result<int> bound_socket(const SocketAddress& address, int type);
 
 }  // namespace runtime::detail

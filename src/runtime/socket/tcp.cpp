@@ -8,6 +8,7 @@
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/socket/address.h"
 #include "runtime/socket/dns.h"
+#include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tcp_stream.h"
 
 namespace runtime {
@@ -28,6 +29,7 @@ class Listener final : public TcpListener {
             return base::fail_errno(fmt::format("listening on {}", address.text()), error);
         }
         port_ = detail::local_endpoint(fd).port;
+        client_socket_.open(fd);
         return watch_.open(fd);
     }
 
@@ -35,6 +37,10 @@ class Listener final : public TcpListener {
         TRY(detail::account(kAcceptUnits));
         while (true) {
             TRY(watch_.wait_readable(deadline));
+            if (detail::clients_are_held()) {
+                TRY(detail::await_clients(deadline));
+                continue;
+            }
             detail::RawAddress from;
             const int fd = accept4(watch_.fd(), from.get(), &from.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (fd >= 0) return detail::TcpStream::make(fd, detail::endpoint_of(from.storage));
@@ -78,6 +84,7 @@ class Listener final : public TcpListener {
     }
 
     detail::Watch watch_;
+    detail::ClientSocket client_socket_;
     uint16_t port_ = 0;
     int64_t next_log_ms_ = 0;
 };

@@ -6,12 +6,14 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "runtime/loop/coroutine_state.h"
 #include "runtime/loop/immortal.h"
 #include "runtime/loop/reactor.h"
 #include "runtime/socket/address.h"
 #include "runtime/socket/lent_datagrams.h"
+#include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/udp_sources.h"
 
 namespace runtime {
@@ -155,6 +157,7 @@ class Udp final : public UdpSocket {
         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length);
         v6_ = family == AF_INET6;
         if (options.reports_destination) sources_.open(fd, v6_);
+        if (options.for_clients) client_socket_.emplace().open(fd);
         TRY(watch_.open(fd, detail::Watch::kInputEdges));
         if (const auto group = base::IpAddress::parse(address.ip); group && is_multicast(*group))
             TRY(join(fd, *group, options), "joining " + address.ip);
@@ -184,6 +187,10 @@ class Udp final : public UdpSocket {
         ReceiveBuffer& buffer = receive_buffer();
         while (true) {
             TRY(watch_.wait_readable(deadline));
+            if (client_socket_ && detail::clients_are_held()) {
+                TRY(detail::await_clients(deadline));
+                continue;
+            }
             buffer.prepare(sources_.is_open());
             const int n = recvmmsg(watch_.fd(), buffer.messages.data(), buffer.messages.size(), MSG_DONTWAIT, nullptr);
             if (n > 0) {
@@ -263,6 +270,7 @@ class Udp final : public UdpSocket {
     }
 
     detail::Watch watch_;
+    std::optional<detail::ClientSocket> client_socket_;
     uint16_t port_ = 0;
     bool v6_ = false;
     detail::UdpSources sources_;

@@ -75,6 +75,8 @@ struct UdpOptions {
     int send_buffer_bytes = 0;
     // For a socket that is bound to all addresses: datagrams report the one they came to (UdpPacket::destination).
     bool reports_destination = false;
+    // Clients come to it: it is one of client_sockets() (shared_sockets.h).
+    bool for_clients = false;
     // For a socket that is bound to a multicast group: the name of the interface on which it joins the group (empty: as
     // the kernel's routes say), and the only sender that it receives from (empty: any). kSystem: it cannot join.
     // For any other socket: the interface by which it sends to groups, and how many routers these datagrams may pass

@@ -22,7 +22,8 @@ Result<std::unique_ptr<GbUdpPort>> GbUdpPort::open(Service& service, const Caste
                                                    const config::ListenAddress& address) {
     std::unique_ptr<GbUdpPort> port(new GbUdpPort(service, address));
     port->port_ = TRY(runtime::DatagramPort::open({address.host, address.port, address.ipv6_only},
-                                                  {.receive_buffer_bytes = kGbReceiveBytes}, "GB28181", *port));
+                                                  {.receive_buffer_bytes = kGbReceiveBytes, .for_clients = true},
+                                                  "GB28181", *port));
     base::log::trace("GB28181 by UDP on {}", address.text());
     return port;
 }

@@ -68,6 +68,7 @@ Result<std::unique_ptr<UdpPort>> UdpPort::open(Service& service, const Caster& c
     std::unique_ptr<UdpPort> port(new UdpPort(service, caster, address));
     port->port_ = TRY(runtime::DatagramPort::open({address.host, address.port, address.ipv6_only},
                                                   {.receive_buffer_bytes = kReceiveBytes,
+                                                   .for_clients = true,
                                                    .multicast_interface = caster.interface,
                                                    .multicast_source = caster.source},
                                                   "MPEG-TS", *port));

@@ -37,12 +37,13 @@ Result<void> Service::start() {
     if (!server.enabled) return {};
     callers_ = std::make_unique<Callers>(static_cast<CallerOwner&>(*this), table_, registry_, gate_, snapshot_, stats_);
     for (const config::ListenAddress& address : server.listen) {
-        ports_.push_back(TRY(
-            runtime::DatagramPort::open(
-                {address.host, address.port, address.ipv6_only},
-                {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes, .reports_destination = true},
-                "SRT", *this),
-            "srt_server.listen"));
+        ports_.push_back(TRY(runtime::DatagramPort::open({address.host, address.port, address.ipv6_only},
+                                                         {.receive_buffer_bytes = kBufferBytes,
+                                                          .send_buffer_bytes = kBufferBytes,
+                                                          .reports_destination = true,
+                                                          .for_clients = true},
+                                                         "SRT", *this),
+                             "srt_server.listen"));
         base::log::trace("SRT listens on {}/udp", address.text());
     }
     housekeeper_ = runtime::spawn("srt-housekeeper", [this] { run_housekeeping(); });

@@ -10,9 +10,12 @@ constexpr int kBufferBytes = 4 * 1024 * 1024;
 
 base::Result<std::unique_ptr<UdpPort>> UdpPort::open(const runtime::SocketAddress& address, WireUser& user) {
     std::unique_ptr<UdpPort> port(new UdpPort(user));
-    port->port_ = TRY(runtime::DatagramPort::open(
-        address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes, .reports_destination = true},
-        "WebRTC", *port));
+    port->port_ = TRY(runtime::DatagramPort::open(address,
+                                                  {.receive_buffer_bytes = kBufferBytes,
+                                                   .send_buffer_bytes = kBufferBytes,
+                                                   .reports_destination = true,
+                                                   .for_clients = true},
+                                                  "WebRTC", *port));
     return port;
 }
 
