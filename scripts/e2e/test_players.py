@@ -10,7 +10,7 @@ from conftest import Servers
 from lib import api, nginx, page, players, rtc
 from lib.players import (
     PROTOCOLS, STATE, USUAL, address, assert_moving, describe, figures, milliseconds, pattern, player, session_ids, start_server,
-    wait_gone, wait_measured, wait_state, words,
+    wait_gone, wait_measured, wait_problem, wait_state, watch_problems, words,
 )  # fmt: skip
 from lib.server import ROOT
 from lib.timing import scaled, wait_until
@@ -111,10 +111,11 @@ def test_whip_publishes_and_waiting_players_play(site, chromium):
         wait_until(lambda: figures(whip)["resolution"] == "640 × 360" and "H264" in figures(whip)["codecs"], 10, lambda: figures(whip), 0.2)
         whip.screenshot("publish")
         whip.check_accessible()
+        watch_problems(flv)
         whip.page.get_by_role("button", name="Stop", exact=True).click()
         rtc.wait_sessions(site, "rtc-publish", 0, 5)
-        flv.page.locator(".problem").wait_for()
-        assert "has ended" in words(flv) or "Nobody publishes" in words(flv), words(flv)
+        problem = wait_problem(flv)
+        assert "has ended" in problem or "Nobody publishes" in problem, problem
 
 
 @pytest.mark.long

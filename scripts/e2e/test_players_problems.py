@@ -9,7 +9,7 @@ import pytest
 
 from conftest import Servers
 from lib import api, page, players, ports, rtc
-from lib.players import address, assert_moving, player, wait_state, words
+from lib.players import address, assert_moving, player, wait_problem, wait_state, watch_problems, words
 from lib.server import ROOT
 from lib.timing import scaled
 
@@ -76,8 +76,8 @@ def test_what_a_server_says_is_text(site, chromium):
             body = f"no common codec {EVIL}" if status == 400 else EVIL
             opened.page.route("**/rtc/v1/whep/**", functools.partial(answer, status=status, body=body))
             opened.page.goto(player(site, "whep", autostart="true"))
-            opened.page.locator(".problem").wait_for()
-            assert wanted in words(opened) and EVIL in words(opened), f"{status}: {words(opened)!r} should have {wanted!r}"
+            said = words(opened)
+            assert wanted in said and EVIL in said, f"{status}: {said!r} should have {wanted!r}"
             assert opened.page.evaluate("[window.hacked, document.querySelectorAll('main img').length]") == [None, 0], status
             opened.page.unroute("**/rtc/v1/whep/**")
         opened.check_accessible()
@@ -113,9 +113,9 @@ def test_no_candidate(site, chromium):
 def test_nothing_of_that_name(site, chromium):
     """By HLS the server says so at once, by WebSocket it waits: the page asks the API."""
     with page.opened(chromium, player(site, "hls", stream="none", autostart="true")) as opened:
-        opened.page.locator(".problem").wait_for()
+        # The first pauses are short.
+        opened.page.locator(".state", has_text=re.compile(r"Next attempt in \d+ s \([5-9] of 10\)")).wait_for()
         assert "Nobody publishes this stream" in words(opened) and "404" in words(opened), words(opened)
-        assert re.search(r"Next attempt in \d+ s \(\d+ of 10\)", opened.page.locator(".state").inner_text())
         opened.screenshot("player-unpublished")
         opened.check_accessible()
         opened.page.goto(player(site, "ws-flv", stream="none", autostart="true"))
@@ -149,11 +149,12 @@ def test_plays_again_after_a_loss(site, chromium, protocol):
     with page.opened(chromium, player(site, protocol, app="live", stream="one", vhost="", autostart="true", who=name)) as opened:
         assert_moving(opened)
         before = opened.page.evaluate("document.querySelector('video').currentTime")
+        watch_problems(opened)
         for client in api.clients(site):
             if client["type"] == "flv-play" and not client["publish"]:
                 api.ask(site, f"/api/v1/clients/{client['id']}", "DELETE")
-        opened.page.locator(".problem").wait_for()
-        assert before > 0 and re.search("has ended|cannot be reached", words(opened)), words(opened)
+        problem = wait_problem(opened)
+        assert before > 0 and re.search("has ended|cannot be reached", problem), problem
         assert_moving(opened)
         assert opened.page.locator(".problem").count() == 0, "the problem is over"
 

@@ -168,3 +168,23 @@ def wait_gone(server, before):
 
 def words(opened):
     return opened.page.locator(".problem").inner_text()
+
+
+WATCH_PROBLEMS = """() => {
+    window.problems = [];
+    const look = () => {
+        const text = document.querySelector(".problem")?.innerText;
+        if (text && text !== window.problems.at(-1)) window.problems.push(text);
+    };
+    new MutationObserver(look).observe(document.body, {childList: true, subtree: true, characterData: true});
+}"""
+
+
+def watch_problems(opened):
+    """What the page says went wrong from now on, also if it tries again at once: see wait_problem()."""
+    opened.page.evaluate(WATCH_PROBLEMS)
+
+
+def wait_problem(opened, seconds=15):
+    """The first since watch_problems()."""
+    return wait_until(lambda: next(iter(opened.page.evaluate("window.problems")), None), seconds, lambda: f"a problem; {describe(opened)}", 0.1)

@@ -31,6 +31,11 @@ function openNative({ video, url, ready, failed }) {
     };
 }
 
+// Retries are the page's: it says so. What is buffered of whole segments lasts for a few tries of the library.
+const once = (errorRetry) => ({ default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs: 20_000, timeoutRetry: null, errorRetry } });
+const soon = { maxNumRetry: 1, retryDelayMs: 200, maxRetryDelayMs: 200 };
+const LOW_LATENCY = { playlistLoadPolicy: once(soon), fragLoadPolicy: once(soon) };
+
 export function open(options) {
     if (!Hls.isSupported()) return openNative(options);
     const { video, url, lowLatency, ready, ended, failed } = options;
@@ -38,11 +43,10 @@ export function open(options) {
         enableWorker: false,
         // With parts the playlist says how far from its end it is played (PART-HOLD-BACK).
         lowLatencyMode: lowLatency,
-        ...(lowLatency ? {} : { liveSyncDurationCount: 2 }),
+        ...(lowLatency ? LOW_LATENCY : { liveSyncDurationCount: 2 }),
         maxLiveSyncPlaybackRate: 1.1,
         backBufferLength: 10,
-        // Retries are the page's: it says so.
-        manifestLoadPolicy: { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs: 20_000, timeoutRetry: null, errorRetry: null } },
+        manifestLoadPolicy: once(null),
     });
     let [kbps, codecs, mediaErrors] = [null, "", 0];
     hls.on(Hls.Events.ERROR, (_, data) => {

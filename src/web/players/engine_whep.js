@@ -45,8 +45,17 @@ export function open({ video, url, token, ready, failed }) {
     const start = async () => {
         session = await negotiate(peer, url, { token, signal: abort.signal });
         if (abort.signal.aborted) return session.end();
-        unwatch = watchConnection(peer, session.candidates, { connected: () => {}, failed });
+        unwatch = watchConnection(peer, session.candidates, { connected: () => {}, failed: over });
+    };
+    // The server is not told the end of a session that it has ended.
+    const over = (problem) => {
+        if (problem.kind === "ended") session = null;
+        failed(problem);
     };
     start().catch((error) => abort.signal.aborted || failed(Problem.of(error)));
-    return { close, sample: () => sampleOf(peer, rate) };
+    const ask = async () => {
+        const problem = await session?.loss();
+        if (problem && !abort.signal.aborted) over(problem);
+    };
+    return { close, ask, sample: () => sampleOf(peer, rate) };
 }

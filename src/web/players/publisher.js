@@ -70,7 +70,11 @@ export class PublisherSession {
         this.session = session;
         this.unwatch = watchConnection(peer, session.candidates, {
             connected: () => (this.state.value = "publishing"),
-            failed: (problem) => this.run === run && this.fail(problem),
+            failed: (problem) => {
+                if (this.run !== run) return;
+                if (problem.kind === "ended") this.session = null; // by the server
+                this.fail(problem);
+            },
         });
         this.timer = setInterval(() => this.sample(run), SAMPLE_MS);
     }

@@ -4,6 +4,7 @@ import { Problem } from "./problem.js";
 
 const GATHERING_MS = 1000; // for candidates of the browser; this server needs none
 const ANSWER_MS = 15_000;
+const LOSS_MS = 3000;
 const MAX_ANSWER = 200_000; // characters
 
 function gathered(peer) {
@@ -26,8 +27,9 @@ export function candidatesOf(sdp) {
     return [...new Set([...lines].map(([, transport, address, port]) => `${address}:${port}/${transport.toLowerCase()}`))];
 }
 
-// Exchanges offer and answer. Returns { candidates, end() }; end() ends the session at the server, and resolves
-// when it has answered. Fails with a Problem.
+// Exchanges offer and answer. Returns { candidates, end(), loss() }; end() ends the session at the server, and resolves
+// when it has answered; loss() asks the server whether it still has the session, and resolves to a Problem, or null. Fails
+// with a Problem.
 export async function negotiate(peer, url, { token = "", signal }) {
     await peer.setLocalDescription(await peer.createOffer());
     await gathered(peer);
@@ -51,7 +53,9 @@ export async function negotiate(peer, url, { token = "", signal }) {
         clearTimeout(timer);
     }
     if (!response.ok) throw Problem.ofStatus(response.status, text);
-    const end = sessionEnd(url, response.headers.get("Location"), token);
+    const resource = resourceOf(url, response.headers.get("Location"));
+    const end = sessionEnd(resource, token);
+    const loss = () => lossOf(resource, peer, { token, tag: response.headers.get("ETag") });
     const candidates = candidatesOf(text);
     try {
         if (signal.aborted) throw new Problem("closed");
@@ -61,18 +65,40 @@ export async function negotiate(peer, url, { token = "", signal }) {
         end();
         throw error.name === "InvalidAccessError" || error.name === "OperationError" ? new Problem("bad-answer", error.message) : error;
     }
-    return { candidates, end };
+    return { candidates, end, loss };
 }
 
-// A Location at another origin is not followed: the token is not for it.
-function sessionEnd(url, location, token) {
-    let resource = null;
+// A Location at another origin is not followed: the token is not for it. null: there is none that is.
+function resourceOf(url, location) {
     try {
-        resource = location ? new URL(location, url) : null;
+        const resource = location ? new URL(location, url) : null;
+        return resource?.origin === new URL(url).origin ? resource : null;
     } catch {
-        // An unreadable Location: the session ends by its timeout.
+        return null; // an unreadable Location: the session ends by its timeout
     }
-    if (!resource || resource.origin !== new URL(url).origin) return async () => {};
+}
+
+// The server is asked by a PATCH that says nothing new (RFC 8840): a session that it does not have is answered with 404.
+async function lossOf(resource, peer, { token, tag }) {
+    if (!resource) return null;
+    const own = [...(peer.localDescription?.sdp.matchAll(/^a=(?:ice-ufrag|ice-pwd|mid):\S+/gm) ?? [])].slice(0, 3);
+    const body = `${own.map(([line]) => line).join("\r\n")}\r\na=end-of-candidates\r\n`;
+    const headers = { "Content-Type": "application/trickle-ice-sdpfrag", ...authorization(token), ...(tag && { "If-Match": tag }) };
+    const options = () => ({ credentials: "omit", signal: AbortSignal.timeout(LOSS_MS) });
+    try {
+        const { status } = await fetch(resource, { method: "PATCH", headers, body, ...options() });
+        return status === 404 || status === 410 ? new Problem("ended", "", status) : null;
+    } catch {
+        // The server is not there, or this page may not ask another origin that.
+        return fetch(resource, { method: "HEAD", mode: "no-cors", ...options() }).then(
+            () => null,
+            (error) => new Problem("network", error.message),
+        );
+    }
+}
+
+function sessionEnd(resource, token) {
+    if (!resource) return async () => {};
     let answer = null;
     return () => {
         const options = { method: "DELETE", headers: authorization(token), keepalive: true, credentials: "omit" };
@@ -94,19 +120,25 @@ export function closeConnection(peer, session) {
 // A server ends a session that is not connected 10 s after the offer.
 const CONNECT_MS = 8000;
 
-// Calls back once: connected(), or failed(Problem) when there is no connection within CONNECT_MS or it is lost.
+// Calls back once: connected(), or failed(Problem) when there is no connection within CONNECT_MS, when it is lost, or when
+// the server has ended it ("ended"), which DTLS says.
 export function watchConnection(peer, candidates, { connected, failed }) {
     let was = false;
-    const fail = () => {
+    const unwatch = () => {
         clearTimeout(timer);
         peer.onconnectionstatechange = null;
-        failed(was ? new Problem("network", "") : new Problem("no-candidate", candidates.join(", ")));
+        for (const transport of transportsOf(peer)) transport.onstatechange = null;
     };
-    const timer = setTimeout(fail, CONNECT_MS);
+    const fail = (problem = new Problem("network", "")) => {
+        unwatch();
+        failed(was ? problem : new Problem("no-candidate", candidates.join(", ")));
+    };
+    const timer = setTimeout(() => fail(), CONNECT_MS);
     const look = () => {
         if (peer.connectionState === "connected" && !was) {
             was = true;
             clearTimeout(timer);
+            for (const transport of transportsOf(peer)) transport.onstatechange = () => transport.state === "closed" && fail(new Problem("ended"));
             connected();
         } else if (peer.connectionState === "failed") {
             fail();
@@ -114,11 +146,11 @@ export function watchConnection(peer, candidates, { connected, failed }) {
     };
     peer.onconnectionstatechange = look;
     look();
-    return () => {
-        clearTimeout(timer);
-        peer.onconnectionstatechange = null;
-    };
+    return unwatch;
 }
+
+// Of DTLS: one, as all tracks are bundled.
+const transportsOf = (peer) => new Set([...peer.getSenders(), ...peer.getReceivers()].map((one) => one.transport).filter(Boolean));
 
 // Per second values of growing counters: rate(name, value) is null at its first call.
 export function rates() {

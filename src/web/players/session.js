@@ -11,9 +11,11 @@ import { rates } from "./rtc.js";
 const SAMPLE_MS = 500;
 const UNPUBLISHED_HINT_MS = 2500; // without a frame: is the stream published at all?
 const STALL_MS = 10_000;
-// After these problems a new attempt may help. Pauses in s; a session that plays for a while begins anew.
+const QUIET_MS = 800; // without media: an engine that can asks the server for its session, after twice as long again, ...
+// After these problems a new attempt may help. Pauses in s, half as long to half as long again, for all players of a
+// server lose it together; a session that plays for a while begins anew.
 const PASSING = ["network", "ended", "stalled", "unpublished", "not-ready", "overload", "new-track"];
-const PAUSES_S = [1, 2, 4, 8, 8, 8, 8, 8, 8, 8];
+const PAUSES_S = [0.25, 0.5, 0.5, 1, 2, 4, 8, 8, 8, 8];
 const STEADY_MS = 20_000;
 
 const ENGINES = { flv: "engine_flv", "ws-flv": "engine_flv", hls: "engine_hls", "ll-hls": "engine_hls", dash: "engine_dash", whep: "engine_whep" };
@@ -72,7 +74,7 @@ export class PlayerSession {
 
     async attempt() {
         this.close();
-        const run = (this.run = { began: performance.now(), rate: rates(), firstFrameMs: null, moved: performance.now(), progress: -1 });
+        const run = (this.run = { began: performance.now(), rate: rates(), firstFrameMs: null, moved: performance.now(), heard: performance.now(), quiet: QUIET_MS, progress: -1 });
         this.state.value = "connecting";
         this.problem.value = this.retry.value = this.notice.value = null;
         const { protocol, url, token } = this.request;
@@ -119,9 +121,9 @@ export class PlayerSession {
             this.state.value = "failed";
             return;
         }
-        const seconds = PAUSES_S[this.attempts++];
+        const seconds = PAUSES_S[this.attempts++] * (0.5 + Math.random());
         this.state.value = "retrying";
-        this.retry.value = { seconds, attempt: this.attempts, of: PAUSES_S.length };
+        this.retry.value = { seconds: Math.ceil(seconds), attempt: this.attempts, of: PAUSES_S.length };
         this.retryTimer = setTimeout(() => this.attempt(), seconds * 1000);
     }
 
@@ -145,6 +147,7 @@ export class PlayerSession {
         const quality = video.getVideoPlaybackQuality?.();
         const frames = quality?.totalVideoFrames ?? 0;
         const buffer = one.buffer ?? bufferMs(video);
+        if (one.progress > run.progress) [run.heard, run.quiet] = [now, QUIET_MS];
         if (one.progress > run.progress || frames > (run.frames ?? 0)) run.moved = now;
         [run.progress, run.frames] = [one.progress, frames];
         if (this.state.value === "connecting" && (frames > 0 || (!video.videoWidth && video.currentTime > 1))) {
@@ -168,7 +171,15 @@ export class PlayerSession {
             isMeasured: measured !== null,
             firstFrameMs: run.firstFrameMs,
         };
+        this.ask(run, now);
         this.watch(run, now);
+    }
+
+    // The server may have gone without a word.
+    ask(run, now) {
+        if (this.state.value !== "playing" || now - run.heard < run.quiet) return;
+        run.quiet *= 2;
+        this.engine.ask?.();
     }
 
     // Hints and the end of waiting. A hidden page gets no frames, and who pauses wants none.
