@@ -96,6 +96,31 @@ std::string standby_body(const Identity& identity, const net::Visitor& publisher
     return base::to_text(body);
 }
 
+std::string start_body(const Identity& identity, const std::string& vhost, const SavedOutbox& left) {
+    constexpr size_t kMaxStreams = 100;
+    net::Visitor nobody;
+    nobody.vhost = vhost;
+    Json body = common("on_start", identity, nobody);
+    body["previous_id"] = left.run;
+    body["crashed"] = !left.has_ended;
+    size_t publishers = 0, players = 0, connections = 0;
+    Json streams = Json::array();
+    for (const SavedSession& session : left.sessions) {
+        const net::Visitor& visitor = session.visitor;
+        if (visitor.vhost != vhost) continue;
+        if (visitor.action == net::Action::kConnect) ++connections;
+        if (visitor.action == net::Action::kPlay) ++players;
+        if (visitor.action != net::Action::kPublish) continue;
+        ++publishers;
+        if (streams.size() < kMaxStreams) streams.push_back(net::stream_url(visitor.key()));
+    }
+    body["publishers"] = publishers;
+    body["players"] = players;
+    body["connections"] = connections;
+    body["streams"] = std::move(streams);
+    return base::to_text(body);
+}
+
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,
                        std::string_view ts_url) {
     // Escaped for a URL's path. [param] is left as it is, because it is a query.

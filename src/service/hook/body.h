@@ -1,12 +1,13 @@
 #pragma once
-// The JSON bodies sent to hooks: field names and their order are those of SRS (INTERFACE.md, "Hooks"); on_standby is
-// our own. Pure.
+// The JSON bodies sent to hooks: field names and their order are those of SRS (INTERFACE.md, "Hooks"); on_standby and
+// on_start are our own. Pure.
 
 #include <string>
 
 #include "live/hub/events.h"
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
+#include "service/hook/outbox_text.h"
 #include "service/hook/stats.h"
 
 namespace service::hook {
@@ -27,6 +28,9 @@ std::string dvr_body(const Identity& identity, const net::Visitor& publisher, co
 std::string hls_body(const Identity& identity, const net::Visitor& publisher, const live::SegmentDone& event);
 // on_standby. publisher: the one whose state changed.
 std::string standby_body(const Identity& identity, const net::Visitor& publisher, const live::StandbyChange& change);
+
+// on_start of a vhost: what an earlier run left, of which only the clients of that vhost count.
+std::string start_body(const Identity& identity, const std::string& vhost, const SavedOutbox& left);
 
 // on_hls_notify: the URL with its variables substituted.
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,

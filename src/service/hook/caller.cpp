@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/access/hmac.h"
+#include "runtime/loop/clock.h"
 #include "service/hook/config.h"
 
 namespace service::hook {
@@ -15,7 +16,7 @@ using runtime::Deadline;
 
 namespace {
 
-// Limit on entries of permits_; hosts with calls in progress may exceed it.
+// Limit on entries of hosts_; hosts with calls in progress may exceed it.
 constexpr size_t kMaxHosts = 256;
 
 // Adds a call and its duration to the counters of its hook.
@@ -51,23 +52,59 @@ std::string target_of(std::string_view url) {
     return std::string(url.substr(0, end));
 }
 
-std::shared_ptr<runtime::Permits> Caller::permits(const std::string& url) {
-    auto& entry = permits_[target_of(url)];
-    if (!entry) entry = std::make_shared<runtime::Permits>(kMaxConcurrent, "a permit for a hook");
+std::shared_ptr<Caller::Host> Caller::host_of(const std::string& url) {
+    auto& entry = hosts_[target_of(url)];
+    if (!entry) entry = std::make_shared<Host>();
     auto found = entry;  // keeps the entry from being erased
-    if (permits_.size() > kMaxHosts) std::erase_if(permits_, [](auto& entry) { return entry.second.use_count() == 1; });
+    if (hosts_.size() > kMaxHosts) std::erase_if(hosts_, [](auto& one) { return one.second.use_count() == 1; });
     return found;
 }
 
-Result<Answer> Caller::call(const Call& call, const VhostConfig& hooks, bool* sent) {
+Result<Answer> Caller::ask(const Call& call, const VhostConfig& hooks, bool* sent) {
+    const std::shared_ptr<Host> host = host_of(call.url);
+    const Deadline deadline = Deadline::in_ms(hooks.timeout);
+    const CallCount count(stats_.at(call.hook));
+    const auto is_left_out = [&] { return host->breaker.is_open() && host->is_probed; };
+    const auto left_out = [&] {
+        ++stats_.not_asked;
+        return base::fail(Code::kOther, fmt::format("{}: the hook server is down", hook_name(call.hook)));
+    };
+    if (is_left_out()) return left_out();
+    auto permit = host->permits.enter(deadline);
+    if (!permit) return evaluate(call, hooks, std::unexpected(std::move(permit.error())));
+    if (is_left_out()) return left_out();  // meanwhile it is down
+    const bool probes = host->breaker.is_open();
+    host->is_probed |= probes;
+    if (sent) *sent = true;
+    Outcome outcome = exchange(queries_, call, hooks, deadline);
+    if (probes) host->is_probed = false;
+    const bool is_cancelled = !outcome.answer && outcome.answer.error().code() == Code::kCancelled;
+    if (outcome.is_answered && host->breaker.succeeded(runtime::now_ms()))
+        runtime::warn_some(failure_log_, "hook server {} answers queries again", target_of(call.url));
+    if (!outcome.is_answered && !is_cancelled &&
+        host->breaker.failed(runtime::now_ms(), outcome.answer ? outcome.answer->why : outcome.answer.error().text()))
+        runtime::warn_some(failure_log_,
+                           "hook server {} is down: it is asked about one client at a time, on_failure decides about "
+                           "the others",
+                           target_of(call.url));
+    return evaluate(call, hooks, std::move(outcome.answer));
+}
+
+Delivery Caller::report(const Call& call, const VhostConfig& hooks) {
+    const CallCount count(stats_.at(call.hook));
+    Outcome outcome = exchange(reports_, call, hooks, Deadline::in_ms(hooks.timeout));
+    Delivery delivery{.is_answered = outcome.is_answered};
+    const auto answer = evaluate(call, hooks, std::move(outcome.answer));
+    delivery.delivered = answer || answer.error().code() == Code::kRefused;
+    delivery.is_cancelled = !answer && answer.error().code() == Code::kCancelled;
+    if (!answer) delivery.why = answer.error().text();
+    return delivery;
+}
+
+Result<Answer> Caller::evaluate(const Call& call, const VhostConfig& hooks, Result<Answer> answer) {
     HookCounters& counters = stats_.at(call.hook);
-    std::string_view name = hook_name(call.hook);
-    Result<Answer> answer = Answer{};
-    {
-        const CallCount count(counters);
-        answer = exchange(call, hooks, Deadline::in_ms(hooks.timeout), sent);
-    }
-    if (!answer && answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer.error()));
+    const std::string_view name = hook_name(call.hook);
+    if (!answer && answer.error().code() == Code::kCancelled) return answer;
     if (answer && answer->kind == Answer::Kind::kAccepted) return answer;
     if (answer && answer->kind == Answer::Kind::kRefused) {
         ++counters.refused;
@@ -83,10 +120,8 @@ Result<Answer> Caller::call(const Call& call, const VhostConfig& hooks, bool* se
                       fmt::format("{}: {}", name, timed_out ? "no answer in time" : "no valid answer"));
 }
 
-Result<Answer> Caller::exchange(const Call& call, const VhostConfig& hooks, Deadline deadline, bool* sent) {
-    auto permits_of_host = permits(call.url);
-    auto permit = TRY(permits_of_host->enter(deadline));
-    if (sent) *sent = true;
+Caller::Outcome Caller::exchange(net::HttpClient& client, const Call& call, const VhostConfig& hooks,
+                                 Deadline deadline) {
     net::HttpCall request;
     request.url = call.url;
     request.ca_file = hooks.ca_file;
@@ -99,14 +134,22 @@ Result<Answer> Caller::exchange(const Call& call, const VhostConfig& hooks, Dead
         request.body = call.body;
         request.headers.add("Content-Type", "application/json");
     }
+    if (!call.report_id.empty()) request.headers.add("X-SRS-Report-Id", call.report_id);
     if (!hooks.secret.empty())
         request.headers.add("X-SRS-Signature", signature(hooks.secret, request.body, base::wall_ms() / 1000));
-    auto response = TRY(client_.call(std::move(request), deadline));
+    auto response = client.call(std::move(request), deadline);
+    if (!response) {
+        const bool is_too_large = response.error().code() == Code::kLimit;
+        return {std::unexpected(std::move(response.error())), is_too_large};
+    }
+    // A gateway says by these that the server behind it is away.
+    const bool is_answered = response->status < 502 || response->status > 504;
     // This hook fills a cache: the content of the response is no answer.
     if (call.hook == Hook::kOnHlsNotify)
-        return Answer{response.status < 400 ? Answer::Kind::kAccepted : Answer::Kind::kRefused,
-                      response.status < 400 ? "" : fmt::format("status {}", response.status)};
-    return interpret(response.status, response.body);
+        return {Answer{response->status < 400 ? Answer::Kind::kAccepted : Answer::Kind::kRefused,
+                       response->status < 400 ? "" : fmt::format("status {}", response->status)},
+                is_answered};
+    return {interpret(response->status, response->body), is_answered};
 }
 
 }  // namespace service::hook

@@ -1,5 +1,6 @@
 #include "service/description.h"
 
+#include "service/hook/api.h"
 #include "service/hook/config.h"
 #include "service/hook/metrics.h"
 #include "service/hook/service.h"
@@ -7,18 +8,30 @@
 namespace service::hook {
 namespace {
 
+std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
+    for (const config::Vhost& vhost : snapshot.vhosts) {
+        const auto& hooks = vhost.get<VhostConfig>();
+        if (vhost.enabled && hooks.enabled && hooks.outbox)
+            return {{"hook_outbox", snapshot.get<ServerConfig>().hook_outbox, false,
+                     snapshot.location_of("", "hook_outbox")}};
+    }
+    return {};
+}
+
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     auto service =
         std::make_shared<Service>(snapshot, parts.gate, parts.events, parts.registry, parts.identity.service);
     parts.offers.metrics.push_back(
-        [service = service.get()](prometheus::Text& text) { write_metrics(service->stats(), text); });
+        [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    parts.api_rows.add(api_row(*service, parts.identity));
     return module_of("hook", std::move(service));
 }
 
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "hook", .section = section(), .features = {"callback"}, .make = make};
+    static const Description kDescription{
+        .name = "hook", .section = section(), .features = {"callback"}, .outputs = outputs, .make = make};
     return kDescription;
 }
 

@@ -24,6 +24,8 @@ class EndReports {
         std::string vhost;
         std::string client_id;
         std::string body;
+        std::string stream{};  // "app/name"; empty: none
+        uint64_t session = 0;  // its number in the outbox's file; 0: none
     };
     // `send` sends a report. It must not yield.
     explicit EndReports(std::function<void(const Report&)> send, int64_t max_wait_ms = kMaxWaitMs)

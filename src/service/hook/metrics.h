@@ -2,10 +2,10 @@
 // The metrics of hooks.
 
 #include "protocol/prometheus/text.h"
-#include "service/hook/stats.h"
+#include "service/hook/service.h"
 
 namespace service::hook {
 
-void write_metrics(const HookStats& stats, prometheus::Text& text);
+void write_metrics(const Service& service, prometheus::Text& text);
 
 }  // namespace service::hook

@@ -6,8 +6,10 @@
 #include "net/sessions/account.h"
 #include "service/hook/answer.h"
 #include "service/hook/body.h"
+#include "service/hook/breaker.h"
 #include "service/hook/caller.h"
 #include "service/hook/publishers.h"
+#include "service/hook/remembered_answers.h"
 
 namespace service::hook {
 namespace {
@@ -86,6 +88,64 @@ TEST(HookBody, AllFieldsInTheirOrder) {
               expected("on_hls", stream + R"("duration":9.36,"cwd":"/srv","file":"./html/live/cam-7.ts",)" +
                                      R"("url":"live/cam-7.ts","m3u8":"./html/live/cam.m3u8",)" +
                                      R"("m3u8_url":"live/cam.m3u8","seq_no":7,)" + ids));
+}
+
+TEST(HookBody, AStartNamesWhatACrashCutOfItsVhost) {
+    SavedOutbox left;
+    left.run = "svc-1";
+    left.has_ended = false;
+    for (const auto& [action, vhost] : {std::pair{net::Action::kPublish, "v"},
+                                        {net::Action::kPlay, "v"},
+                                        {net::Action::kPlay, "v"},
+                                        {net::Action::kConnect, "v"},
+                                        {net::Action::kPublish, "other"}}) {
+        SavedSession session{.visitor = visitor(vhost)};
+        session.visitor.action = action;
+        left.sessions.push_back(session);
+    }
+    EXPECT_EQ(start_body(kIdentity, "v", left),
+              std::string(kCommon) + R"(on_start","client_id":"","ip":"","vhost":"v","app":"",)" +
+                  R"("previous_id":"svc-1","crashed":true,"publishers":1,"players":2,"connections":1,)" +
+                  R"("streams":["v/live/cam"]})");
+}
+
+TEST(HookBreaker, OpensAfterSomeFailuresInARow) {
+    Breaker breaker;
+    for (uint32_t i = 1; i < Breaker::kOpensAfter; ++i) EXPECT_FALSE(breaker.failed(100 * i, "no"));
+    EXPECT_FALSE(breaker.succeeded(500)) << "it was not open";
+    for (uint32_t i = 1; i < Breaker::kOpensAfter; ++i) EXPECT_FALSE(breaker.failed(1'000 + i, "no"));
+    EXPECT_FALSE(breaker.is_open());
+    EXPECT_TRUE(breaker.failed(2'000, "refused"));
+    EXPECT_TRUE(breaker.is_open());
+    EXPECT_EQ(breaker.since_ms(), 1'001) << "since the first failure";
+    EXPECT_FALSE(breaker.failed(3'000, "again")) << "it is open already";
+    EXPECT_EQ(breaker.last_error(), "again");
+    EXPECT_TRUE(breaker.succeeded(4'000));
+    EXPECT_FALSE(breaker.is_open());
+    EXPECT_EQ(breaker.since_ms(), 4'000);
+    EXPECT_EQ(breaker.opened(), 1u);
+}
+
+TEST(HookRememberedAnswers, AreBounded) {
+    RememberedAnswers answers;
+    const auto key = [](size_t i) { return std::to_string(i); };
+    answers.admitted("", {}, 0);
+    EXPECT_EQ(answers.size(), 0u) << "a key that is too long";
+    for (size_t i = 0; i < RememberedAnswers::kMax; ++i) answers.admitted(key(i), {}, 0);
+    EXPECT_TRUE(answers.find(key(0), 0)) << "it is used";
+    answers.admitted("new", {}, 0);
+    EXPECT_EQ(answers.size(), RememberedAnswers::kMax);
+    EXPECT_TRUE(answers.find(key(0), 0));
+    EXPECT_FALSE(answers.find(key(1), 0)) << "used longest ago";
+    EXPECT_FALSE(answers.find(key(2), RememberedAnswers::kMaxAgeMs + 1));
+    answers.refused("new");
+    EXPECT_FALSE(answers.find("new", 0));
+    auto long_one = visitor();
+    long_one.param = std::string(RememberedAnswers::kMaxKeyBytes, 'x');
+    EXPECT_EQ(RememberedAnswers::key_of(Hook::kOnPlay, "u", long_one), "");
+    auto one = visitor(), other = visitor();
+    other.id = "another session";
+    EXPECT_EQ(RememberedAnswers::key_of(Hook::kOnPlay, "u", one), RememberedAnswers::key_of(Hook::kOnPlay, "u", other));
 }
 
 TEST(HookBody, WhatIsNoText) {

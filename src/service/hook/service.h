@@ -1,10 +1,11 @@
 #pragma once
 // http_hooks: queries HTTP servers whether a client may connect, publish or play, in the client's own coroutine, and
-// reports ends, recordings, segments and changes of standby publishers to them. It is a Guard of the gate, a listener
-// of the live events and a watcher of the streams.
+// reports ends, recordings, segments and changes of standby publishers to them by an outbox. It is a Guard of the gate,
+// a listener of the live events and a watcher of the streams.
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "config/snapshot.h"
@@ -16,9 +17,12 @@
 #include "service/hook/caller.h"
 #include "service/hook/config.h"
 #include "service/hook/end_reports.h"
+#include "service/hook/outbox.h"
+#include "service/hook/outbox_file.h"
 #include "service/hook/publishers.h"
-#include "service/hook/reporter.h"
+#include "service/hook/remembered_answers.h"
 #include "service/hook/stats.h"
+#include "service/module.h"
 
 namespace service::hook {
 
@@ -32,9 +36,10 @@ class Service final : public net::Guard, private live::EventListener, private li
     base::Result<void> start();
     void stop_accepting() {}
     bool idle() const { return true; }
-    // Must be called after all sources of reports have stopped. Waits some seconds for reports in progress.
+    // Must be called after all sources of reports have stopped. Waits some seconds while reports are delivered.
     void stop();
-    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    // Opens the outbox's file if it is needed now. Yields.
+    base::Result<Commit> prepare(const config::SnapshotPtr& next);
 
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     bool may_yield(net::Action action, const config::Vhost& vhost) const override;
@@ -42,6 +47,9 @@ class Service final : public net::Guard, private live::EventListener, private li
     void left(const net::Visitor& visitor, const net::Traffic& traffic) override;
 
     const HookStats& stats() const { return stats_; }
+    const Caller& caller() const { return caller_; }
+    const Outbox& outbox() const { return outbox_; }
+    const OutboxFile& file() const { return file_; }
 
   private:
     void on_recording(const live::RecordingDone& event) override;
@@ -52,10 +60,19 @@ class Service final : public net::Guard, private live::EventListener, private li
     void standby_changed(live::Stream& stream, const live::StandbyChange& change) override;
     // Publisher and players of its stream, with itself, which may have no session yet, or none any more.
     size_t clients_with(const net::Visitor& visitor) const;
+    // One URL of a hook without a valid answer: whether the client is admitted all the same. Null: it is not
+    // remembered.
+    bool admits_without(Hook hook, const VhostConfig& hooks, const std::string& key, const net::Visitor& visitor);
     void report_end(const EndReports::Report& end);
     // Null: the vhost has no hooks.
     const VhostConfig* hooks_of(const std::string& vhost) const;
-    void report(Hook hook, const VhostConfig& hooks, const std::string& body, const std::string& client_id);
+    void report(Hook hook, const live::StreamKey& stream, std::string body, const std::string& client_id);
+
+    // The clients that are there, for the run after a crash.
+    void record_session(const net::Visitor& visitor, const VhostConfig& hooks);
+    uint64_t take_session(const net::Visitor& visitor);  // its number; 0: it is not recorded
+    void restore(SavedOutbox left);
+    void report_start(const SavedOutbox& left);
 
     config::SnapshotPtr snapshot_;
     net::Gate& gate_;
@@ -64,8 +81,11 @@ class Service final : public net::Guard, private live::EventListener, private li
     Identity identity_;
     HookStats stats_;
     Caller caller_;
-    Reporter reporter_;
+    OutboxFile file_;
+    Outbox outbox_;
     Publishers publishers_;
+    RememberedAnswers remembered_;
+    std::unordered_map<std::string, uint64_t> sessions_;  // numbers in the file
     EndReports ends_{[this](const EndReports::Report& end) { report_end(end); }};
     runtime::LogLimit fail_open_log_;
     bool started_ = false;

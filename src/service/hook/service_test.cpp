@@ -5,76 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
-#include "base/json.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
-#include "runtime/socket/tcp.h"
+#include "service/hook/hook_server_testing.h"
 
 namespace service::hook {
 namespace {
 
 using base::CloseReason;
 using net::Action;
-
-// Answers each request of a path with what was set for it; "": it never answers.
-class HookServer {
-  public:
-    HookServer() : listener_(*runtime::listen_tcp({"127.0.0.1", 0})) {
-        acceptor_ = runtime::spawn("hook-accept", [this] { accept(); });
-    }
-    ~HookServer() {
-        acceptor_.cancel_and_join();
-        for (auto& task : tasks_) task.cancel_and_join();
-    }
-    std::string url(const std::string& path) const {
-        return fmt::format("http://127.0.0.1:{}/{}", listener_->port(), path);
-    }
-    static std::string status(int code, std::string_view body) {
-        return fmt::format("HTTP/1.1 {} X\r\nContent-Length: {}\r\n\r\n{}", code, body.size(), body);
-    }
-
-    std::map<std::string, std::string> answers;  // by path; others are "0"
-    std::string calls;                           // "play on_play c1;": path, action and client
-    std::vector<int64_t> times;                  // by the loop's clock, of the calls, ms
-
-  private:
-    void accept() {
-        while (auto socket = listener_->accept(runtime::Deadline::never()))
-            tasks_.push_back(runtime::spawn("hook-peer", [this, socket = std::move(*socket)]() mutable {
-                while (serve(*socket)) {
-                }
-            }));
-    }
-    bool serve(runtime::ByteStream& socket) {
-        std::string request;
-        size_t end = request.npos, size = 0;
-        while (end == request.npos || request.size() < end + size) {
-            auto bytes = runtime::read_shared(socket, runtime::Deadline::never());
-            if (!bytes || bytes->empty()) return false;
-            request.append(bytes->begin(), bytes->end());
-            end = request.find("\r\n\r\n");
-            if (end == request.npos) continue;
-            end += 4;
-            const size_t length = request.find("Content-Length: ");
-            if (length < end) size = std::stoul(request.substr(length + 16));
-        }
-        const std::string path = request.substr(request.find('/') + 1, request.find(" HTTP") - request.find('/') - 1);
-        const auto body = base::parse_json(request.substr(end));
-        times.push_back(runtime::now_ms());
-        calls += path + " " + body.value("action", "") + " " + body.value("client_id", "") + ";";
-        const auto found = answers.find(path);
-        const std::string answer = found == answers.end() ? status(200, "0") : found->second;
-        if (answer.empty()) return runtime::sleep_until(runtime::Deadline::never()).has_value();
-        return socket
-            .write({reinterpret_cast<const uint8_t*>(answer.data()), answer.size()}, runtime::Deadline::never())
-            .has_value();
-    }
-
-    std::unique_ptr<runtime::TcpListener> listener_;
-    std::vector<runtime::Task> tasks_;
-    runtime::Task acceptor_;
-};
 
 class HookServiceTest : public runtime::testing::RuntimeTest {
   protected:
@@ -85,12 +26,15 @@ class HookServiceTest : public runtime::testing::RuntimeTest {
         hooks().timeout = 2'000;
         hooks().retries = 3;
         server_ = std::make_unique<HookServer>();
+        path_ = std::filesystem::temp_directory_path() / ("hook-outbox-" + runtime::new_context_id());
+        snapshot_->get<ServerConfig>().hook_outbox = path_;
         service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run");
         EXPECT_TRUE(service_->start());
     }
     void TearDown() override {
         service_.reset();
         server_.reset();
+        std::filesystem::remove(path_);
     }
     config::Vhost& vhost() { return snapshot_->vhosts.front(); }
     VhostConfig& hooks() { return vhost().get<VhostConfig>(); }
@@ -103,6 +47,11 @@ class HookServiceTest : public runtime::testing::RuntimeTest {
         visitor.app = "live";
         visitor.stream = "s";
         return visitor;
+    }
+    void reload(const config::SnapshotPtr& next) {
+        auto commit = service_->prepare(next);
+        ASSERT_TRUE(runtime::testing::ok(commit));
+        (*commit)();
     }
     // What the gate decides: "" for yes, the error's text for no, and after how long.
     struct Decision {
@@ -123,6 +72,7 @@ class HookServiceTest : public runtime::testing::RuntimeTest {
         return decision;
     }
 
+    std::filesystem::path path_;
     std::shared_ptr<config::Snapshot> snapshot_;
     net::Gate gate_;
     live::Events events_;
@@ -220,25 +170,98 @@ TEST_F(HookServiceTest, AClientThatLeavesWhileItIsAskedAboutHasAnEnd) {
     EXPECT_EQ(server_->calls, "play on_play c1;stop on_stop c1;") << "the server may have accepted it";
 }
 
-TEST_F(HookServiceTest, AReportIsTriedAgainWithGrowingPauses) {
+TEST_F(HookServiceTest, AReportIsTriedAgainWithGrowingPausesUntilItArrives) {
     runtime::testing::SimulatedTime time;
     hooks().on_stop = {server_->url("stop")};
     server_->answers["stop"] = HookServer::status(503, "");
     service_->left(visitor(Action::kPlay), {});
-    time.pass_ms(20'000);
-    ASSERT_EQ(server_->times.size(), 4u) << "and three retries";
-    for (size_t i = 1; i < 4; ++i) {
-        const int64_t pause_ms = server_->times[i] - server_->times[i - 1], wanted_ms = 500 << (i - 1);
-        EXPECT_GE(pause_ms, wanted_ms * 3 / 4) << i;
-        EXPECT_LE(pause_ms, wanted_ms * 5 / 4 + 50) << i;
+    time.pass_ms(600'000);
+    ASSERT_GE(server_->times.size(), 15u) << "it is not given up";
+    EXPECT_LE(server_->times.size(), 40u);
+    const int64_t longest_ms = 30'000;
+    for (size_t i = 3; i < server_->times.size(); ++i) {
+        const int64_t pause_ms = server_->times[i] - server_->times[i - 1];
+        EXPECT_LE(pause_ms, longest_ms * 5 / 4 + 50) << i;
+        if (i > 9) {
+            EXPECT_GE(pause_ms, longest_ms * 3 / 4) << i;
+        }
     }
-    EXPECT_EQ(service_->stats().at(Hook::kOnStop).dropped, 1u);
+    EXPECT_EQ(service_->stats().at(Hook::kOnStop).dropped, 0u);
+    server_->calls.clear();
+    server_->answers["stop"] = HookServer::status(200, "0");
+    time.pass_ms(40'000);
+    EXPECT_EQ(server_->calls, "stop on_stop c1;");
     // A refusal counts as delivered.
     server_->calls.clear();
     server_->answers["stop"] = HookServer::status(404, "");
     service_->left(visitor(Action::kPlay, "c2"), {});
     time.pass_ms(20'000);
     EXPECT_EQ(server_->calls, "stop on_stop c2;");
+}
+
+TEST_F(HookServiceTest, AHostThatIsDownIsAskedAboutOneClientAtATime) {
+    runtime::testing::SimulatedTime time;
+    hooks().on_play = {server_->url("play")};
+    server_->answers["play"] = "";
+    for (uint32_t i = 0; i < Breaker::kOpensAfter; ++i) EXPECT_EQ(decide(time).no, "on_play: no answer in time");
+    // A call finds out; others do not wait for it.
+    auto probe = runtime::spawn("client", [&] { (void)gate_.admit(visitor(Action::kPlay), vhost()).has_value(); });
+    time.pass_ms(100);
+    server_->calls.clear();
+    Decision other = decide(time);
+    EXPECT_EQ(other.no, "on_play: the hook server is down");
+    EXPECT_LE(other.took_ms, 10);
+    for (const auto& [policy, no] : {std::pair{"allow", ""}, {"last", "on_play: the hook server is down"}}) {
+        hooks().on_failure = policy;
+        EXPECT_EQ(decide(time).no, no) << policy;
+    }
+    EXPECT_EQ(server_->calls, "");
+    EXPECT_EQ(service_->stats().not_asked, 3u);
+    probe.cancel_and_join();
+    // The next one is answered, and so are all.
+    server_->answers.clear();
+    EXPECT_EQ(decide(time).no, "");
+    EXPECT_EQ(decide(time).no, "");
+    EXPECT_EQ(server_->calls, "play on_play c1;play on_play c1;");
+}
+
+TEST_F(HookServiceTest, WhoWasAdmittedLastContinuesWhileNobodyAnswers) {
+    runtime::testing::SimulatedTime time;
+    hooks().on_play = {server_->url("play")};
+    hooks().on_failure = "last";
+    const auto admits = [&](const std::string& param, const std::string& ip) {
+        net::Visitor client = visitor(Action::kPlay, "id" + param + ip);
+        client.param = param;
+        client.ip = ip;
+        bool is_admitted = false;
+        auto task = runtime::spawn("client", [&] { is_admitted = service_->admit(client, vhost()).has_value(); });
+        time.pass_ms(hooks().timeout + 10);
+        EXPECT_TRUE(task.done());
+        return is_admitted;
+    };
+    EXPECT_TRUE(admits("?token=a", "10.0.0.1"));
+    server_->answers["play"] = HookServer::status(403, "");
+    EXPECT_FALSE(admits("?token=b", "10.0.0.1"));
+    EXPECT_TRUE((server_->answers["play"] = "").empty());
+    EXPECT_TRUE(admits("?token=a", "10.0.0.1"));
+    EXPECT_FALSE(admits("?token=b", "10.0.0.1")) << "it was refused";
+    EXPECT_FALSE(admits("?token=a", "10.0.0.2")) << "another address";
+    EXPECT_FALSE(admits("?token=c", "10.0.0.1")) << "nobody knows it";
+    time.pass_ms(RememberedAnswers::kMaxAgeMs);
+    EXPECT_FALSE(admits("?token=a", "10.0.0.1")) << "that is too long ago";
+}
+
+TEST_F(HookServiceTest, QueriesDoNotWaitForReports) {
+    runtime::testing::SimulatedTime time;
+    hooks().on_play = {server_->url("play")};
+    hooks().on_stop = {server_->url("stop")};
+    hooks().outbox_concurrency = 256;
+    server_->answers["stop"] = "";
+    for (int i = 0; i < 300; ++i) service_->left(visitor(Action::kPlay, std::to_string(i)), {});
+    time.pass_ms(100);
+    const Decision decision = decide(time);
+    EXPECT_EQ(decision.no, "");
+    EXPECT_LE(decision.took_ms, 10);
 }
 
 TEST_F(HookServiceTest, TheEndOfAPublisherIsReportedBehindItsRecordings) {
@@ -264,20 +287,81 @@ TEST_F(HookServiceTest, TheEndOfAPublisherIsReportedBehindItsRecordings) {
 }
 
 TEST_F(HookServiceTest, ReportsGoToTheServersOfTheConfigurationNow) {
-    runtime::testing::SimulatedTime time;
     hooks().on_stop = {server_->url("old")};
+    runtime::testing::SimulatedTime time;
     auto next = std::make_shared<config::Snapshot>(*snapshot_);
     next->vhosts.front().get<VhostConfig>().on_stop = {server_->url("new")};
-    service_->reload(next);
+    reload(next);
     service_->left(visitor(Action::kPlay), {});
     time.pass_ms(10);
     EXPECT_EQ(server_->calls, "new on_stop c1;");
     next = std::make_shared<config::Snapshot>(*next);
     next->vhosts.front().get<VhostConfig>().enabled = false;
-    service_->reload(next);
+    reload(next);
     service_->left(visitor(Action::kPlay), {});
     time.pass_ms(1'000);
     EXPECT_EQ(server_->calls, "new on_stop c1;");
+}
+
+TEST_F(HookServiceTest, TheEndOfWhomACrashCutIsReportedByTheNextRun) {
+    service_.reset();
+    hooks().outbox = true;
+    hooks().on_start = {server_->url("start")};
+    hooks().on_unpublish = hooks().on_stop = hooks().on_close = {server_->url("end")};
+    service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run1");
+    EXPECT_TRUE(service_->start());
+    for (const Action action : {Action::kConnect, Action::kPublish, Action::kPlay})
+        EXPECT_TRUE(service_->admit(visitor(action, "c1"), vhost()));
+    EXPECT_TRUE(service_->admit(visitor(Action::kPlay, "c2"), vhost()));
+    service_->left(visitor(Action::kPlay, "c2"), {});
+    const auto ends = [&] { return std::ranges::count(server_->calls, ';'); };
+    for (int i = 0; i < 500 && ends() < 2; ++i) (void)runtime::sleep_ms(10);
+    EXPECT_EQ(server_->calls, "start on_start ;end on_stop c2;");
+    for (int i = 0; i < 500 && service_->file().live() != 3; ++i) (void)runtime::sleep_ms(10);
+    EXPECT_EQ(service_->file().live(), 3u) << "those that are there";
+    (void)runtime::sleep_ms(100);  // until it is on disk
+    // The process is gone.
+    auto copy = path_;
+    copy += ".copy";
+    std::filesystem::copy_file(path_, copy);
+    service_.reset();
+    std::filesystem::rename(copy, path_);
+
+    server_->calls.clear();
+    service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run2");
+    EXPECT_TRUE(service_->start());
+    for (int i = 0; i < 500 && ends() < 4; ++i) (void)runtime::sleep_ms(10);
+    for (const char* call : {"start on_start ;", "end on_unpublish c1;", "end on_stop c1;", "end on_close c1;"})
+        EXPECT_TRUE(server_->calls.contains(call)) << call << " in " << server_->calls;
+    EXPECT_EQ(ends(), 4);
+    service_.reset();
+    server_->calls.clear();
+    service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run3");
+    EXPECT_TRUE(service_->start());
+    for (int i = 0; i < 500 && ends() < 1; ++i) (void)runtime::sleep_ms(10);
+    EXPECT_EQ(server_->calls, "start on_start ;") << "once";
+    const auto body = base::parse_json(server_->last_body);
+    EXPECT_EQ(body["previous_id"], "run2");
+    EXPECT_EQ(body["crashed"], false);
+}
+
+TEST_F(HookServiceTest, AReloadOpensTheFile) {
+    hooks().on_unpublish = {server_->url("end")};
+    EXPECT_FALSE(service_->file().is_open());
+    auto next = std::make_shared<config::Snapshot>(*snapshot_);
+    next->vhosts.front().get<VhostConfig>().outbox = true;
+    reload(next);
+    EXPECT_TRUE(service_->file().is_open());
+    EXPECT_TRUE(service_->admit(visitor(Action::kPublish), next->vhosts.front()));
+    EXPECT_EQ(service_->file().live(), 1u);
+    service_->left(visitor(Action::kPublish), {});
+    for (int i = 0; i < 500 && service_->file().live() > 0; ++i) (void)runtime::sleep_ms(10);
+    EXPECT_EQ(service_->file().live(), 0u);
+    // Of another server.
+    Service other(snapshot_, gate_, events_, registry_, "other");
+    auto refused = other.prepare(next);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), base::Code::kBusy) << refused.error().text();
 }
 
 }  // namespace

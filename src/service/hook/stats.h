@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace service::hook {
@@ -19,11 +20,28 @@ enum class Hook : uint8_t {
     kOnHls,
     kOnHlsNotify,
     kOnStandby,
+    kOnStart,
 };
-inline constexpr std::array<std::string_view, 10> kHookNames = {
-    "on_connect", "on_close", "on_publish", "on_unpublish",  "on_play",
-    "on_stop",    "on_dvr",   "on_hls",     "on_hls_notify", "on_standby"};
+inline constexpr std::array<std::string_view, 11> kHookNames = {
+    "on_connect", "on_close", "on_publish",    "on_unpublish", "on_play", "on_stop",
+    "on_dvr",     "on_hls",   "on_hls_notify", "on_standby",   "on_start"};
 constexpr std::string_view hook_name(Hook hook) { return kHookNames[static_cast<size_t>(hook)]; }
+constexpr std::optional<Hook> hook_of(std::string_view name) {
+    for (size_t i = 0; i < kHookNames.size(); ++i)
+        if (kHookNames[i] == name) return static_cast<Hook>(i);
+    return std::nullopt;
+}
+
+// Why a report was not delivered.
+enum class Drop : uint8_t {
+    kFull,      // outbox_max_size
+    kAge,       // outbox_max_age
+    kRejected,  // no valid answer to it, while others had one
+    kRemoved,   // its hook is not configured any more
+    kStopped,   // the server ended, and it was not on disk
+};
+inline constexpr std::array<std::string_view, 5> kDropNames = {"full", "age", "rejected", "removed", "stopped"};
+constexpr std::string_view drop_name(Drop why) { return kDropNames[static_cast<size_t>(why)]; }
 
 struct HookCounters {
     uint64_t calls = 0;       // started calls, each attempt of each URL
@@ -37,7 +55,8 @@ struct HookCounters {
 
 struct HookStats {
     std::array<HookCounters, kHookNames.size()> of{};
-    uint64_t queued = 0;  // reports waiting, current value
+    std::array<uint64_t, kDropNames.size()> dropped{};  // by Drop
+    uint64_t not_asked = 0;  // queries that on_failure decided without a call, because the host was down
     HookCounters& at(Hook hook) { return of[static_cast<size_t>(hook)]; }
     const HookCounters& at(Hook hook) const { return of[static_cast<size_t>(hook)]; }
 };

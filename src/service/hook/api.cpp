@@ -1,0 +1,91 @@
+#include "service/hook/api.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "runtime/loop/clock.h"
+#include "service/api_answer.h"
+
+namespace service::hook {
+
+namespace {
+
+using Json = base::OrderedJson;
+
+Json host_json(const HostState& host) {
+    const Outbox::HostView& reports = host.reports;
+    return {{"host", host.name},
+            {"up", !host.is_down},
+            {"since_ms", host.since_ms},
+            {"problem", host.problem},
+            {"queries", host.queries},
+            {"calls", reports.in_flight},
+            {"waiting", reports.waiting},
+            {"bytes", reports.bytes},
+            {"oldest_ms", reports.oldest_ms},
+            {"delivered", reports.delivered},
+            {"dropped", reports.dropped}};
+}
+
+base::Result<void> list(const Service& service, const ::service::Identity& identity, net::HttpResponse& response) {
+    Json hosts = Json::array();
+    for (const HostState& host : host_states(service)) hosts.push_back(host_json(host));
+    Json dropped;
+    for (size_t i = 0; i < kDropNames.size(); ++i) dropped[kDropNames[i]] = service.stats().dropped[i];
+    const OutboxFile& file = service.file();
+    return send_fields(
+        response, identity,
+        {{"hosts", std::move(hosts)},
+         {"waiting", service.outbox().waiting()},
+         {"bytes", service.outbox().bytes()},
+         {"dropped", std::move(dropped)},
+         {"not_asked", service.stats().not_asked},
+         {"file",
+          {{"open", file.is_open()}, {"bytes", file.bytes()}, {"live", file.live()}, {"unsaved", file.lost()}}}});
+}
+
+}  // namespace
+
+std::vector<HostState> host_states(const Service& service) {
+    std::map<std::string, HostState> states;
+    for (Outbox::HostView& view : service.outbox().hosts()) {
+        HostState& state = states[view.name];
+        state.is_down = view.is_down;
+        state.since_ms = view.since_ms;
+        if (view.is_down) state.problem = view.last_error;
+        state.reports = std::move(view);
+    }
+    for (const auto& [name, host] : service.caller().hosts()) {
+        HostState& state = states[name];
+        state.queries = host->permits.inside();
+        if (!host->breaker.is_open()) continue;
+        const int64_t since_ms = runtime::now_ms() - host->breaker.since_ms();
+        state.since_ms = state.is_down ? std::max(state.since_ms, since_ms) : since_ms;
+        state.is_down = true;
+        state.problem = host->breaker.last_error();
+    }
+    std::vector<HostState> list;
+    for (auto& [name, state] : states) {
+        state.name = name;
+        list.push_back(std::move(state));
+    }
+    return list;
+}
+
+net::ApiEndpoint api_row(const Service& service, const ::service::Identity& identity) {
+    net::ApiEndpoint row;
+    row.pattern = "/api/v1/hooks";
+    row.summary = "the servers of http_hooks: whether they answer, and the reports that wait for them";
+    row.shape =
+        "hosts[host:str up:bool since_ms:int problem:str queries:int calls:int waiting:int bytes:int oldest_ms:int "
+        "delivered:int dropped:int] waiting:int bytes:int "
+        "dropped{full:int age:int rejected:int removed:int stopped:int} not_asked:int "
+        "file{open:bool bytes:int live:int unsaved:int}";
+    row.handler = [&service, &identity](net::HttpRequest&, net::HttpResponse& response) {
+        return list(service, identity, response);
+    };
+    return row;
+}
+
+}  // namespace service::hook
