@@ -95,12 +95,16 @@ void Outbox::reload(const config::SnapshotPtr& snapshot) {
 // Reports under way stay with their host. They were first in their sequences, so they are first again.
 void Outbox::rebuild() {
     for (auto& [name, host] : hosts_) {
+        host.arrived.clear();
         host.order.clear();
         host.ready.clear();
         host.delayed.clear();
     }
     for (auto& [number, report] : reports_)
-        if (report.state == Report::State::kSent) (void)report.host->order.add(report);
+        if (report.state == Report::State::kSent) {
+            (void)report.host->order.add(report);
+            report.host->arrived.push_back(number);
+        }
     for (auto at = reports_.begin(); at != reports_.end();) {
         Report& report = (at++)->second;
         if (report.state == Report::State::kSent) continue;
@@ -198,6 +202,7 @@ void Outbox::enter(Report& report) {
     ++host.waiting;
     report.share = &host.shares[report.route->vhost];
     report.share->bytes += report.bytes;
+    host.arrived.push_back(report.number);
     report.answered_before = host.answered;
     report.state = Report::State::kBlocked;
     if (!host.order.add(report)) return;
@@ -220,10 +225,27 @@ void Outbox::finish(Report& report) {
     bytes_ -= report.bytes;
     file_.done(report.number);
     reports_.erase(report.number);
+    forget_gone(host);
     if (reports_.empty()) {
         changed_.set();
         empty_.pulse();
     }
+}
+
+// One that waits long while others are delivered does not let the list grow.
+void Outbox::forget_gone(Host& host) {
+    constexpr size_t kFew = 64;
+    const auto is_gone = [&](uint64_t number) {
+        const auto found = reports_.find(number);
+        return found == reports_.end() || found->second.host != &host;
+    };
+    while (!host.arrived.empty() && is_gone(host.arrived.front())) host.arrived.pop_front();
+    if (host.arrived.size() > 2 * host.waiting + kFew) std::erase_if(host.arrived, is_gone);
+}
+
+int64_t Outbox::oldest_ms(const Host& host) const {
+    const auto found = host.arrived.empty() ? reports_.end() : reports_.find(host.arrived.front());
+    return found == reports_.end() ? runtime::now_ms() : found->second.made_ms;
 }
 
 void Outbox::drop(Report& report, Drop why) {
@@ -331,11 +353,6 @@ void Outbox::stop(int64_t wait_ms) {
 }
 
 std::vector<Outbox::HostView> Outbox::hosts() const {
-    std::map<const Host*, int64_t> oldest;
-    for (const auto& [number, report] : reports_) {
-        const auto [at, is_new] = oldest.try_emplace(report.host, report.made_ms);
-        at->second = std::min(at->second, report.made_ms);
-    }
     std::vector<HostView> views;
     const int64_t now_ms = runtime::now_ms();
     for (const auto& [name, host] : hosts_) {
@@ -344,7 +361,7 @@ std::vector<Outbox::HostView> Outbox::hosts() const {
         view.waiting = host.waiting;
         view.in_flight = host.in_flight;
         for (const auto& [vhost, share] : host.shares) view.bytes += share.bytes;
-        if (const auto found = oldest.find(&host); found != oldest.end()) view.oldest_ms = now_ms - found->second;
+        view.oldest_ms = now_ms - oldest_ms(host);
         view.delivered = host.delivered;
         view.dropped = host.dropped;
         views.push_back(std::move(view));

@@ -107,6 +107,8 @@ class Outbox {
     void finish(Report& report);
     void drop(Report& report, Drop why);
     void record_drop(Hook hook, Drop why);
+    int64_t oldest_ms(const Host& host) const;  // when its oldest report was made
+    void forget_gone(Host& host);
     void drop_expired();
     bool may_progress() const;
     int64_t next_event_ms() const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -35,6 +36,7 @@ struct Outbox::Host {
     uint64_t answered = 0;                // calls with a valid answer
     uint64_t delivered = 0, dropped = 0;  // reports
     size_t waiting = 0;                   // reports, with those under way
+    std::deque<uint64_t> arrived{};       // numbers in their order, some of which are not here any more
     ReportOrder order{};
     std::list<Report*> ready{};                          // may be sent now
     std::multimap<int64_t, Report*> delayed{};           // may be sent then, ms of the loop's clock

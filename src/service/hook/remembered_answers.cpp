@@ -1,17 +1,16 @@
 #include "service/hook/remembered_answers.h"
 
 #include "base/record_lines.h"
+#include "net/access/hmac.h"
 
 namespace service::hook {
 
 std::string RememberedAnswers::key_of(Hook hook, const std::string& url, const net::Visitor& v) {
-    std::string key =
-        base::record_line({hook_name(hook), url, v.vhost, v.app, v.stream, v.param, v.ip, v.tc_url, v.page_url});
-    return key.size() <= kMaxKeyBytes ? key : std::string();
+    return net::hmac_sha256_hex(
+        "", base::record_line({hook_name(hook), url, v.vhost, v.app, v.stream, v.param, v.ip, v.tc_url, v.page_url}));
 }
 
 void RememberedAnswers::admitted(const std::string& key, const Answer& answer, int64_t now_ms) {
-    if (key.empty()) return;
     refused(key);
     if (entries_.size() >= kMax) refused(std::string(*order_.front()));
     const auto at = entries_.try_emplace(key, Entry{answer, now_ms, {}}).first;

@@ -20,10 +20,9 @@ namespace service::hook {
 class RememberedAnswers {
   public:
     static constexpr size_t kMax = 50'000;  // the one that was used longest ago is forgotten
-    static constexpr size_t kMaxKeyBytes = 4'096;
     static constexpr int64_t kMaxAgeMs = 3'600'000;
 
-    // Empty: too long to be remembered.
+    // A digest: nothing of the client itself is kept, and what it wrote may have any length.
     static std::string key_of(Hook hook, const std::string& url, const net::Visitor& visitor);
     void admitted(const std::string& key, const Answer& answer, int64_t now_ms);
     void refused(const std::string& key);

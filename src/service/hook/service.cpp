@@ -182,7 +182,7 @@ Result<void> Service::admit(const net::Visitor& visitor, const config::Vhost& vh
         const std::string key = hooks.on_failure == "last" ? RememberedAnswers::key_of(hook, url, visitor) : "";
         auto called = caller_.ask({hook, url, body}, hooks, &sent);
         if (called) {
-            remembered_.admitted(key, *called, runtime::now_ms());
+            if (!key.empty()) remembered_.admitted(key, *called, runtime::now_ms());
             if (visitor.passphrase && !called->passphrase.empty()) *visitor.passphrase = called->passphrase;
             continue;
         }
