@@ -8,14 +8,14 @@ import subprocess
 
 import pytest
 
-from lib import api, ffmpeg, page
+from lib import api, ffmpeg, page, ports, rtmp
 from lib.console_api import ConsoleApi
 from lib.server import ROOT
 from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
 
-PAGES = ["", "streams", "clients", "recordings", "config", "ends", "log", "profile"]
+PAGES = ["", "streams", "clients", "recordings", "config", "ends", "hooks", "log", "profile"]
 SOURCES = ROOT / "src/web"
 
 
@@ -138,6 +138,22 @@ def test_sender_threads(servers, tool, chromium, look):
         tab.screenshot(f"console-senders-{look}")
     for player in players:
         player.kill()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_hook_server_that_is_down(servers, chromium, look):
+    (port,) = ports.take(1)
+    server = start(servers, vhost=f"http_hooks {{ enabled on; on_unpublish http://127.0.0.1:{port}/hook; }}")
+    for _ in range(3):
+        rtmp.publisher(server, "live", "one").close()
+    with page.opened(chromium, console(server) + "#/hooks", **LOOKS[look]) as tab:
+        wait_text(tab, ".vt-rows [data-column=host]", f"^http://127.0.0.1:{port}$")
+        wait_text(tab, ".vt-rows [data-column=state]", "^is down$")
+        wait_text(tab, ".vt-rows [data-column=waiting]", "^3$")
+        tab.check_accessible()
+        tab.check_width()
+        tab.screenshot(f"console-hooks-{look}")
+    ports.release([port])
 
 
 HIDE = """(hidden) => {

@@ -13,6 +13,8 @@ namespace {
 
 using Json = base::OrderedJson;
 
+constexpr int64_t kCount = 1'000;  // hosts in an answer
+
 Json host_json(const HostState& host) {
     const Outbox::HostView& reports = host.reports;
     return {{"host", host.name},
@@ -28,15 +30,20 @@ Json host_json(const HostState& host) {
             {"dropped", reports.dropped}};
 }
 
-base::Result<void> list(const Service& service, const ::service::Identity& identity, net::HttpResponse& response) {
+base::Result<void> list(const Service& service, const ::service::Identity& identity, const net::HttpRequest& request,
+                        net::HttpResponse& response) {
+    const std::vector<HostState> states = host_states(service);
+    const Page page = page_of(request, kCount);
     Json hosts = Json::array();
-    for (const HostState& host : host_states(service)) hosts.push_back(host_json(host));
+    for (size_t i = 0; i < states.size(); ++i)
+        if (page.has(i)) hosts.push_back(host_json(states[i]));
     Json dropped;
     for (size_t i = 0; i < kDropNames.size(); ++i) dropped[kDropNames[i]] = service.stats().dropped[i];
     const OutboxFile& file = service.file();
     return send_fields(
         response, identity,
         {{"hosts", std::move(hosts)},
+         {"total", states.size()},
          {"waiting", service.outbox().waiting()},
          {"bytes", service.outbox().bytes()},
          {"dropped", std::move(dropped)},
@@ -79,11 +86,12 @@ net::ApiEndpoint api_row(const Service& service, const ::service::Identity& iden
     row.summary = "the servers of http_hooks: whether they answer, and the reports that wait for them";
     row.shape =
         "hosts[host:str up:bool since_ms:int problem:str queries:int calls:int waiting:int bytes:int oldest_ms:int "
-        "delivered:int dropped:int] waiting:int bytes:int "
+        "delivered:int dropped:int] total:int waiting:int bytes:int "
         "dropped{full:int age:int rejected:int removed:int stopped:int} not_asked:int "
         "file{open:bool bytes:int live:int unsaved:int}";
-    row.handler = [&service, &identity](net::HttpRequest&, net::HttpResponse& response) {
-        return list(service, identity, response);
+    row.parameters = page_parameters(kCount);
+    row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
+        return list(service, identity, request, response);
     };
     return row;
 }

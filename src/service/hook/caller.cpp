@@ -81,8 +81,7 @@ Result<Answer> Caller::ask(const Call& call, const VhostConfig& hooks, bool* sen
     const bool is_cancelled = !outcome.answer && outcome.answer.error().code() == Code::kCancelled;
     if (outcome.is_answered && host->breaker.succeeded(runtime::now_ms()))
         runtime::warn_some(failure_log_, "hook server {} answers queries again", target_of(call.url));
-    if (!outcome.is_answered && !is_cancelled &&
-        host->breaker.failed(runtime::now_ms(), outcome.answer ? outcome.answer->why : outcome.answer.error().text()))
+    if (!outcome.is_answered && !is_cancelled && host->breaker.failed(runtime::now_ms(), outcome.why()))
         runtime::warn_some(failure_log_,
                            "hook server {} is down: it is asked about one client at a time, on_failure decides about "
                            "the others",
@@ -93,11 +92,10 @@ Result<Answer> Caller::ask(const Call& call, const VhostConfig& hooks, bool* sen
 Delivery Caller::report(const Call& call, const VhostConfig& hooks) {
     const CallCount count(stats_.at(call.hook));
     Outcome outcome = exchange(reports_, call, hooks, Deadline::in_ms(hooks.timeout));
-    Delivery delivery{.is_answered = outcome.is_answered};
+    Delivery delivery{.is_answered = outcome.is_answered, .why = outcome.why()};
     const auto answer = evaluate(call, hooks, std::move(outcome.answer));
     delivery.delivered = answer || answer.error().code() == Code::kRefused;
     delivery.is_cancelled = !answer && answer.error().code() == Code::kCancelled;
-    if (!answer) delivery.why = answer.error().text();
     return delivery;
 }
 

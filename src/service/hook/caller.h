@@ -62,6 +62,8 @@ class Caller {
     struct Outcome {
         base::Result<Answer> answer;
         bool is_answered = false;
+        // Why it is no acceptance; for the log and the API.
+        std::string why() const { return answer ? answer->why : answer.error().text(); }
     };
     std::shared_ptr<Host> host_of(const std::string& url);
     Outcome exchange(net::HttpClient& client, const Call& call, const VhostConfig& hooks, runtime::Deadline deadline);

@@ -15,6 +15,7 @@ import { Login } from "./parts/login.js";
 import { Clients } from "./pages/clients.js";
 import { Config } from "./pages/config.js";
 import { Ends } from "./pages/ends.js";
+import { Hooks } from "./pages/hooks.js";
 import { Log } from "./pages/log.js";
 import { Overview } from "./pages/overview.js";
 import { Profile } from "./pages/profile.js";
@@ -34,6 +35,7 @@ const PAGES = [
     { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
     { name: "config", icon: "config", title: () => t("Configuration"), page: Config, fills: true },
     { name: "ends", icon: "ends", title: () => t("Ended sessions"), page: Ends },
+    { name: "hooks", icon: "hooks", title: () => t("Hook servers"), page: Hooks, fills: true },
     { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
     { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
 ];
