@@ -113,6 +113,7 @@ Result<void> LineJournal::open() {
         failed_ = true;
         return std::unexpected(std::move(!ran ? ran.error() : text->error()));
     }
+    failed_ = false;
     disk_ = std::move(disk);
     bytes_ = (*text)->size();
     options_.opened(**text);

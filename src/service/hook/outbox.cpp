@@ -100,10 +100,10 @@ void Outbox::rebuild() {
         host.ready.clear();
         host.delayed.clear();
     }
-    for (auto& [number, report] : reports_)
+    for (auto& [key, report] : reports_)
         if (report.state == Report::State::kSent) {
             (void)report.host->order.add(report);
-            report.host->arrived.push_back(number);
+            report.host->arrived.push_back(key);
         }
     for (auto at = reports_.begin(); at != reports_.end();) {
         Report& report = (at++)->second;
@@ -115,8 +115,8 @@ void Outbox::rebuild() {
             record_drop(report.route->hook, Drop::kRemoved);
             --report.route->waiting;
             bytes_ -= report.bytes;
-            file_.done(report.number);
-            reports_.erase(report.number);
+            if (report.is_on_disk) file_.done(report.number);
+            reports_.erase(report.key);
             continue;
         }
         enter(report);
@@ -169,7 +169,8 @@ void Outbox::put(const SavedReport& saved, int64_t age_ms, bool is_on_disk) {
     if (!route || stopping_ || bytes_ + bytes > kMaxBytes || share->bytes + bytes > limit) {
         if (route) ++route->host->dropped;
         record_drop(saved.hook, !route ? Drop::kRemoved : stopping_ ? Drop::kStopped : Drop::kFull);
-        return file_.done(saved.number);
+        if (is_on_disk) file_.done(saved.number);
+        return;
     }
     Report made{};
     made.is_on_disk = is_on_disk;
@@ -178,6 +179,7 @@ void Outbox::put(const SavedReport& saved, int64_t age_ms, bool is_on_disk) {
         made.is_on_disk = true;
     }
     made.positions = saved.positions;
+    made.key = ++last_key_;
     made.number = saved.number;
     made.made_ms = runtime::now_ms() - age_ms;
     made.run = saved.run == *run_ ? run_ : std::make_shared<const std::string>(saved.run);
@@ -187,8 +189,7 @@ void Outbox::put(const SavedReport& saved, int64_t age_ms, bool is_on_disk) {
     made.url = saved.url;
     made.client_id = saved.client_id;
     made.bytes = bytes;
-    const auto [at, is_new] = reports_.emplace(saved.number, std::move(made));
-    if (!is_new) return;
+    const auto at = reports_.emplace(last_key_, std::move(made)).first;
     bytes_ += bytes;
     ++route->waiting;
     Host& host = *route->host;
@@ -202,7 +203,7 @@ void Outbox::enter(Report& report) {
     ++host.waiting;
     report.share = &host.shares[report.route->vhost];
     report.share->bytes += report.bytes;
-    host.arrived.push_back(report.number);
+    host.arrived.push_back(report.key);
     report.answered_before = host.answered;
     report.state = Report::State::kBlocked;
     if (!host.order.add(report)) return;
@@ -223,8 +224,8 @@ void Outbox::finish(Report& report) {
     --report.route->waiting;
     report.share->bytes -= report.bytes;
     bytes_ -= report.bytes;
-    file_.done(report.number);
-    reports_.erase(report.number);
+    if (report.is_on_disk) file_.done(report.number);
+    reports_.erase(report.key);
     forget_gone(host);
     if (reports_.empty()) {
         changed_.set();
@@ -235,8 +236,8 @@ void Outbox::finish(Report& report) {
 // One that waits long while others are delivered does not let the list grow.
 void Outbox::forget_gone(Host& host) {
     constexpr size_t kFew = 64;
-    const auto is_gone = [&](uint64_t number) {
-        const auto found = reports_.find(number);
+    const auto is_gone = [&](uint64_t key) {
+        const auto found = reports_.find(key);
         return found == reports_.end() || found->second.host != &host;
     };
     while (!host.arrived.empty() && is_gone(host.arrived.front())) host.arrived.pop_front();
@@ -340,7 +341,7 @@ void Outbox::stop(int64_t wait_ms) {
     if (watcher_) watcher_.cancel_and_join();
     for (runtime::Task& task : std::exchange(workers_, {})) task.cancel_and_join();
     size_t kept = 0, dropped = 0;
-    for (const auto& [number, report] : reports_) {
+    for (const auto& [key, report] : reports_) {
         ++(report.is_on_disk ? kept : dropped);
         if (!report.is_on_disk) record_drop(report.route->hook, Drop::kStopped);
     }

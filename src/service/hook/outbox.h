@@ -120,6 +120,7 @@ class Outbox {
     const std::string server_id_;
     std::shared_ptr<const std::string> run_;
     config::SnapshotPtr snapshot_;
+    uint64_t last_key_ = 0;
     size_t bytes_ = 0;
     bool stopping_ = false;
     std::map<std::string, Host> hosts_;

@@ -36,7 +36,7 @@ struct Outbox::Host {
     uint64_t answered = 0;                // calls with a valid answer
     uint64_t delivered = 0, dropped = 0;  // reports
     size_t waiting = 0;                   // reports, with those under way
-    std::deque<uint64_t> arrived{};       // numbers in their order, some of which are not here any more
+    std::deque<uint64_t> arrived{};       // keys in their order, some of which are not here any more
     ReportOrder order{};
     std::list<Report*> ready{};                          // may be sent now
     std::multimap<int64_t, Report*> delayed{};           // may be sent then, ms of the loop's clock
@@ -56,7 +56,8 @@ struct Outbox::Route {
 
 struct Outbox::Report : OrderedReport {
     enum class State : uint8_t { kBlocked, kReady, kDelayed, kSent };
-    uint64_t number;
+    uint64_t key;     // in reports_; grows
+    uint64_t number;  // of its run and of the file: one that was left may have that of a younger one
     int64_t made_ms;  // by the loop's clock
     std::shared_ptr<const std::string> run;
     Route* route;

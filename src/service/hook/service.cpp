@@ -78,15 +78,33 @@ Result<void> Service::start() {
             left = *std::move(opened);
         else
             base::log::error("hook_outbox: {}; reports are kept in memory alone", opened.error().describe());
+        if (!opened && opened.error().code() == Code::kBusy)
+            opener_ = runtime::spawn("hook-outbox-open", [this] { open_later(); });
     }
     report_start(left);
     restore(std::move(left));
     return {};
 }
 
+// Another server has the file, as one that is being replaced by this one.
+void Service::open_later() {
+    constexpr int64_t kPauseMs = 1'000;
+    while (runtime::sleep_ms(kPauseMs)) {
+        auto opened = file_.open();
+        if (!opened && opened.error().code() == Code::kBusy) continue;
+        if (opened) {
+            base::log::warn("hook_outbox: it is free now; reports are kept on disk from now on");
+            restore(*std::move(opened));
+        }
+        return;
+    }
+}
+
 Result<Commit> Service::prepare(const config::SnapshotPtr& next) {
     auto left = std::make_shared<SavedOutbox>();
-    if (has_outbox(*next) && !file_.is_open()) *left = TRY(file_.open(), "hook_outbox");
+    // One that could not be opened at the start does not refuse what else is changed.
+    const bool is_new = has_outbox(*next) && !has_outbox(*snapshot_);
+    if (is_new && !file_.is_open() && (!opener_ || opener_.done())) *left = TRY(file_.open(), "hook_outbox");
     return [this, next, left] {
         snapshot_ = next;
         outbox_.reload(next);
@@ -97,6 +115,7 @@ Result<Commit> Service::prepare(const config::SnapshotPtr& next) {
 void Service::stop() {
     if (!started_) return;
     started_ = false;
+    if (opener_) opener_.cancel_and_join();
     gate_.remove(*this);
     events_.unsubscribe(*this);
     registry_.unwatch(*this);

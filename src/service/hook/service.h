@@ -72,6 +72,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     void record_session(const net::Visitor& visitor, const VhostConfig& hooks);
     uint64_t take_session(const net::Visitor& visitor);  // its number; 0: it is not recorded
     void restore(SavedOutbox left);
+    void open_later();
     void report_start(const SavedOutbox& left);
 
     config::SnapshotPtr snapshot_;
@@ -87,6 +88,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     RememberedAnswers remembered_;
     std::unordered_map<std::string, uint64_t> sessions_;  // numbers in the file
     EndReports ends_{[this](const EndReports::Report& end) { report_end(end); }};
+    runtime::Task opener_;  // while another server has the file
     runtime::LogLimit fail_open_log_;
     bool started_ = false;
 };

@@ -364,5 +364,31 @@ TEST_F(HookServiceTest, AReloadOpensTheFile) {
     EXPECT_EQ(refused.error().code(), base::Code::kBusy) << refused.error().text();
 }
 
+TEST_F(HookServiceTest, AFileOfAnotherServerIsTakenOverWhenThatHasEnded) {
+    service_.reset();
+    hooks().outbox = true;
+    hooks().on_unpublish = {server_->url("end")};
+    server_->answers["end"] = HookServer::status(503, "");
+    auto old = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "old");
+    EXPECT_TRUE(old->start());
+    service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "new");
+    EXPECT_TRUE(service_->start());
+    EXPECT_FALSE(service_->file().is_open());
+    service_->left(visitor(Action::kPublish, "n1"), {});  // has the number of the next one
+    old->left(visitor(Action::kPublish, "o1"), {});
+    old.reset();
+    for (int i = 0; i < 500 && !service_->file().is_open(); ++i) (void)runtime::sleep_ms(10);
+    EXPECT_TRUE(service_->file().is_open());
+    service_->left(visitor(Action::kPublish, "n2"), {});
+    EXPECT_EQ(service_->outbox().waiting(), 3u);
+    EXPECT_EQ(service_->file().live(), 2u);
+    server_->calls.clear();
+    server_->answers.clear();
+    for (int i = 0; i < 1'000 && service_->outbox().waiting() > 0; ++i) (void)runtime::sleep_ms(10);
+    for (const char* call : {"end on_unpublish n1;", "end on_unpublish o1;", "end on_unpublish n2;"})
+        EXPECT_TRUE(server_->calls.contains(call)) << call << " in " << server_->calls;
+    EXPECT_EQ(service_->file().live(), 0u);
+}
+
 }  // namespace
 }  // namespace service::hook
