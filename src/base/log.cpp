@@ -94,13 +94,13 @@ struct FormattedLine {
 
 std::string_view context_id() { return context_provider ? context_provider() : std::string_view("-"); }
 
-FormattedLine format_line(Level level, std::string_view text, int system_errno) {
+FormattedLine format_line(Level level, std::string_view text, int system_errno, std::string_view id = context_id()) {
     FormattedLine formatted;
     fmt::memory_buffer& line = formatted.buffer;
     line.push_back('[');
     append_time(line);
     std::string_view name = (usual_names ? kUsualNames : kLevelNames)[static_cast<int>(level)];
-    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", name, getpid(), context_id(), system_errno);
+    fmt::format_to(std::back_inserter(line), "][{}][{}][{}][{}] ", name, getpid(), id, system_errno);
     formatted.text_at = line.size();
     if (has_secrets(text)) {
         append_escaped(line, redact(text));
@@ -109,6 +109,14 @@ FormattedLine format_line(Level level, std::string_view text, int system_errno) 
     }
     line.push_back('\n');
     return formatted;
+}
+
+// On any thread.
+std::string lost_lines_notice(uint64_t lines, int error) {
+    const std::string text = error
+                                 ? fmt::format("{} lines of the log are missing here: they could not be written", lines)
+                                 : fmt::format("{} lines of the log are missing here: it was too slow for them", lines);
+    return std::string(format_line(Level::kError, text, error, "-").whole());
 }
 
 void write_stderr(std::string_view line) {
@@ -131,10 +139,11 @@ std::shared_ptr<spdlog::details::thread_pool> start_thread() {
 Result<void> open(const Options& options) {
     std::string file = options.console ? "" : options.file;
     if (!options.console && file.empty()) return fail(Code::kConfig, "the log goes to a file, but none is named");
-    auto sink = std::make_shared<Sink>();
+    auto sink = std::make_shared<Sink>(lost_lines_notice);
     TRY(sink->open(file));
     close();
     auto pool = start_thread();
+    sink->set_overruns([pool = pool.get()] { return pool->overrun_counter(); });
     auto logger =
         std::make_shared<spdlog::async_logger>("srs", sink, pool, spdlog::async_overflow_policy::overrun_oldest);
     logger->set_level(spdlog::level::trace);

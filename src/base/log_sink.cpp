@@ -5,9 +5,14 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
+
 namespace base::log {
 
 namespace {
+
+constexpr int64_t kOverrunsEveryMs = 1'000;
+
 void close_descriptor(int descriptor) {
     if (descriptor > STDERR_FILENO) ::close(descriptor);
 }
@@ -26,20 +31,47 @@ Result<void> Sink::open(const std::string& path) {
     return {};
 }
 
-void Sink::write_line(std::string_view line) {
-    std::lock_guard lock(mutex_);
-    while (!line.empty()) {
-        ssize_t n = ::write(descriptor_, line.data(), line.size());
+// False: some of it is not written.
+bool Sink::write_all(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) {
-            ++failed_lines_;
-            return;
+            lost_error_ = errno;
+            return false;
         }
-        line.remove_prefix(static_cast<size_t>(n));
+        is_torn_ = true;
+        bytes.remove_prefix(static_cast<size_t>(n));
     }
+    is_torn_ = false;
+    return true;
+}
+
+bool Sink::tell_losses() {
+    if (is_torn_ && !write_all("\n")) return false;
+    if (lost_lines_ == 0) return true;
+    if (!write_all(notice_(lost_lines_, lost_error_))) return false;
+    lost_lines_ = 0;
+    return true;
+}
+
+void Sink::write_line(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    if (tell_losses() && write_all(line)) return;
+    ++lost_lines_;
+    ++failed_lines_;
+}
+
+void Sink::tell_overruns() {
+    const uint64_t now = overruns_ ? overruns_() : 0;
+    if (now == overruns_told_ || monotonic_ms() - overruns_told_ms_ < kOverrunsEveryMs) return;
+    write_line(notice_(now - overruns_told_, 0));
+    overruns_told_ = now;
+    overruns_told_ms_ = monotonic_ms();
 }
 
 void Sink::log(const spdlog::details::log_msg& message) {
+    tell_overruns();
     write_line({message.payload.data(), message.payload.size()});
 }
 

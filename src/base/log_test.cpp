@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -156,10 +157,46 @@ TEST_F(LogTest, ASlowDiskNeitherBlocksNorGrows) {
     for (int i = 0; i < 20000; ++i) trace("line {} {}", i, "of some length, so that the pipe is soon full of them");
     EXPECT_LT(monotonic_ms() - begin, 3000);
     EXPECT_GT(dropped_lines() - dropped, 5000u);
+    // What the reader gets says so.
+    std::string read(65'536, ' ');
+    size_t told = 0;
+    for (int i = 0; i < 200 && told == 0; ++i) {
+        const ssize_t n = ::read(reader, read.data(), read.size());
+        if (n > 0 &&
+            std::string_view(read.data(), static_cast<size_t>(n)).contains("are missing here: it was too slow"))
+            ++told;
+        trace("more");
+        usleep(10'000);
+    }
+    EXPECT_EQ(told, 1u);
     // Without its reader every write to the pipe fails, and the log still ends soon.
     signal(SIGPIPE, SIG_IGN);
     ::close(reader);
     close();
+}
+
+TEST_F(LogTest, LostLinesAreToldWhenThereIsRoom) {
+    open_file();
+    trace("before");
+    flush();
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    // A disk that has room for a part of the next line.
+    const rlimit full{std::filesystem::file_size(file_) + 10, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+    const uint64_t dropped = dropped_lines();
+    for (int i = 0; i < 3; ++i) trace("lost {}", i);
+    flush();
+    EXPECT_EQ(dropped_lines() - dropped, 3u);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    trace("there is room");
+    const std::regex lines(
+        ".* before\n"
+        ".{10}\n"
+        ".*\\[error\\].*\\[-\\]\\[27\\] 3 lines of the log are missing here: they could not be written\n"
+        ".* there is room\n");
+    EXPECT_TRUE(std::regex_match(content(), lines)) << content();
 }
 
 TEST_F(LogTest, AFailedCheckIsInTheFile) {
