@@ -177,3 +177,31 @@ def test_large_pages_for_the_heap(servers, tunables):
     assert ("hg" in heap.group(1).split()) == wanted, (
         f"with GLIBC_TUNABLES {tunables!r} large pages should {'' if wanted else 'not '}be requested: {heap.group(1)}"
     )
+
+
+def metric(server, name):
+    text = http.get(server.api_port, "/metrics").body.decode()
+    return float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE).group(1))
+
+
+@pytest.mark.quiet
+def test_a_pause_of_the_process(servers):
+    """Stopped for a while, as a machine that moves: one line with the length, no stall of the loop, and nobody is thrown out."""
+    server = servers(top="http_api { enabled on; listen 127.0.0.1:API_PORT; }\nexporter { enabled on; }")
+    with publishing.Steady(rtmp.publisher(server, "live", "s"), media.tags(media.plain())):
+        player = publishing.Collector(rtmp.player(server, "live", "s", timeout=scaled(10)))
+        wait_until(lambda: len(player.tags) > 20, 5, "the player sees the stream")
+        mark = server.log_mark()
+        server.signal(signal.SIGSTOP)
+        time.sleep(3)
+        server.signal(signal.SIGCONT)
+        server.wait_log("the process stood still for", since=mark)
+        seen = len(player.tags)
+        wait_until(lambda: len(player.tags) > seen + 50, 5, "the player goes on")
+        lines = server.log()
+        (length,) = re.findall(r"the process stood still for (\d+) ms", lines)
+        assert 2500 < int(length) < 4000, f"a pause of 3,000 ms was expected, the log says {length}"
+        assert not re.findall(r"stalled for \d{4}", lines), lines
+        assert metric(server, "srs_process_pauses_total") == 1
+        assert 2.5 < metric(server, "srs_process_paused_seconds_total") < 4
+        player.source.close()

@@ -128,6 +128,9 @@ class Watchdog final : public ParkedHandler {
         bool is_reported = false;  // before it was over
     };
     void run();
+    // Waits, and notices a pause of the process meanwhile.
+    void wait(std::unique_lock<std::mutex>& lock, int64_t us);
+    void skip_pause(int64_t paused_us);
     // True: one of them stalls.
     bool check_threads(int64_t now_us);
     void check_piece(Piece& piece, int64_t now_us);
@@ -140,6 +143,7 @@ class Watchdog final : public ParkedHandler {
     void set_times(Stall& stall, int64_t end_us, int64_t cpu_us, int64_t queued_us) const;
     Stall describe_capture() const;
     void queue_report(Stall stall);
+    void tell_loop();
     int64_t loop_cpu_us() const;
     int64_t queued_us() const;
 
@@ -148,6 +152,7 @@ class Watchdog final : public ParkedHandler {
     bool stopping_ = false;
     int64_t warn_ms_ = 0;
     std::vector<Stall> reported_;  // to be logged by the loop
+    std::vector<int64_t> pauses_;  // the same, ms
 
     // Used by the thread only.
     Seen seen_;
@@ -157,6 +162,9 @@ class Watchdog final : public ParkedHandler {
     bool endless_reported_ = false;
     int64_t began_us_ = 0;
     Stall stall_;
+    uint64_t paused_iteration_ = 0;  // the process stood still in it
+    int own_schedstat_ = -1;
+    int64_t own_queued_us_ = -1;
     std::vector<Piece> pieces_;
 
     std::thread thread_;
@@ -207,7 +215,8 @@ void Watchdog::stop() {
     pulse.stalled_iteration.store(0);
     if (wake_.fd() >= 0) on_readable();
     wake_.close();
-    if (schedstat_ >= 0) ::close(schedstat_);
+    for (const int file : {schedstat_, own_schedstat_})
+        if (file >= 0) ::close(file);
 }
 
 // Logged here and not by the thread: only the loop may log.
@@ -215,9 +224,17 @@ void Watchdog::on_readable() {
     uint64_t count;
     [[maybe_unused]] const ssize_t got = ::read(wake_.fd(), &count, sizeof count);
     std::vector<Stall> reported;
+    std::vector<int64_t> pauses;
     {
         std::lock_guard lock(mutex_);
         reported.swap(reported_);
+        pauses.swap(pauses_);
+    }
+    for (const int64_t ms : pauses) {
+        ++stats.pauses;
+        stats.paused_ms += ms;
+        base::log::warn("the process stood still for {} ms: stopped by a signal, or its machine was suspended or moved",
+                        ms);
     }
     for (Stall& stall : reported) {
         if (!stall.thread.empty()) {
@@ -241,8 +258,38 @@ void Watchdog::on_readable() {
     }
 }
 
+// Of a clock that goes on while the machine is suspended.
+int64_t boot_us() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
+}
+
+void Watchdog::wait(std::unique_lock<std::mutex>& lock, int64_t us) {
+    const int64_t began_us = base::monotonic_us(), suspended_us = boot_us() - began_us;
+    changed_.wait_for(lock, std::chrono::microseconds(us));
+    const int64_t now_us = base::monotonic_us(), queued_us = read_times(own_schedstat_).queued_us;
+    const int64_t queued = queued_us < 0 ? -1 : queued_us - std::exchange(own_queued_us_, queued_us);
+    const int64_t paused =
+        judge_pause(now_us - began_us - std::max<int64_t>(us, 0), queued, boot_us() - now_us - suspended_us);
+    if (paused > 0) skip_pause(paused);
+}
+
+// With the mutex. What was seen before the pause would look like a stall.
+void Watchdog::skip_pause(int64_t paused_us) {
+    paused_iteration_ = pulse.iterations.load(std::memory_order_acquire);
+    seen_ = {};
+    pieces_.clear();
+    if (following_) pulse.stalled_iteration.store(0, std::memory_order_relaxed);
+    following_ = false;
+    if (pauses_.size() < kMaxStallsKept) pauses_.push_back(paused_us / 1000);
+    tell_loop();
+}
+
 void Watchdog::run() {
     pthread_setname_np(pthread_self(), "watchdog");
+    own_schedstat_ = ::open(fmt::format("/proc/self/task/{}/schedstat", gettid()).c_str(), O_RDONLY | O_CLOEXEC);
+    own_queued_us_ = read_times(own_schedstat_).queued_us;
     std::unique_lock lock(mutex_);
     int64_t wait_us = 0;
     while (!stopping_) {
@@ -251,7 +298,7 @@ void Watchdog::run() {
             changed_.wait(lock);
             continue;
         }
-        changed_.wait_for(lock, std::chrono::microseconds(wait_us));
+        wait(lock, wait_us);
         lock.unlock();
         const int64_t now_us = base::monotonic_us();
         following_ ? follow(now_us) : check(now_us);
@@ -267,7 +314,7 @@ void Watchdog::check(int64_t now_us) {
     if (!pulse.running.load(std::memory_order_relaxed)) return;  // the loop polls
     const uint64_t iteration = pulse.iterations.load(std::memory_order_acquire);
     const int64_t began_us = pulse.iteration_began_us.load(std::memory_order_relaxed);
-    if (iteration == 0 || warn_us_ == 0) return;
+    if (iteration == 0 || warn_us_ == 0 || iteration == paused_iteration_) return;
     if (iteration != seen_.iteration) seen_ = {iteration, now_us, loop_cpu_us(), queued_us()};
     if (now_us - began_us < warn_us_) {
         next_check_us_ = began_us + warn_us_;
@@ -386,6 +433,10 @@ void Watchdog::queue_report(Stall stall) {
         std::lock_guard lock(mutex_);
         if (reported_.size() < kMaxStallsKept) reported_.push_back(std::move(stall));
     }
+    tell_loop();
+}
+
+void Watchdog::tell_loop() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake_.fd(), &one, sizeof one);
 }
@@ -450,6 +501,16 @@ StallCause judge_stall(int64_t watched_us, int64_t cpu_us, int64_t queued_us) {
     if (queued_us < 0 || watched_us < kTooShortUs) return StallCause::kUnknown;
     // The larger part of the time that was not spent on the CPU.
     return queued_us * 2 >= watched_us - cpu_us ? StallCause::kNotScheduled : StallCause::kBlocked;
+}
+
+int64_t judge_pause(int64_t late_us, int64_t queued_us, int64_t suspended_us) {
+    constexpr int64_t kLeastUs = 300'000;
+    // Where the kernel does not tell how long a thread waits for a processor, a busy machine looks like a pause.
+    constexpr int64_t kLeastUnknownUs = 3'000'000;
+    const int64_t stood_us = late_us - std::max<int64_t>(queued_us, 0);
+    const int64_t paused_us =
+        std::max<int64_t>(stood_us >= (queued_us < 0 ? kLeastUnknownUs : kLeastUs) ? stood_us : 0, 0);
+    return suspended_us >= kLeastUs ? paused_us + suspended_us : paused_us;
 }
 
 std::string Stall::describe() const {

@@ -4,7 +4,8 @@
 // samples the loop's thread by a signal. When the stall is over the log reports its length, the coroutine, the
 // functions it was in, and whether the time went into our code, into a blocking call, or to other processes. The loop
 // pays a few stores an iteration; the thread looks once per stall_warn, and again when what it saw has lasted that
-// long.
+// long. It also notices that the whole process stood still (SIGSTOP, a suspended or migrated machine): that is no stall
+// of the loop.
 
 #include <array>
 #include <cstdint>
@@ -78,6 +79,11 @@ class UnscheduledReport {
     std::optional<int64_t> reported_ms_{};
 };
 
+// How long the process stood still, us; 0: it did not. late_us: by how much a thread that sleeps woke up too late;
+// queued_us: of it, runnable but waiting for a CPU (-1: not known); suspended_us: of a clock that goes on while the
+// machine is suspended, beside the monotonic one. Pure.
+int64_t judge_pause(int64_t late_us, int64_t queued_us, int64_t suspended_us);
+
 struct LoopStats {
     uint64_t iterations = 0;
     uint64_t stalls = 0;  // those of warn_ms and more
@@ -86,6 +92,8 @@ struct LoopStats {
     std::vector<Stall> last;             // the newest last; 16 at most
     std::vector<Stall> last_of_threads;  // the same of sender threads, which are not counted here
     StallMinute minute{};
+    uint64_t pauses = 0;  // of the whole process
+    int64_t paused_ms = 0;
 };
 const LoopStats& loop_stats();
 

@@ -181,6 +181,17 @@ TEST_F(WatchdogTest, NobodyWatchesWhenItIsOff) {
     EXPECT_EQ(loop_stats().stalls, before);
 }
 
+TEST(Pauses, AreJudgedByWhatTheThreadsWaitedFor) {
+    EXPECT_EQ(judge_pause(2'000, 0, 0), 0);
+    EXPECT_EQ(judge_pause(299'000, 0, 0), 0);
+    EXPECT_EQ(judge_pause(2'000'000, 10'000, 0), 1'990'000);
+    EXPECT_EQ(judge_pause(2'000'000, 1'900'000, 0), 0) << "others had the processor";
+    EXPECT_EQ(judge_pause(2'000'000, -1, 0), 0) << "that may be so";
+    EXPECT_EQ(judge_pause(5'000'000, -1, 0), 5'000'000);
+    EXPECT_EQ(judge_pause(0, 0, 60'000'000), 60'000'000) << "the machine was suspended";
+    EXPECT_EQ(judge_pause(-50'000, 0, 100), 0);
+}
+
 TEST(Stalls, AreJudgedByWhereTheTimeWent) {
     EXPECT_EQ(judge_stall(100'000, 100'000, 0), StallCause::kBusy);
     EXPECT_EQ(judge_stall(100'000, 50'000, 50'000), StallCause::kBusy);
