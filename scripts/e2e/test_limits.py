@@ -5,6 +5,7 @@ import re
 import resource
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
@@ -228,3 +229,40 @@ def test_five_thousand_idle_connections(watched):
         for one in idle:
             one.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_clients_leave_descriptors(servers, tool):
+    """256 open files and as many clients as want to come: the API answers, a stream is recorded and cut into segments, and they are read."""
+    vhost = f"dvr {{ enabled on; dvr_path [stream].flv; }} hls {{ enabled on; hls_path ./html; hls_fragment 1; }}"
+    server = servers.make(top="max_connections 5000; http_api { enabled on; listen 127.0.0.1:API_PORT; }", vhosts=default_vhost(vhost=vhost))
+    server.file_limit = 256
+    server.start()
+    server.wait_log("max_connections 5000 needs a limit of .* 160 connections are allowed")
+    idle = []
+    try:
+        with rtmp.publisher(server, "live", "before") as before, publishing.Steady(before, media.tags(media.with_b_frames())):
+            # Players of a stream are not closed to make room, so that they take what they may have.
+            for _ in range(300):
+                one = socket.create_connection(("127.0.0.1", server.http_port), 10)
+                one.sendall(b"GET /live/before.flv HTTP/1.1\r\nHost: x\r\n\r\n")
+                idle.append(one)
+            wait_until(lambda: server.fds() > 150, 10, lambda: f"clients should have taken most of 256 descriptors: {server.fds()}")
+            assert http.get(server.api_port, "/api/v1/versions").status == 200, "the API should answer"
+            listed = wait_until(lambda: list((server.dir / "html/live").glob("before-*.ts")), 15, "a segment")
+            recorded = sum(path.stat().st_size for path in server.dir.glob("before.flv*"))
+            assert recorded > 10_000, f"the stream should be recorded: {recorded} bytes"
+            for one in idle[100:]:
+                one.close()
+            del idle[100:]
+            wait_until(lambda: server.fds() < 170, 10, lambda: f"those that left: {server.fds()} descriptors")
+            assert http.get(server.http_port, f"/live/{listed[0].name}").status == 200, "a segment should be read"
+    finally:
+        for one in idle:
+            one.close()
+
+
+def test_descriptors_that_are_too_few(servers):
+    server = servers.make(top="max_connections 5000;")
+    words = ["sh", "-c", 'ulimit -n 80 && exec "$@"', "sh", *server.command()]
+    done = subprocess.run(words, cwd=server.dir, env=server.environment(), capture_output=True, text=True, timeout=scaled(10), check=False)
+    assert done.returncode == 1 and "the limit of open files is 80, and the server needs 112 at least: raise it" in done.stderr, done.stderr

@@ -17,6 +17,7 @@
 #include "server/disk_engine.h"
 #include "server/overload.h"
 #include "server/process/machine_memory.h"
+#include "server/process/open_files.h"
 #include "server/process/parent_watch.h"
 #include "server/process/privileges.h"
 #include "server/reports/stream_report.h"
@@ -136,7 +137,8 @@ struct Limits : WithoutClients {
     }
     void reload(const config::SnapshotPtr& next) {
         const config::AddressLimits& limits = next->address_limits;
-        const auto connections = static_cast<size_t>(next->global.max_connections);
+        const int wanted = next->global.max_connections;
+        const auto connections = static_cast<size_t>(connections_within(open_file_limit(), wanted).value_or(wanted));
         // One address cannot fill the server.
         const size_t of_address = limits.connections >= 0 ? static_cast<size_t>(limits.connections)
                                                           : std::max<size_t>(1, connections / 4 * 3);

@@ -18,6 +18,7 @@
 #include "runtime/loop/signals.h"
 #include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tcp.h"
+#include "runtime/threads/descriptors.h"
 #include "server/builds/diagnostics.h"
 #include "server/command_line.h"
 #include "server/doctor/evaluate.h"
@@ -113,6 +114,8 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     keep_heap_dense();
     uint64_t open_files = raise_open_file_limit();
     const ServiceManager::Environment managed = ServiceManager::take_environment();
+    TRY(connections_within(open_files, snapshot->global.max_connections));
+    runtime::set_descriptor_budget(runtime::DescriptorBudget::of_limit(open_files));
     make_room_for_open_files(open_files, snapshot->global.max_connections);
     {
         const LeakCheckPause pause;

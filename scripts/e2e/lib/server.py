@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -111,8 +112,11 @@ class Server:
         sanitizer = {"TSAN_OPTIONS": TSAN_OPTIONS} if TSAN else {}
         return {**{k: v for k, v in os.environ.items() if not k.startswith("SRS_")}, **sanitizer, **more}
 
+    file_limit = None  # RLIMIT_NOFILE of the process
+
     def spawn(self, *arguments, **environment):
         """Starts the process without waiting for anything."""
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (self.file_limit,) * 2)) if self.file_limit else None
         self.process = subprocess.Popen(
             self.command(*arguments),
             cwd=self.dir,
@@ -120,6 +124,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=self.stdout_path.open("ab"),
             stderr=self.stderr_path.open("ab"),
+            preexec_fn=limit,
         )
         return self
 

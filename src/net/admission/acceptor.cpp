@@ -28,6 +28,7 @@ void Acceptor::run() {
         }
         runtime::log_recovery(failing, what_);
         const std::string ip = (*stream)->peer_ip();
+        sessions_.admission().saw_descriptor((*stream)->plain_fd());
         auto admitted = sessions_.admission().admit(ip);
         if (admitted) {
             handlers_.take(*std::move(stream));

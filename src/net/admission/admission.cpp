@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "net/sessions/unserved.h"
+#include "runtime/threads/descriptors.h"
 
 namespace net {
 
@@ -12,8 +13,17 @@ void Admission::set_options(Options options) {
     limiter_.set_options(options_.addresses);
 }
 
+void Admission::saw_descriptor(int number) {
+    is_short_of_descriptors_ = number >= runtime::descriptor_budget().connections;
+}
+
 base::Result<void> Admission::full() {
     ++refused_total_;
+    if (!has_max_connections()) {
+        ++refused_for_descriptors_;
+        return base::fail(base::Code::kLimit,
+                          fmt::format("{} connections, and the limit of open files (ulimit -n)", connections_));
+    }
     return base::fail(base::Code::kLimit, fmt::format("{} connections, the limit of max_connections", connections_));
 }
 
@@ -37,7 +47,8 @@ bool Admission::can_evict(int64_t now_ms) const {
 base::Result<void> Admission::admit(std::string_view ip, Rate rate) {
     const int64_t now_ms = base::monotonic_ms();
     TRY(admit_address(ip, rate, now_ms));
-    if (!is_full() || evict_one(now_ms)) return {};
+    const bool full_now = rate == Rate::kCounts ? is_full() : has_max_connections();
+    if (!full_now || evict_one(now_ms)) return {};
     return full();
 }
 
@@ -48,7 +59,7 @@ base::Result<void> Admission::admit_expected(std::string_view ip) { return admit
 base::Result<void> Admission::expect(std::string_view ip) {
     const int64_t now_ms = base::monotonic_ms();
     TRY(admit_address(ip, Rate::kCounts, now_ms));
-    if (!is_full() || can_evict(now_ms)) return {};
+    if (!has_max_connections() || can_evict(now_ms)) return {};
     return full();
 }
 

@@ -38,11 +38,14 @@ class Admission {
     void set_options(Options options);
     const Options& options() const { return options_; }
 
+    // The number of a connection's descriptor, before admit(): the server is full, too, when clients have taken all
+    // that the process may have but its reserve (runtime/threads/descriptors.h).
+    void saw_descriptor(int number);
     // kLimit: the server is full; kRefused: the address has too many connections, or exceeds the rate. The caller
     // counts an admitted connection by opened(), before anything yields.
     base::Result<void> admit(std::string_view ip);
-    // For a client that will connect soon: what admit() would return. It takes a token of the rate, but counts no
-    // connection; admit_expected() follows, which does not check the rate.
+    // For a client that will connect soon, and takes no descriptor: what admit() would return. It takes a token of the
+    // rate, but counts no connection; admit_expected() follows, which does not check the rate.
     base::Result<void> expect(std::string_view ip);
     base::Result<void> admit_expected(std::string_view ip);
     void opened(const base::IpAddress& ip);
@@ -80,7 +83,8 @@ class Admission {
     const EvictionList& idle() const { return idle_; }
 
     size_t connections() const { return connections_; }
-    bool is_full() const { return options_.max_connections > 0 && connections_ >= options_.max_connections; }
+    bool is_full() const { return is_short_of_descriptors_ || has_max_connections(); }
+    uint64_t refused_for_descriptors() const { return refused_for_descriptors_; }
     uint64_t refused_total() const { return refused_total_; }
     const AddressLimiter& limiter() const { return limiter_; }
 
@@ -90,6 +94,9 @@ class Admission {
     base::Result<void> admit(std::string_view ip, Rate rate);
     bool can_evict(int64_t now_ms) const;
     bool evict_one(int64_t now_ms);
+    bool has_max_connections() const {
+        return options_.max_connections > 0 && connections_ >= options_.max_connections;
+    }
     base::Result<void> full();
 
     Options options_;
@@ -99,6 +106,8 @@ class Admission {
     UnservedSessions* unserved_ = nullptr;  // null: there are none
     size_t connections_ = 0;
     uint64_t refused_total_ = 0;
+    bool is_short_of_descriptors_ = false;  // by the newest connection that came
+    uint64_t refused_for_descriptors_ = 0;
 };
 
 }  // namespace net

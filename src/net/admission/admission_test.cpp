@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "net/admission/address_quota.h"
+#include "runtime/threads/descriptors.h"
 
 namespace net {
 namespace {
@@ -46,6 +47,32 @@ TEST(EvictionList, TheFirstMakesRoom) {
     }
     EXPECT_FALSE(other.evict_one(10'000, 0)) << "its destructor removed it";
     EXPECT_EQ(list.ended_total(), 2u);
+}
+
+TEST(Admission, DescriptorsHaveAReserve) {
+    runtime::set_descriptor_budget({100, 110});
+    std::vector<One*> gone;
+    One idle(gone);
+    Admission admission;
+    admission.set_options({1000, {}});
+    admission.saw_descriptor(99);
+    EXPECT_TRUE(admission.admit("192.0.2.1"));
+    admission.saw_descriptor(100);
+    const auto refused = admission.admit("192.0.2.1");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), base::Code::kLimit);
+    EXPECT_NE(refused.error().text().find("open files"), std::string::npos) << refused.error().text();
+    EXPECT_EQ(admission.refused_for_descriptors(), 1u);
+    EXPECT_TRUE(admission.is_full());
+    EXPECT_TRUE(admission.expect("192.0.2.1")) << "what has no descriptor of its own";
+    EXPECT_TRUE(admission.admit_expected("192.0.2.1"));
+    // One that only waits makes room.
+    admission.idle().add(idle, base::monotonic_ms() - Admission::kEvictableMs);
+    EXPECT_TRUE(admission.admit("192.0.2.1"));
+    EXPECT_EQ(gone.size(), 1u);
+    admission.saw_descriptor(40);
+    EXPECT_FALSE(admission.is_full());
+    runtime::set_descriptor_budget({});
 }
 
 TEST(Admission, CountsConnectionsOfAllKinds) {

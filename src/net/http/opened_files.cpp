@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "protocol/http/date.h"
 #include "runtime/disk/file_owner.h"
+#include "runtime/threads/descriptors.h"
 #include "runtime/threads/workers.h"
 
 namespace net {
@@ -97,6 +98,11 @@ void open_file(const std::string& directory, const std::string& path, bool regul
     if (out.is_directory) return;
     if (!S_ISREG(out.info.st_mode)) {
         out.error = EACCES;
+        return;
+    }
+    // The server's own work needs the rest.
+    if (fd.get() >= runtime::descriptor_budget().files) {
+        out.error = EMFILE;
         return;
     }
     if (owners) {

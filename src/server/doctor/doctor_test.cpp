@@ -66,7 +66,7 @@ using enum Grade;
 INSTANTIATE_TEST_SUITE_P(
     Doctor, JudgeTest,
     ::testing::Values(
-        Case{"Files", [](Facts& f) { f.open_files = 1024; }, "open files", kBad, "1024 are allowed, 1100 wanted",
+        Case{"Files", [](Facts& f) { f.open_files = 1024; }, "open files", kBad, "1024 are allowed, 1257 wanted",
              "ulimit -Hn 65536"},
         Case{"Rmem", [](Facts& f) { f.rmem_max = 212'992; }, "receive buffers", kBetter, "rmem_max is 212992",
              "sysctl -w net.core.rmem_max=4194304"},

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "server/process/open_files.h"
+
 namespace server::doctor {
 namespace {
 
@@ -20,8 +22,7 @@ Finding unknown(std::string text) { return {"", Grade::kUnknown, std::move(text)
 // ---- Limits
 
 Findings open_files(const Facts& f) {
-    // In addition to connections: listeners, the log, files being served or written.
-    const uint64_t wanted = static_cast<uint64_t>(f.max_connections) + 100;
+    const uint64_t wanted = open_files_for(f.max_connections);
     std::string text =
         fmt::format("{} are allowed, {} wanted for max_connections {}", f.open_files, wanted, f.max_connections);
     if (f.open_files >= wanted) return {good(std::move(text))};

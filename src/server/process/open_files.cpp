@@ -7,10 +7,25 @@
 
 #include <algorithm>
 
-namespace server {
+#include "runtime/threads/descriptors.h"
 
+namespace server {
 namespace {
-constexpr uint64_t kOwnFiles = 100;  // the log, listeners, timers, files being read
+
+// The log, listeners, timers; what is open without a client.
+constexpr uint64_t kFewOwnFiles = 32, kOwnFiles = 100;
+constexpr int kLeastConnections = 16;
+
+int64_t fitting(uint64_t limit) {
+    const uint64_t own = std::clamp(limit / 8, kFewOwnFiles, kOwnFiles);
+    return runtime::DescriptorBudget::of_limit(limit).connections - static_cast<int64_t>(own);
+}
+
+}  // namespace
+
+uint64_t open_file_limit() {
+    rlimit limit{};
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
 uint64_t raise_open_file_limit() {
@@ -30,12 +45,30 @@ void make_room_for_open_files(uint64_t limit, int max_connections) {
     if (highest >= 0) close(highest);
 }
 
+uint64_t open_files_for(int max_connections) {
+    auto limit = static_cast<uint64_t>(max_connections) + kFewOwnFiles;
+    while (fitting(limit) < max_connections)
+        limit += std::max<uint64_t>(1, static_cast<uint64_t>(max_connections - fitting(limit)) / 2);
+    return limit;
+}
+
+base::Result<int> connections_within(uint64_t limit, int max_connections) {
+    const int64_t fit = fitting(limit);
+    if (fit >= std::min(max_connections, kLeastConnections))
+        return static_cast<int>(std::min<int64_t>(fit, max_connections));
+    return base::fail(
+        base::Code::kConfig,
+        fmt::format("the limit of open files is {}, and the server needs {} at least: raise it (ulimit -n)", limit,
+                    open_files_for(std::min(max_connections, kLeastConnections))));
+}
+
 std::string open_file_warning(uint64_t limit, int max_connections) {
-    uint64_t needed = static_cast<uint64_t>(max_connections) + kOwnFiles;
-    if (limit >= needed) return "";
+    const auto fit = connections_within(limit, max_connections);
+    if (!fit || *fit == max_connections) return "";
     return fmt::format(
-        "max_connections {} needs {} open files, and the limit is {}: raise it (ulimit -n {}) or lower max_connections",
-        max_connections, needed, limit, needed);
+        "max_connections {} needs a limit of {} open files, and it is {}: {} connections are allowed; raise the limit "
+        "(ulimit -n {}) or lower max_connections",
+        max_connections, open_files_for(max_connections), limit, *fit, open_files_for(max_connections));
 }
 
 }  // namespace server

@@ -94,11 +94,30 @@ TEST_F(ConfigSourceTest, TellsWhatItReadAndWhatItMissed) {
     ::unlink((part + ".missing").c_str());
 }
 
-TEST(OpenFiles, WarnsWhenConnectionsDoNotFit) {
-    EXPECT_EQ(open_file_warning(1100, 1000), "");
+TEST(OpenFiles, ConnectionsFitUnderTheLimit) {
+    struct Row {
+        uint64_t limit;
+        int wanted, allowed;
+    };
+    for (const auto& [limit, wanted, allowed] :
+         {Row{1'000'000, 20'000, 20'000}, Row{20'000, 18'876, 18'876}, Row{20'000, 18'877, 18'876},
+          Row{1'024, 1'000, 796}, Row{256, 1'000, 160}, Row{112, 1'000, 16}, Row{100, 3, 3}}) {
+        const auto fit = connections_within(limit, wanted);
+        ASSERT_TRUE(fit) << limit << ": " << fit.error().text();
+        EXPECT_EQ(*fit, allowed) << limit;
+        EXPECT_EQ(open_file_warning(limit, wanted).empty(), wanted == allowed) << limit;
+        const uint64_t needed = open_files_for(wanted);
+        EXPECT_EQ(connections_within(needed, wanted).value_or(0), wanted) << needed;
+        EXPECT_NE(connections_within(needed - 1, wanted).value_or(0), wanted) << needed;
+    }
+    EXPECT_FALSE(connections_within(111, 1'000));
+    EXPECT_FALSE(connections_within(0, 1));
     EXPECT_EQ(open_file_warning(1024, 1000),
-              "max_connections 1000 needs 1100 open files, and the limit is 1024: raise it (ulimit -n 1100) or lower "
-              "max_connections");
+              "max_connections 1000 needs a limit of 1257 open files, and it is 1024: 796 connections are allowed; "
+              "raise the limit (ulimit -n 1257) or lower max_connections");
+}
+
+TEST(OpenFiles, TheTableHasRoom) {
     EXPECT_GT(raise_open_file_limit(), 0u);
     make_room_for_open_files(300, 1'000'000);  // no more than the limit
     std::ifstream status("/proc/self/status");

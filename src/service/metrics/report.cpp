@@ -133,6 +133,9 @@ void Report::totals(Text& text) const {
                 number(admission.connections()));
     text.single("srs_connections_refused_total", Type::kCounter,
                 "Connections refused by max_connections or address_limits.", number(admission.refused_total()));
+    text.single("srs_connections_refused_descriptors_total", Type::kCounter,
+                "Of these: for want of descriptors (ulimit -n), of which the server keeps some for itself.",
+                number(admission.refused_for_descriptors()));
     text.family("srs_connections_made_room_total", Type::kCounter,
                 "Connections closed at max_connections in favour of new ones, by state.");
     text.sample({{"state", "new"}}, number(admission.embryonic().ended_total()));
@@ -235,6 +238,14 @@ void Report::loop(Text& text) const {
                 seconds_of_ms(stats.stalled_ms));
     text.single("srs_loop_longest_stall_seconds", Type::kGauge,
                 "Duration of the longest of these iterations since the start.", seconds_of_ms(stats.longest_stall_ms));
+    text.single("srs_process_pauses_total", Type::kCounter,
+                "Times the whole process stood still: stopped by a signal, or its machine was suspended or moved.",
+                number(stats.pauses));
+    text.single("srs_process_paused_seconds_total", Type::kCounter, "Total duration of these pauses.",
+                seconds_of_ms(stats.paused_ms));
+    text.single("srs_log_lost_lines_total", Type::kCounter,
+                "Lines of the log that were not written: the disk was full, or too slow.",
+                number(base::log::dropped_lines()));
 }
 
 void Report::operations(Text& text) const {
