@@ -1,6 +1,7 @@
 """Keys and certificates are read again at a reload: new connections have the new ones, those there go on, and a pair
 that cannot be used changes nothing."""
 
+import re
 import shutil
 import signal
 import ssl
@@ -127,3 +128,17 @@ def test_other_files_by_a_reload(server, pairs):
 
 def test_the_log_tells_of_the_certificate(server):
     server.wait_log(r"rtmps: certificate .*CN=first, valid until \d{4}-\d\d-\d\d, SHA-256 [0-9a-f]{16}")
+
+
+def test_a_certificate_that_ends_soon(servers, pairs, tmp_path):
+    """A warning with the time that is left, and a metric with the end."""
+    key, cert = pairs["first"]
+    server = servers(
+        top=f"rtmps {{ enabled on; listen 127.0.0.1:RTMPS_PORT; key {key}; cert {cert}; }}\n"
+        "http_api { enabled on; listen 127.0.0.1:API_PORT; }\nexporter { enabled on; }\n"
+    )
+    server.wait_log(r"rtmps: the certificate ends in 4[78] hours: /CN=first, valid until .*; a reload reads a new one")
+    text = http.get(server.api_port, "/metrics").body.decode()
+    (found,) = re.findall(r'^srs_tls_certificate_not_after_timestamp_seconds\{listener="rtmps"\} (\S+)$', text, re.MULTILINE)
+    left = float(found) - time.time()
+    assert abs(left - 2 * 86400) < 600, f"the metric should have the end in two days, it is in {left} s"

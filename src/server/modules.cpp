@@ -9,6 +9,7 @@
 #include "config/listeners.h"
 #include "net/access/access_guard.h"
 #include "net/access/signed_urls.h"
+#include "net/admission/tls_pair.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
 #include "runtime/senders/senders.h"
@@ -128,6 +129,7 @@ struct Limits : WithoutClients {
             while (runtime::sleep_ms(kCheckMs)) {
                 sessions->input_memory().check(runtime::now_ms());
                 sessions->unserved().check(base::monotonic_ms());
+                net::TlsPair::warn_of_ends(base::wall_ms() / 1000);
             }
         });
         return {};

@@ -21,10 +21,10 @@ class TlsContext {
 base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& certificate_file,
                                                              const std::string& key_file,
                                                              std::span<const std::string_view> protocols = {});
-// "CN=live.example, valid until 2027-03-01, SHA-256 0a1b2c3d4e5f6071": of a server's certificate, for the log.
+// Of a server's certificate.
 struct CertificateInfo {
-    std::string text;
-    bool expired = false;
+    std::string text;       // for the log: "CN=live.example, valid until 2027-03-01, SHA-256 0a1b2c3d4e5f6071"
+    int64_t valid_until_s;  // since 1970
 };
 CertificateInfo describe_certificate(const TlsContext& context);
 // verify: the server's certificate is checked against the system's trust store, or against the PEM file ca_file

@@ -93,7 +93,7 @@ base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& 
 
 CertificateInfo describe_certificate(const TlsContext& context) {
     const X509* certificate = SSL_CTX_get0_certificate(static_cast<const detail::SslContext&>(context).get());
-    if (!certificate) return {"none", false};
+    if (!certificate) return {"none", INT64_MAX};
     char subject[256] = "";
     X509_NAME_oneline(X509_get_subject_name(certificate), subject, sizeof subject);
     tm until{};
@@ -105,7 +105,7 @@ CertificateInfo describe_certificate(const TlsContext& context) {
     for (unsigned i = 0; i < std::min(size, 8u); ++i) fingerprint += fmt::format("{:02x}", digest[i]);
     return {fmt::format("{}, valid until {:04}-{:02}-{:02}, SHA-256 {}", subject, until.tm_year + 1900,
                         until.tm_mon + 1, until.tm_mday, fingerprint),
-            X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0};
+            timegm(&until)};
 }
 
 base::Result<std::shared_ptr<TlsContext>> tls_client_context(bool verify, const std::string& ca_file,

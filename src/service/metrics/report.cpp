@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "live/hub/input_faults.h"
+#include "net/admission/tls_pair.h"
 #include "net/http/http2_counters.h"
 #include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
@@ -258,6 +259,10 @@ void Report::operations(Text& text) const {
                 seconds_of_ms(operations.last_reload.began_ms));
     text.single("srs_reload_last_accepted", Type::kGauge, "Whether the last reload was accepted; 1 if there was none.",
                 operations.reloads == 0 || operations.last_reload.ok);
+    text.family("srs_tls_certificate_not_after_timestamp_seconds", Type::kGauge,
+                "Time at which the certificate of these listeners ends, since 1970.");
+    for (const net::TlsPair::Status& one : net::TlsPair::all())
+        text.sample({{"listener", one.what}}, static_cast<double>(one.valid_until_s));
     text.single("srs_draining", Type::kGauge, "Whether a graceful shutdown has begun.", operations.draining);
     text.single("srs_loop_busy_ratio", Type::kGauge, "Fraction of the last second for which the event loop was busy.",
                 operations.load.busy_percent / 100);
