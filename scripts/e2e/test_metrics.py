@@ -281,3 +281,16 @@ def test_a_real_prometheus_understands_it_and_the_dashboard():
     )
     text = done.stdout.decode() + done.stderr.decode()
     assert done.returncode == 0, f"every query of the dashboard should find something:\n{text}"
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool: apt install prometheus")
+def test_alerts():
+    """Each rule has a case in which it fires and another one in which it does not, and uses metrics that there are."""
+    folder = ROOT / "research/grafana"
+    done = subprocess.run(["promtool", "test", "rules", "rules_test.yml"], cwd=folder, capture_output=True, text=True, timeout=scaled(60), check=False)
+    assert done.returncode == 0, f"the cases of the alerts should hold:\n{done.stdout}{done.stderr}"
+    rules = (folder / "rules.yml").read_text()
+    untested = set(re.findall(r"- alert: (\w+)", rules)) - set(re.findall(r"alertname: (\w+)", (folder / "rules_test.yml").read_text()))
+    assert not untested, f"alerts without a case: {untested}"
+    unknown = set(re.findall(r"\bsrs_\w+", rules)) - set(re.findall(r"`(srs_\w+)`", (ROOT / "doc/metrics.md").read_text()))
+    assert not unknown, f"metrics that doc/metrics.md does not have: {unknown}"
