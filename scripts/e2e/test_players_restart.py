@@ -15,6 +15,11 @@ from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="scripts/test installs Chromium and bundles the pages")
 
+# A server that ends says so by FLV's connection and by DTLS; by HLS and DASH nothing differs.
+CASES = [(protocol, signal.SIGKILL) for protocol in PROTOCOLS] + [("flv", signal.SIGTERM), ("whep", signal.SIGTERM)]
+# What is buffered is played first, s.
+BUFFERED = {"hls": 6, "ll-hls": 4, "dash": 6}
+
 # The longest time without a new frame, and when the newest came, ms.
 WATCH = """() => {
     const seen = window.seen = {longest: 0, newest: performance.now(), frames: 0};
@@ -61,8 +66,7 @@ def tags(tmp_path_factory):
 
 
 @pytest.mark.quiet
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("protocol", "how"), CASES)
 def test_a_restart(tmp_path, chromium, tags, protocol, how):
     servers = Servers(tmp_path)
     publisher = None
@@ -79,11 +83,11 @@ def test_a_restart(tmp_path, chromium, tags, protocol, how):
             publisher.stop()
             server.start()
             publisher = Publisher(server, tags)
-            time.sleep(scaled(8))
+            time.sleep(scaled(BUFFERED.get(protocol, 2)))
+            wait_until(lambda: opened.page.evaluate("window.seen.frames") > 50, 10, lambda: f"the picture moves again; {describe(opened)}")
+            wait_until(lambda: opened.page.evaluate("performance.now() - window.seen.newest") < 1000, 5, lambda: f"it moves now; {describe(opened)}")
             seen = opened.page.evaluate("window.seen")
             print(f"{protocol}, {how.name}: still for {seen['longest']:.0f} ms")
-            assert seen["frames"] > 60 and seen["newest"] > 0, f"the picture should move: {seen}; {describe(opened)}"
-            wait_until(lambda: opened.page.evaluate("performance.now() - window.seen.newest") < 1000, 5, lambda: f"it moves now; {describe(opened)}")
             assert seen["longest"] <= scaled(2000), f"it stood still for {seen['longest']:.0f} ms, 2,000 were expected; {describe(opened)}"
             # The browser tells each request that was in vain.
             opened.errors = [one for one in opened.errors if not re.search("Failed to load resource|WebSocket connection", one)]
