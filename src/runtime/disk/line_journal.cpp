@@ -23,6 +23,7 @@ using base::Result;
 namespace {
 
 constexpr uint64_t kCompactAbove = 256 * 1024;  // appended bytes
+constexpr int64_t kLockMs = 1'000;              // how often it is tried
 constexpr int64_t kOpenMs = 10'000;
 constexpr int64_t kStopMs = 5'000;
 constexpr int kFlags = O_CREAT | O_RDWR | O_APPEND;
@@ -110,8 +111,9 @@ Result<void> LineJournal::open() {
     auto text = std::make_shared<Result<std::string>>();
     auto ran = offload([disk, text] { *text = disk->open(); }, Deadline::in_ms(kOpenMs));
     if (!ran || !*text) {
-        failed_ = true;
-        return std::unexpected(std::move(!ran ? ran.error() : text->error()));
+        base::Error& error = !ran ? ran.error() : text->error();
+        failed_ = !awaits_lock_ || error.code() != base::Code::kBusy;
+        return std::unexpected(std::move(error));
     }
     failed_ = false;
     disk_ = std::move(disk);
@@ -120,7 +122,32 @@ Result<void> LineJournal::open() {
     return {};
 }
 
+void LineJournal::await_lock() {
+    awaits_lock_ = true;
+    wake();
+}
+
+// An error: the file cannot be opened, or the coroutine is to end.
+Result<void> LineJournal::take_lock() {
+    while (!stopping_) {
+        auto opened = open();
+        if (opened) {
+            awaits_lock_ = false;
+            compact_due_ = true;
+            return {};
+        }
+        if (failed_) return opened;
+        (void)changed_.wait_next(Deadline::in_ms(kLockMs));
+        if (cancelled()) break;
+    }
+    return base::fail(base::Code::kCancelled, "another process has the file");
+}
+
 void LineJournal::append(std::string_view lines, Written written) {
+    if (awaits_lock_) {
+        if (written) written();
+        return;
+    }
     if (failed_ || stopping_ || pending_.size() + lines.size() > options_.max_pending_bytes) {
         ++lost_;
         if (written) written();
@@ -160,6 +187,12 @@ Result<void> LineJournal::write(std::string lines) {
 }
 
 void LineJournal::run() {
+    if (awaits_lock_) {
+        if (auto taken = take_lock(); !taken) {
+            if (failed_) options_.failed(taken.error());
+            return;
+        }
+    }
     while (!stopping_ || has_work()) {
         if (!has_work()) {
             changed_.reset();

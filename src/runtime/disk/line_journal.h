@@ -51,6 +51,9 @@ class LineJournal {
     // line is written. kBusy: another server has it; kLimit: it is too large.
     base::Result<void> open();
     bool is_open() const { return disk_ != nullptr; }
+    // In place of open(), where another process of this server has the file until it ends: it is opened then, and
+    // replaced by what Options::compaction makes. Lines of before are only in that.
+    void await_lock();
 
     // The text is one line or several, which get there together or not at all.
     void append(std::string_view lines, Written written = nullptr);
@@ -68,10 +71,12 @@ class LineJournal {
     void run();
     bool has_work() const { return !pending_.empty() || (compact_due_ && disk_); }
     base::Result<void> write(std::string lines);
+    base::Result<void> take_lock();
 
     Options options_;
     std::shared_ptr<Disk> disk_;
     bool failed_ = false;
+    bool awaits_lock_ = false;
     bool stopping_ = false;
     bool compact_due_ = false;
     std::string pending_;

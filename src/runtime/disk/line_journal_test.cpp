@@ -64,6 +64,40 @@ TEST_F(LineJournalTest, ATornLineIsCutAndNotContinued) {
     EXPECT_EQ(content(), "a\nb\nc\n");
 }
 
+TEST_F(LineJournalTest, WaitsForTheFileOfAnotherProcess) {
+    auto of_other = std::make_unique<LineJournal>(options());
+    of_other->append("keep\n");
+    flush(*of_other);
+    LineJournal journal(options());
+    journal.await_lock();
+    bool done = false;
+    journal.append("early\n", [&] { done = true; });
+    EXPECT_TRUE(done) << "nobody waits for the other process";
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(ok(sleep_ms(1)));
+    EXPECT_FALSE(journal.is_open());
+    of_other->stop();
+    of_other.reset();
+    for (int i = 0; i < 3'000 && !journal.is_open(); ++i) ASSERT_TRUE(ok(sleep_ms(1)));
+    EXPECT_EQ(left_, "keep\n");
+    journal.append("late\n");
+    flush(journal);
+    EXPECT_EQ(content(), "keep\nlate\n");
+    EXPECT_EQ(compactions_, 1);
+    journal.stop();
+    EXPECT_EQ(failures_, "");
+}
+
+TEST_F(LineJournalTest, EndsWhileItWaitsForAnotherProcess) {
+    LineJournal of_other(options()), journal(options());
+    of_other.append("a\n");
+    flush(of_other);
+    journal.await_lock();
+    ASSERT_TRUE(ok(sleep_ms(5)));
+    journal.stop();
+    of_other.stop();
+    EXPECT_EQ(failures_, "");
+}
+
 TEST_F(LineJournalTest, NobodyElseReadsANewFile) {
     LineJournal journal(options());
     journal.append("secret\n");

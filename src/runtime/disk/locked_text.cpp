@@ -41,6 +41,12 @@ base::Result<std::string> LockedText::open(size_t max_bytes) {
     return *text;
 }
 
+void LockedText::close() {
+    file_ = std::make_shared<BlockingFile>();
+    written_.clear();
+    failed_ = false;
+}
+
 base::Result<void> LockedText::keep(std::string text) {
     if (failed_ || text == written_) return {};
     auto kept = run([text, path = path_](BlockingFile& file) -> base::Result<void> {

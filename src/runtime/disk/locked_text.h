@@ -21,6 +21,8 @@ class LockedText {
     // Yields. Writes the text if it has changed; the file is created with the first one that is not empty. After an
     // error, which is returned once, nothing is written any more.
     base::Result<void> keep(std::string text);
+    // Another process may lock it now. The next call opens it again.
+    void close();
 
   private:
     base::Result<void> run(std::move_only_function<base::Result<void>(BlockingFile&)> job);

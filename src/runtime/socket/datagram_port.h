@@ -63,11 +63,20 @@ class DatagramPort {
     }
     // The kernel makes several datagrams of one message.
     bool can_segment() { return batch().uses_gso(); }
+    // A datagram that belongs to no peer of this process: where another process shares the port, and does not receive
+    // (datagram_relay.h), it gets it. False: there is none. bytes: as received.
+    bool pass_on(std::span<const uint8_t> bytes, const base::Endpoint& from, uint16_t destination) const;
+    // The other side. Null: this process has no such port. local: its own address, as the socket has it.
+    static DatagramPort* find(const base::Endpoint& local);
+    void take_from_other_process(std::span<uint8_t> bytes, const base::Endpoint& from,
+                                 const base::IpAddress& destination);
+    // Of all ports that got such datagrams.
+    static void end_batches();
+
     uint64_t messages() const { return batch_ ? batch_->counters().messages : 0; }  // that the kernel took so far
 
   private:
-    DatagramPort(std::unique_ptr<UdpSocket> socket, std::string what, DatagramUser& user)
-        : socket_(std::move(socket)), what_(std::move(what)), user_(user) {}
+    DatagramPort(std::unique_ptr<UdpSocket> socket, std::string what, DatagramUser& user);
     UdpBatch& batch() {
         if (!batch_) [[unlikely]]
             batch_.emplace(*socket_);
@@ -79,6 +88,8 @@ class DatagramPort {
     std::optional<UdpBatch> batch_;  // from the first datagram sent on
     const std::string what_;
     DatagramUser& user_;
+    const base::Endpoint local_;
+    bool took_from_other_process_ = false;
     Task receiver_;
     bool lent_ = false;  // a sender thread may send from it
 };

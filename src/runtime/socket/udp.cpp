@@ -234,6 +234,10 @@ class Udp final : public UdpSocket {
         return sources_.is_usual(to, destination) ? uint16_t{0} : destination;
     }
     const base::IpAddress* source(uint16_t number) const override { return sources_.find(number); }
+    uint16_t number_of(const base::IpAddress& destination) override {
+        return sources_.is_open() ? sources_.number_of(destination) : uint16_t{0};
+    }
+    const base::IpAddress* address_of(uint16_t destination) const override { return sources_.find(destination); }
     bool is_v6() const override { return v6_; }
     bool can_segment() const override {
         const int off = 0;

@@ -59,6 +59,12 @@ class UdpSocket : public UdpOutput {
     // system calls: call it once per peer.
     virtual uint16_t source_for(const base::Endpoint&, uint16_t destination) { return destination; }
 
+    // Of a datagram that another process has received with this socket: the number of the local address that it came
+    // to.
+    virtual uint16_t number_of(const base::IpAddress& /*destination*/) { return 0; }
+    // The address of that number; null: it is not known.
+    virtual const base::IpAddress* address_of(uint16_t /*destination*/) const { return nullptr; }
+
     // For a thread that sends from it (runtime/senders); it stays the socket's.
     virtual int fd() const = 0;
 

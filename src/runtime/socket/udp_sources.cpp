@@ -59,10 +59,15 @@ uint16_t UdpSources::number_of(const msghdr& message) {
     } else {
         return 0;
     }
-    auto found = std::ranges::find(addresses_, ip);
+    return number_of(ip);
+}
+
+uint16_t UdpSources::number_of(const base::IpAddress& destination) {
+    if (destination == base::IpAddress()) return 0;
+    auto found = std::ranges::find(addresses_, destination);
     if (found == addresses_.end()) {
         if (addresses_.size() == kMaxAddresses) return 0;
-        found = addresses_.insert(found, ip);
+        found = addresses_.insert(found, destination);
     }
     return static_cast<uint16_t>(found - addresses_.begin() + 1);
 }

@@ -29,6 +29,7 @@ class UdpSources {
     bool is_open() const { return open_; }
     // The number of a received message's destination. 0: not reported, or kMaxAddresses is reached.
     uint16_t number_of(const msghdr& message);
+    uint16_t number_of(const base::IpAddress& destination);
     // Null: not a known local address.
     const base::IpAddress* find(uint16_t number) const {
         return number == 0 || number > addresses_.size() ? nullptr : &addresses_[number - 1];
