@@ -8,6 +8,7 @@
 //   bool idle() const;                               // no clients are left
 //   void stop();                                     // ends every client; may yield
 //   void reload(const config::SnapshotPtr& next);    // optional: new clients, and live streams, use `next`
+//   void give_over(bool on);                         // optional: see Module
 //
 // A reload has two phases, so that it is done by all modules or by none. A service whose reload can fail has, instead
 // of reload():
@@ -47,6 +48,10 @@ struct Module {
     std::function<bool()> idle;
     std::function<void()> stop;
     std::function<base::Result<Commit>(const config::SnapshotPtr&)> prepare;
+    // An upgrade: new clients come to another process, and what one process alone can do (fetch a camera, keep files)
+    // is left to that one, from now on until it is called with false. Where this process is the new one, true comes
+    // before its start. May yield. Empty: nothing to do.
+    std::function<void(bool)> give_over{};
 };
 
 // The module owns the service.
@@ -59,6 +64,8 @@ Module module_of(std::string name, std::shared_ptr<Service> service) {
     module.stop_accepting = [service] { service->stop_accepting(); };
     module.idle = [service] { return service->idle(); };
     module.stop = [service] { service->stop(); };
+    if constexpr (requires { service->give_over(true); })
+        module.give_over = [service](bool on) { service->give_over(on); };
     module.prepare = [service](const config::SnapshotPtr& next) -> base::Result<Commit> {
         if constexpr (requires { service->prepare(next); }) {
             return service->prepare(next);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "protocol/prometheus/text.h"
 #include "service/identity.h"
 #include "service/locator.h"
+#include "service/other_process.h"
 #include "service/push_link.h"
 #include "service/recorder.h"
 
@@ -63,6 +65,12 @@ struct Offers {
     // Those of the outputs that are no events (live::OutputFailed). They do not yield.
     std::vector<std::function<std::vector<OutputProblem>(const live::StreamKey&)>> output_problems{};
     Locator* locator = nullptr;
+    // The server's; null: the process will never have another one (tests).
+    OtherProcess* other_process = nullptr;
+    // Serves a connection of the other process by RTMP. Does not yield.
+    std::function<void(std::unique_ptr<runtime::ByteStream>)> serve_other_process{};
+    // The other process publishes the stream from now on, or does no longer. Does not yield.
+    std::function<void(const live::StreamKey&)> other_process_changed{};
     // Whether what is published to a vhost is passed up to another server. Does not yield.
     std::function<bool(const config::Vhost&)> passes_up{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.

@@ -29,7 +29,9 @@ void FollowedStreams::reload(config::SnapshotPtr next) {
 
 void FollowedStreams::check(Stream& stream) {
     const config::Vhost* vhost = snapshot_->find_vhost(stream.key().vhost);
-    const bool wanted = vhost && vhost->enabled && follower_.wants(stream, *vhost);
+    const bool is_copy = stream.publisher() && stream.publisher()->is_copy();
+    const bool wanted =
+        vhost && vhost->enabled && (!is_copy || follower_.follows_copies()) && follower_.wants(stream, *vhost);
     const bool followed = contains(stream);
     if (followed && wanted) return follower_.keep(stream, *vhost);
     if (wanted && follower_.follow(stream, *vhost)) followed_.insert(&stream);

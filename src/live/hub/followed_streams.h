@@ -15,6 +15,9 @@ class StreamFollower {
   public:
     // Whether the configuration of the stream's vhost enables the service for it.
     virtual bool wants(const Stream& stream, const config::Vhost& vhost) const = 0;
+    // Whether it follows streams that are published in another process of this server, too, where the same service
+    // follows them (PublicationOwner::is_copy()).
+    virtual bool follows_copies() const { return false; }
     // Begins with a published stream; one that is published now has no frame yet. False: the service could not begin,
     // and has logged why; it is called again when the configuration is reloaded.
     virtual bool follow(Stream& stream, const config::Vhost& vhost) = 0;

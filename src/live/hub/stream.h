@@ -63,6 +63,8 @@ class PublicationOwner {
     virtual bool publisher_alive() const = 0;
     // True: the stream is published at another server, from which this one pulls it for its players.
     virtual bool is_relay() const { return false; }
+    // True: it is published in another process of this server, which records it and passes it on (an upgrade).
+    virtual bool is_copy() const { return false; }
     // True: it writes the stream's RTP lane itself, and frames, if there are any, are converted from that.
     virtual bool publishes_rtp() const { return false; }
     // The stream whose layers of simulcast are streams of their own, where this publication is of one of them or of the

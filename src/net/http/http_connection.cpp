@@ -320,7 +320,8 @@ HttpConnection::Next HttpConnection::serve_one() {
     last_answer_.clear();
     ++served_;
     ++server_.counters_.requests;
-    bool keep_alive = request.message.keep_alive && served_ < options_->requests_per_connection && !server_.stopping_;
+    bool keep_alive =
+        request.message.keep_alive && served_ < options_->requests_per_connection && !server_.ends_connections();
     Http1Response response(transport_, shared_parts(), request, options_->response, keep_alive);
     if (auto answered = dispatch_.answer(response, request, std::move(match), late_); !answered) end(answered.error());
     if (!response.deferral())

@@ -113,7 +113,7 @@ void HttpConnection::end_answer() {
     }
     if (has_early_input_ || !transport_.unread.empty()) return wake();
     become_idle();
-    if (server_.stopping_) close_if_idle();
+    if (server_.ends_connections()) close_if_idle();
 }
 
 void HttpConnection::end_wait(bool stops) {

@@ -99,6 +99,15 @@ void HttpServer::stop_accepting() {
     }
 }
 
+void HttpServer::give_over(bool on) {
+    given_over_ = on;
+    if (!on) return;
+    for (auto& connection : connections_) {
+        connection->close_if_idle();
+        connection->end_wait(false);
+    }
+}
+
 void HttpServer::stop() {
     stop_accepting();
     for (auto& listener : listeners_)

@@ -71,6 +71,9 @@ class HttpServer {
     // (HttpRoute::still_served): other requests get 503 there. Idle connections are closed, busy ones after the current
     // response.
     void stop_accepting();
+    // While it is on, connections end with the current response, so that clients come again by new ones, which another
+    // process accepts; idle ones are closed.
+    void give_over(bool on);
     // Ends all connections; yields until they have ended.
     void stop();
 
@@ -89,6 +92,7 @@ class HttpServer {
     enum class Slot : uint8_t { kAdmitted, kReserve };
     static constexpr size_t kMaxRefusals = 64;  // concurrent 503 responses; beyond them connections are just closed
 
+    bool ends_connections() const { return stopping_ || given_over_; }
     void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Slot slot);
     bool has_reserve();
     void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);
@@ -110,6 +114,7 @@ class HttpServer {
     EvictionList reserve_idle_;  // in the reserve, and not serving a request that may use it
     std::vector<runtime::Task> refusals_;
     bool stopping_ = false;
+    bool given_over_ = false;
     HttpCounters counters_;
     HttpDispatch::Logs logs_;
 };

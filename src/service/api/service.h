@@ -37,6 +37,7 @@ class Service {
     void connect();
     base::Result<void> start();
     void stop_accepting() {}
+    void give_over(bool on) { server_.give_over(on); }
     // API clients do not delay the end of the server.
     bool idle() const { return true; }
     void stop();

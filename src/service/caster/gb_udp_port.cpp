@@ -32,11 +32,14 @@ bool GbUdpPort::is_for(const Caster& caster, const config::ListenAddress& addres
     return caster.kind() == Kind::kGb28181 && address == address_;
 }
 
-void GbUdpPort::on_datagram(const runtime::UdpPacket& datagram, runtime::DatagramPort&, int64_t now_us) {
+void GbUdpPort::on_datagram(const runtime::UdpPacket& datagram, runtime::DatagramPort& port, int64_t now_us) {
     if (GbInput::is_rtcp(datagram.bytes)) return;
     const auto packet = rtp::PacketView::parse(datagram.bytes);
     GbChannel* channel = packet ? service_.channels().find(packet->ssrc()) : nullptr;
-    if (!channel) return void(++caster_stats().refused_unknown);
+    if (!channel) {
+        if (!port.pass_on(datagram.bytes, datagram.from, datagram.destination)) ++caster_stats().refused_unknown;
+        return;
+    }
     GbSession* session = channel->session;
     if (session) {
         const bool may_continue =

@@ -75,6 +75,11 @@ void Service::stop_accepting() {
     gb_udp_ports_.stop_accepting();
 }
 
+void Service::give_over(bool on) {
+    if (!on) return;
+    for (const auto& port : udp_ports_.all()) port->give_over();
+}
+
 void Service::stop() {
     stop_accepting();
     started_ = false;

@@ -31,6 +31,7 @@ class Service {
 
     base::Result<void> start();
     void stop_accepting();
+    void give_over(bool on);
     bool idle() const { return encoders_.empty() && posts_.empty() && cameras_.empty(); }
     void stop();
     // Ports that stay go on; a publication by UDP ends when its port is gone or has another output, one by TCP goes on.

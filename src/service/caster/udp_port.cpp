@@ -95,6 +95,10 @@ void UdpPort::update(const Caster& caster) {
     if (encoder_) encoder_->close("the port has another output by a reload", base::CloseReason::kServerStop);
 }
 
+void UdpPort::give_over() {
+    if (encoder_) encoder_->close("the process that replaces this one receives it", base::CloseReason::kServerStop);
+}
+
 void UdpPort::encoder_left(Encoder& encoder) {
     if (encoder_ == &encoder) encoder_ = nullptr;
 }

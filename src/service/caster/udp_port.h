@@ -36,6 +36,8 @@ class UdpPort final : private runtime::DatagramUser {
     void update(const Caster& caster);
     // No new senders.
     void stop_accepting() { accepts_ = false; }
+    // Another process receives what its sender sends.
+    void give_over();
 
     runtime::UdpStats stats() { return port_->stats(); }  // makes a system call
     uint16_t port() const { return port_->port(); }

@@ -26,6 +26,8 @@ class Journal {
     // it is not called, the journal is opened at the first line. After an error (locked by another server, no
     // permission) recordings continue, but the next start does not finish those that a crash leaves.
     base::Result<std::vector<OpenRecording>> open();
+    // In place of open(), where another process of this server has it until it ends.
+    void await_lock() { file_.await_lock(); }
     // written: called once, when the line is in the file or cannot get there; now or later. It must not yield.
     void opened(const OpenRecording& recording, Written written = nullptr);
     void done(const std::string& growing);

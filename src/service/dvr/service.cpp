@@ -47,6 +47,10 @@ Result<void> Service::start() {
     followed_.start(snapshot_);
     flusher_ = runtime::spawn("dvr-flush", [this] { flush_all(); });
     watcher_ = runtime::spawn("dvr-watch", [this] { check_files(); });
+    if (awaits_journal_) {
+        journal_.await_lock();
+        return {};
+    }
     bool any = std::ranges::any_of(snapshot_->vhosts,
                                    [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().enabled; });
     if (!any && !journal_.exists()) return {};

@@ -29,6 +29,8 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     // Reads the journal: yields. Must be called before streams are published.
     base::Result<void> start();
     void stop_accepting() {}
+    // Recordings stay where their publishers are, and the journal with the process that began earlier.
+    void give_over(bool on) { awaits_journal_ = on && !started_; }
     bool idle() const { return recordings_.empty() && archive_.ending() == 0; }
     // Completes all files, but does not wait for a slow disk forever: the next start finishes the rest. Yields.
     void stop();
@@ -72,6 +74,7 @@ class Service final : public Recorder, private live::StreamFollower, private Rec
     std::set<std::string> requested_vhosts_;  // of configured vhosts: those of requested recordings in this run
     runtime::LogLimit refusal_log_;
     bool started_ = false;
+    bool awaits_journal_ = false;
     runtime::Task flusher_;
     runtime::Task watcher_;
 };

@@ -14,6 +14,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         const auto edge = weak.lock();
         return edge ? edge->pulls().fetching(key) : Fetching::kNever;
     });
+    parts.offers.other_process_changed = [weak = std::weak_ptr(service)](const live::StreamKey& key) {
+        if (const auto edge = weak.lock()) edge->other_process_changed(key);
+    };
     parts.offers.passes_up = [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().is_edge(); };
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });

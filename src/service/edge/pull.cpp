@@ -32,10 +32,11 @@ Scheme scheme_of(const VhostConfig& cluster, bool by_flv) {
 
 }  // namespace
 
-Pull::Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms)
+Pull::Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms, bool is_kept)
     : SourceRunner(owner, {.log_name = "edge pull",
                            .session_type = edge_pull_type(),
                            .key = std::move(key),
+                           .on_demand = !is_kept,
                            .not_before_ms = not_before_ms}),
       owner_(owner),
       address_(address) {}
@@ -77,7 +78,17 @@ std::vector<std::string> Pull::servers_now(const config::Vhost& vhost) {
     return all;
 }
 
+// From the process that serves beside this one while the server is being upgraded.
+Result<std::unique_ptr<relay::Source>> Pull::source_of(OtherProcess& other) {
+    relay::BodySourceOptions options;
+    options.target = TRY(target_of(TRY(parse_origin(kOtherProcess)), Scheme::kRtmp, key(), key().vhost, {}));
+    options.tls = &owner_.tls();
+    options.connect = [&other] { return other.connect(); };
+    return relay::make_body_source(std::move(options));
+}
+
 Result<std::unique_ptr<relay::Source>> Pull::make_source(const std::string& origin, const config::Vhost& vhost) {
+    if (origin == kOtherProcess && owner_.other_process()) return source_of(*owner_.other_process());
     const auto& cluster = vhost.get<VhostConfig>();
     const std::string name = config::PathVariables().set("vhost", key().vhost).expand(cluster.vhost);
     const Origin where = TRY(find_origin(cluster.origin, origin));

@@ -14,6 +14,7 @@
 #include "service/edge/origin.h"
 #include "service/edge/origin_health.h"
 #include "service/identity.h"
+#include "service/other_process.h"
 #include "service/relay/body_source.h"
 #include "service/relay/source_runner.h"
 
@@ -23,6 +24,7 @@ class PullOwner : public relay::SourceOwner {
   public:
     virtual OriginHealth& health() = 0;
     virtual ClientTls& tls() = 0;
+    virtual OtherProcess* other_process() = 0;  // null: there will never be one
     virtual const Identity& identity() const = 0;
     // What its requests to origins call this server (params.h).
     virtual const std::string& request_name() const = 0;
@@ -37,9 +39,10 @@ class Pull final : public relay::SourceRunner {
   public:
     static constexpr size_t kStates = SourceRunner::kStates - 1;  // it is never idle
 
-    // address: of the client that asks first. not_before_ms: by the loop's clock, of the first attempt. The owner must
-    // outlive it.
-    Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms);
+    // address: of the client that asks first. not_before_ms: by the loop's clock, of the first attempt. is_kept: it
+    // goes on without players. The owner must outlive it.
+    Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms,
+         bool is_kept = false);
 
     // The vhost's configuration has changed: a connection that no longer fits it is replaced.
     void reconfigure();
@@ -52,6 +55,7 @@ class Pull final : public relay::SourceRunner {
     std::vector<std::string> servers_now(const config::Vhost& vhost) override;
     base::Result<std::unique_ptr<relay::Source>> make_source(const std::string& origin,
                                                              const config::Vhost& vhost) override;
+    base::Result<std::unique_ptr<relay::Source>> source_of(OtherProcess& other);
     void on_streaming() override;
     void on_streaming_ended() override;
     int64_t on_failure(const base::Error& error) override;

@@ -98,7 +98,16 @@ bool PullManager::evict_one(const base::IpAddress& address) {
     return leaves != nullptr;
 }
 
-Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip) {
+// Streams that are cut into segments are followed by this process whether there are players or not, if they are
+// published in the process that it replaces: files over HTTP come from here.
+bool PullManager::is_kept(const live::StreamKey& key) const {
+    const config::Vhost* vhost = is_in_other_process(key) ? snapshot_->find_vhost(key.vhost) : nullptr;
+    return vhost && offers_.other_process->is_replaced() &&
+           std::ranges::any_of(offers_.segments,
+                               [&](const SegmentOffer& offer) { return offer.fragment(*vhost).has_value(); });
+}
+
+Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip, bool is_kept) {
     const auto parsed = base::IpAddress::parse(ip);
     const base::IpAddress address = parsed ? net::AddressLimiter::key_of(*parsed) : base::IpAddress();
     const auto is_of = [&](const Pull& pull) { return parsed && pull.address() == address; };
@@ -121,7 +130,7 @@ Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip) {
     }
     PullOwner& owner = *this;
     const auto asked = asked_.find(key);
-    auto pull = std::make_unique<Pull>(owner, key, address, asked == asked_.end() ? 0 : asked->second);
+    auto pull = std::make_unique<Pull>(owner, key, address, asked == asked_.end() ? 0 : asked->second, is_kept);
     if (!pull->start()) return nullptr;
     return pulls_[key] = &all_.add(std::move(pull));
 }
@@ -141,24 +150,45 @@ bool PullManager::fetches(const config::Vhost& vhost) const {
 
 const config::Vhost* PullManager::fetching(const config::Snapshot& snapshot, std::string_view name) const {
     const config::Vhost* vhost = snapshot.find_vhost(name);
-    return vhost && vhost->enabled && fetches(*vhost) ? vhost : nullptr;
+    if (!vhost || !vhost->enabled) return nullptr;
+    return fetches(*vhost) || (offers_.other_process && offers_.other_process->is_there()) ? vhost : nullptr;
 }
 
 std::vector<std::string> PullManager::locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) {
+    if (is_in_other_process(key)) return {kOtherProcess};
     if (!offers_.locator || !offers_.locator->locates(vhost)) return {};
     return offers_.locator->locate(key, by_http);
 }
 
 Fetching PullManager::fetching(const live::StreamKey& key) const {
-    if (!started_ || !fetching(*snapshot_, key.vhost)) return Fetching::kNever;
+    const config::Vhost* vhost = started_ ? fetching(*snapshot_, key.vhost) : nullptr;
+    if (!vhost || !(fetches(*vhost) || is_in_other_process(key))) return Fetching::kNever;
     const auto found = pulls_.find(key);
     return found != pulls_.end() && found->second->is_refused() ? Fetching::kRefused : Fetching::kAsked;
 }
 
 void PullManager::stream_unpublished(live::Stream& stream) {
     const config::Vhost* vhost = fetching(*snapshot_, stream.key().vhost);
-    if (!vhost || vhost->get<VhostConfig>().is_edge() || pulls_.contains(stream.key())) return;
-    if (stream.demand() > 0) resume(stream.key());
+    if (!vhost || pulls_.contains(stream.key()) || stream.demand() == 0) return;
+    const bool is_looked_up = fetches(*vhost) && !vhost->get<VhostConfig>().is_edge();
+    if (is_looked_up || is_in_other_process(stream.key())) resume(stream.key());
+}
+
+void PullManager::other_process_changed(const live::StreamKey& key) {
+    if (!started_) return;
+    const auto stream = registry_.find(key);
+    const auto found = pulls_.find(key);
+    if (!is_in_other_process(key)) {
+        if (found == pulls_.end() || found->second->server() != kOtherProcess) return;
+        found->second->stop("its publisher has left", CloseReason::kStreamEnded);
+        pulls_.erase(found);
+        return;
+    }
+    if (stream && stream->published()) return;
+    if (stream) stream->wake_waiting();
+    if (found != pulls_.end()) return found->second->reconfigure();
+    const bool kept = is_kept(key);
+    if ((kept || (stream && stream->demand() > 0)) && fetching(*snapshot_, key.vhost)) (void)begin(key, {}, kept);
 }
 
 void PullManager::resume(const live::StreamKey& key) {
@@ -168,15 +198,18 @@ void PullManager::resume(const live::StreamKey& key) {
 }
 
 // A pull goes on for a client that watches; it is begun by those who were admitted by all guards.
-Result<void> PullManager::check(const net::Visitor& visitor, const config::Vhost& vhost) {
-    if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
+Result<void> PullManager::check(const net::Visitor& visitor, const config::Vhost&) {
+    if (visitor.action != net::Action::kPlay || pulls_.empty()) return {};
     for (const live::StreamKey& key : visitor.played())
         if (auto found = pulls_.find(key); found != pulls_.end()) found->second->want(visitor);
     return {};
 }
 
 Result<void> PullManager::admit(const net::Visitor& visitor, const config::Vhost& vhost) {
-    if (visitor.action != net::Action::kPlay || !fetches(vhost)) return {};
+    if (visitor.action != net::Action::kPlay) return {};
+    for (const live::StreamKey& key : visitor.played())
+        if (is_in_other_process(key)) TRY(fetch(key, visitor, vhost));
+    if (!fetches(vhost)) return {};
     if (http::has_passed(visitor.forward_path, request_name_)) {
         ++loops_;
         return fail(CloseReason::kRefused, "this server has asked for the stream itself: that would be a loop");

@@ -42,6 +42,8 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
 
     // Whether the vhost's streams are pulled: it is an edge, or they are looked up.
     bool fetches(const config::Vhost& vhost) const;
+    // For Offers::other_process_changed: players of this one may be waiting for it, or have what has ended there.
+    void other_process_changed(const live::StreamKey& key);
     // For Offers::fetches. A stream that was looked up and is nowhere is refused, too.
     Fetching fetching(const live::StreamKey& key) const;
     // What its requests to origins call this server (params.h).
@@ -59,6 +61,10 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
     live::Registry& registry() override { return registry_; }
     OriginHealth& health() override { return health_; }
     ClientTls& tls() override { return tls_; }
+    OtherProcess* other_process() override { return offers_.other_process; }
+    bool is_in_other_process(const live::StreamKey& key) const {
+        return offers_.other_process && offers_.other_process->publishes(key);
+    }
     const Identity& identity() const override { return identity_; }
     const config::Vhost* fetching(const config::Snapshot& snapshot, std::string_view vhost) const override;
     std::vector<std::string> locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) override;
@@ -69,7 +75,9 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> fetch(const live::StreamKey& key, const net::Visitor& visitor, const config::Vhost& vhost);
-    Pull* begin(const live::StreamKey& key, const std::string& ip = {});
+    // ip: of the client that asks.
+    Pull* begin(const live::StreamKey& key, const std::string& ip = {}, bool is_kept = false);
+    bool is_kept(const live::StreamKey& key) const;
     bool evict_one(const base::IpAddress& address);
     void end_for(Pull& pull, std::string_view why);
     void record_missing(const Pull& pull);

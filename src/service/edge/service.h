@@ -26,6 +26,7 @@ class Service {
     void reload(const config::SnapshotPtr& next);
 
     const PullManager& pulls() const { return pulls_; }
+    void other_process_changed(const live::StreamKey& key) { pulls_.other_process_changed(key); }
     const PushManager& pushes() const { return pushes_; }
     const OriginHealth& health() const { return health_; }
     const TokenGuard& token_guard() const { return token_guard_; }

@@ -85,6 +85,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
 Service::~Service() { stop(); }
 
 base::Result<void> Service::start() {
+    if (given_over_) return {};
     registry_.add_holder(*this);
     files_.add(*this);
     started_ = true;
@@ -94,7 +95,29 @@ base::Result<void> Service::start() {
 }
 
 void Service::stop() {
-    if (!started_) return;
+    if (started_) end_outputs();
+    resources_.waker().stop();
+}
+
+void Service::give_over(bool on) {
+    given_over_ = on;
+    if (on == !started_) return;
+    if (!on) {
+        static_cast<void>(start());
+        // Their playlists may be asked for from now on.
+        for (const auto limit = runtime::Deadline::in_ms(kStopMs); !has_taken_over_ && !limit.passed();)
+            if (!runtime::sleep_ms(1)) return;
+        for (runtime::Task& task : recoveries_) static_cast<void>(task.join(runtime::Deadline::in_ms(kStopMs)));
+        return;
+    }
+    for (auto& [location, output] : outputs_)
+        if (output->publishing()) output->on_unpublish();
+    end_outputs();
+    stream_list_.close();
+}
+
+// All of them are on disk, and none is published any more.
+void Service::end_outputs() {
     started_ = false;
     followed_.stop();
     registry_.remove_holder(*this);
@@ -115,7 +138,7 @@ void Service::stop() {
     recoveries_.clear();
     viewers_.end_all();
     outputs_.clear();
-    resources_.waker().stop();
+    urls_.clear();
 }
 
 void Service::stop_accepting() {
@@ -309,6 +332,7 @@ void Service::release_memory() {
 void Service::run_housekeeping() {
     int64_t verified_ms = runtime::now_ms(), enrolled_ms = verified_ms;
     take_over_left();
+    has_taken_over_ = true;
     while (runtime::sleep_to_multiple(kHousekeepingMs)) {
         int64_t now = runtime::now_ms();
         if (!viewers_.tick()) return;

@@ -43,6 +43,9 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     base::Result<void> start();
     // Refuses new viewers. Known viewers continue, and all viewers where they are not distinguished (hls_ctx off).
     void stop_accepting();
+    // Completes the segments of all streams, so that another process of the server can continue them, and gives up the
+    // files; or continues what it finds, and begins. Yields.
+    void give_over(bool on);
     // There are no viewers, or nothing is published any more and the last segment has expired.
     bool idle() const;
     // Waits for the last segments of streams whose publishing has ended, so it must be called after that.
@@ -66,10 +69,12 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     static constexpr size_t kMaxRemembered = 10'000;
 
     bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follows_copies() const override { return true; }
     bool follow(live::Stream& stream, const config::Vhost& vhost) override;
     void leave(live::Stream& stream) override;
     size_t memory() const override;
     void release_memory() override;
+    void end_outputs();
     bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
     void follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost);
     std::optional<config::StreamGroups::Membership> membership_of(const live::Stream& stream,
@@ -182,6 +187,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     std::vector<std::pair<live::StreamKey, std::string>> to_disconnect_;
     runtime::Task housekeeper_;
     bool started_ = false;
+    bool given_over_ = false;
+    bool has_taken_over_ = false;  // what an earlier run left
     bool draining_ = false;
 };
 

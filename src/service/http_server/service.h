@@ -26,6 +26,7 @@ class Service {
 
     base::Result<void> start();
     void stop_accepting() { server_.stop_accepting(); }
+    void give_over(bool on) { server_.give_over(on); }
     bool idle() const { return server_.connections() == 0; }
     void stop() { server_.stop(); }
     void reload(const config::SnapshotPtr& next);

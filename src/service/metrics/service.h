@@ -22,6 +22,7 @@ class Service {
 
     base::Result<void> start();
     void stop_accepting() {}  // serves to the end, to show whether the server is draining
+    void give_over(bool on) { server_.give_over(on); }
     // Scrapers do not delay the end of the server.
     bool idle() const { return true; }
     void stop() { server_.stop(); }

@@ -5,6 +5,7 @@
 // publisher of this server takes the name over at any time.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,8 @@ struct BodySourceOptions {
     amf::Value arguments{};    // for connect of RTMP (debug_srs_upnode); null: none
     std::string user_agent{};  // for HTTP
     ClientTls* tls = nullptr;  // outlives it
+    // Instead of a connection to the target's host, by RTMP. What comes is a copy (live::PublicationOwner::is_copy()).
+    std::function<base::Result<std::unique_ptr<runtime::ByteStream>>()> connect{};
 };
 
 // A source by RTMP or HTTP-FLV, as the target's scheme says.
@@ -74,6 +77,7 @@ class BodySource : public Source, private live::PublicationOwner {
     // A publisher of this server is served before it.
     bool publisher_alive() const override { return false; }
     bool is_relay() const override { return true; }
+    bool is_copy() const override { return static_cast<bool>(options_.connect); }
     size_t dropped_tracks() const override { return bodies_.dropped_tracks(); }
     const live::InputFaults* input_faults() const override { return &bodies_.faults(); }
     bool read_now() override { return socket_ && socket_->poll_now(); }

@@ -21,7 +21,9 @@ namespace {
 
 uint32_t now_ms() { return static_cast<uint32_t>(base::monotonic_ms()); }
 
-Result<void> handshake(ByteStream& socket, Deadline limit) {
+}  // namespace
+
+Result<void> shake_hands(ByteStream& socket, Deadline limit) {
     ::rtmp::ClientHandshake handshake(runtime::fill_secret, true);
     std::vector<uint8_t> out;
     handshake.start(now_ms(), out);
@@ -38,8 +40,6 @@ Result<void> handshake(ByteStream& socket, Deadline limit) {
     }
 }
 
-}  // namespace
-
 Result<std::unique_ptr<ByteStream>> dial(const std::string& host, uint16_t port, ClientTls* tls, Deadline connect_limit,
                                          Deadline limit) {
     auto socket = TRY(runtime::connect_tcp(host, port, earlier(connect_limit, limit)));
@@ -54,7 +54,7 @@ Result<std::unique_ptr<ByteStream>> dial(const std::string& host, uint16_t port,
 Result<std::unique_ptr<ByteStream>> dial_rtmp(const ::rtmp::Url& url, ClientTls& tls, Deadline connect_limit,
                                               Deadline limit) {
     auto socket = TRY(dial(url.host, url.port, url.tls ? &tls : nullptr, connect_limit, limit));
-    TRY(handshake(*socket, limit));
+    TRY(shake_hands(*socket, limit));
     return socket;
 }
 

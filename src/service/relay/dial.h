@@ -24,6 +24,9 @@ base::Result<std::unique_ptr<runtime::ByteStream>> dial(const std::string& host,
 // The bytes that a server has sent in the handshake: an argument of rtmp::ClientSession.
 inline constexpr uint32_t kRtmpHandshakeBytes = 1 + 2 * ::rtmp::kHandshakeSize;
 
+// The RTMP handshake of a client. Yields.
+base::Result<void> shake_hands(runtime::ByteStream& socket, runtime::Deadline limit);
+
 // The same by the URL, and the RTMP handshake. tls: for rtmps. Yields.
 base::Result<std::unique_ptr<runtime::ByteStream>> dial_rtmp(const ::rtmp::Url& url, ClientTls& tls,
                                                              runtime::Deadline connect_limit, runtime::Deadline limit);

@@ -44,6 +44,8 @@ class IngestManager final : private SourceOwner, private net::Guard {
     // Pulls whose configuration is the same go on; new clients of the gate see the new ones at once.
     void reload(const config::SnapshotPtr& next);
     void stop();
+    // While it is on, all of them are another process's.
+    void give_over(bool on);
 
     const runtime::TaskList<Pull>& list() const { return pulls_; }
     // For Offers::fetches.
@@ -69,6 +71,7 @@ class IngestManager final : private SourceOwner, private net::Guard {
     const Protocol protocol_;
     runtime::TaskList<Pull> pulls_{"the last ingest to end"};
     bool started_ = false;
+    bool given_over_ = false;
 };
 
 template <class Pull>
@@ -77,6 +80,14 @@ void IngestManager<Pull>::stop() {
     gate_.remove(*this);
     for (auto& pull : pulls_) pull->stop("the server stops", base::CloseReason::kServerStop);
     pulls_.cancel_and_join();
+}
+
+template <class Pull>
+void IngestManager<Pull>::give_over(bool on) {
+    given_over_ = on;
+    if (!started_) return;
+    if (!on) return begin_wanted();
+    for (auto& pull : pulls_) pull->stop("another process pulls it", base::CloseReason::kServerStop);
 }
 
 template <class Pull>
@@ -93,6 +104,7 @@ void IngestManager<Pull>::reload(const config::SnapshotPtr& next) {
 // One whose name a pull that is ending still has begins when that has ended.
 template <class Pull>
 void IngestManager<Pull>::begin_wanted() {
+    if (given_over_) return;
     for (Task& task : protocol_.tasks(*snapshot_)) {
         if (find(task.stream)) continue;
         SourceOwner& owner = *this;

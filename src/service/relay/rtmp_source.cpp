@@ -20,7 +20,12 @@ class RtmpSource final : public BodySource, private ::rtmp::ClientHandler {
   private:
     Result<void> open(runtime::Deadline limit) override {
         const ::rtmp::Url url = TRY(::rtmp::parse_url(options_.target.url));
-        socket_ = TRY(dial_rtmp(url, *options_.tls, limit, limit));
+        if (options_.connect) {
+            socket_ = TRY(options_.connect());
+            TRY(shake_hands(*socket_, limit));
+        } else {
+            socket_ = TRY(dial_rtmp(url, *options_.tls, limit, limit));
+        }
         ::rtmp::ClientOptions options;
         options.forward_path = options_.path;
         options.arguments = options_.arguments;

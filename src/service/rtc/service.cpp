@@ -279,7 +279,7 @@ void Service::on_unknown(std::span<uint8_t> bytes, const base::Endpoint& from, W
             return is_found || tries == kMaxTries || looks == kMaxLooks;
         });
     }
-    if (!is_found) ++rtc_stats().unknown;
+    if (!is_found && !wire.pass_on(bytes, from)) ++rtc_stats().unknown;
 }
 
 // Connected sessions take only what their peer has encrypted. A handshake belongs to the first session that waits for
@@ -316,7 +316,7 @@ void Service::on_stun(std::span<uint8_t> bytes, const base::Endpoint& from, Wire
         session = claims.first();
     }
     if (!session) {
-        ++rtc_stats().unknown;
+        if (!wire.pass_on(bytes, from)) ++rtc_stats().unknown;
         return;
     }
     for (size_t i = 0; i < std::max<size_t>(1, claims.size()); ++i) {

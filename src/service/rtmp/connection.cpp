@@ -26,21 +26,25 @@ constexpr size_t kStackBytes = 64 * 1024;
 }  // namespace
 
 Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket,
-                       std::shared_ptr<runtime::TlsContext> tls)
+                       std::shared_ptr<runtime::TlsContext> tls, Peer peer)
     : net::Session(service.sessions(), runtime::new_context_id(), socket->peer_ip()),
+      peer_(peer),
       service_(service),
       work_(std::make_unique<Work>()),
       session_(*this, 1 + 2 * ::rtmp::kHandshakeSize) {
     work_->socket = std::move(socket);
     work_->tls = std::move(tls);
     set_type(net::SessionType::kRtmp);
+    if (peer_ == Peer::kOtherProcess) not_a_connection();
 }
 
 Connection::~Connection() = default;
 
 bool Connection::start() {
-    work_->embryonic = std::make_unique<Embryonic>(*this);
-    service_.sessions().admission().embryonic().add(*work_->embryonic, base::monotonic_ms());
+    if (peer_ == Peer::kClient) {
+        work_->embryonic = std::make_unique<Embryonic>(*this);
+        service_.sessions().admission().embryonic().add(*work_->embryonic, base::monotonic_ms());
+    }
     work_->task = runtime::spawn("rtmp", [this] { run(&Connection::from_accept); }, {.stack_bytes = kStackBytes});
     return static_cast<bool>(work_->task);
 }

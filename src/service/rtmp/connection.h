@@ -29,9 +29,15 @@ namespace service::rtmp {
 
 class Service;
 
+enum class Peer : uint8_t {
+    kClient,
+    kOtherProcess,  // of this server (service/other_process.h): no guard is asked, and it counts for no limit
+};
+
 class Connection final : public net::Session, private ::rtmp::ServerHandler {
   public:
-    Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls);
+    Connection(Service& service, std::unique_ptr<runtime::ByteStream> socket, std::shared_ptr<runtime::TlsContext> tls,
+               Peer peer = Peer::kClient);
     ~Connection() override;
 
     // Spawns its coroutine. False: none was available.
@@ -166,6 +172,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
     void on_dropped(const base::Error& error) override;
 
     Phase phase_ = Phase::kHandshake;
+    const Peer peer_;
     Service& service_;
     std::unique_ptr<Work> work_;  // null in kParked
     ClientInfo client_;

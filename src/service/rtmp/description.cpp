@@ -11,8 +11,11 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
-    return module_of("rtmp",
-                     std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, &parts.offers));
+    auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, parts.gate, &parts.offers);
+    parts.offers.serve_other_process = [weak = std::weak_ptr(service)](std::unique_ptr<runtime::ByteStream> stream) {
+        if (const auto rtmp = weak.lock()) rtmp->accept(std::move(stream), nullptr, Peer::kOtherProcess);
+    };
+    return module_of("rtmp", std::move(service));
 }
 
 }  // namespace

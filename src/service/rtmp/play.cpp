@@ -34,7 +34,7 @@ uint32_t duration_ms(const ::rtmp::PlayRequest& request) {
 // The URL of the stream at another server, to which its players are sent; empty: it is played here. The hooks of this
 // server are not asked about such a player, those of the other one are. Yields if there is a look-up.
 std::string Connection::redirection(const ResolvedStream& resolved) {
-    Locator* locator = service_.locator();
+    Locator* locator = peer_ == Peer::kClient ? service_.locator() : nullptr;
     if (!locator || !locator->redirects(*resolved.vhost, false) ||
         !net::check_play(*resolved.vhost, ip(), client_.page_url()))
         return {};

@@ -142,6 +142,7 @@ void Connection::not_counting(int64_t waited_us) {
 }
 
 Result<net::Grant> Connection::ask_gate(net::Visitor visitor, const config::Vhost& vhost) {
+    if (peer_ == Peer::kOtherProcess) return net::Grant();
     visitor.id = id();
     visitor.ip = ip();
     visitor.page_url = client_.page_url();

@@ -23,8 +23,8 @@ Result<void> Service::start() {
     return listeners_.open(snapshot_->rtmps.listen, "RTMPS", &tls_pair_);
 }
 
-void Service::accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls) {
-    connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls)));
+void Service::accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls, Peer peer) {
+    connections_.start(std::make_unique<Connection>(*this, std::move(socket), std::move(tls), peer));
 }
 
 Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotPtr& next) {

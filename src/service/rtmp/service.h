@@ -41,7 +41,7 @@ class Service {
     size_t connections() const { return connections_.size(); }
 
     // A connection that a listener has accepted. tls: null for a plain one; its handshake is not done yet.
-    void accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls);
+    void accept(std::unique_ptr<runtime::ByteStream> socket, net::TlsPair::Context tls, Peer peer = Peer::kClient);
 
     // For its connections.
     const config::SnapshotPtr& snapshot() const { return snapshot_; }

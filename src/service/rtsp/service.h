@@ -36,6 +36,7 @@ class Service {
 
     base::Result<void> start();
     void stop_accepting() { listeners_.stop(); }
+    void give_over(bool on) { cameras_.give_over(on); }
     bool idle() const { return connections_.empty(); }
     void stop();
     // Applies to connections that begin from now on.

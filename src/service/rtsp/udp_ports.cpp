@@ -11,6 +11,7 @@ constexpr int kPairTries = 40;  // until two ports that follow each other are fr
 
 base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open(const runtime::SocketAddress& address, uint64_t& refused) {
     std::unique_ptr<UdpPorts> ports(new UdpPorts(refused));
+    ports->for_clients_ = true;
     TRY(ports->open_side(false, address));
     runtime::SocketAddress next = address;
     next.port = static_cast<uint16_t>(ports->sides_[0].port->port() + 1);
@@ -34,7 +35,8 @@ base::Result<std::unique_ptr<UdpPorts>> UdpPorts::open_any(uint64_t& refused) {
 
 base::Result<void> UdpPorts::open_side(bool rtcp, const runtime::SocketAddress& address) {
     sides_[rtcp].port = TRY(runtime::DatagramPort::open(
-        address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes}, "RTSP", *this));
+        address, {.receive_buffer_bytes = kBufferBytes, .send_buffer_bytes = kBufferBytes, .for_clients = for_clients_},
+        "RTSP", *this));
     return {};
 }
 
@@ -90,7 +92,7 @@ void UdpPorts::on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPo
     auto claim = claims.find(packet.from);
     if (claim == claims.end()) claim = claims.find({packet.from.ip, 0});
     if (claim == claims.end()) {
-        ++refused_;
+        if (!port.pass_on(packet.bytes, packet.from, packet.destination)) ++refused_;
         return;
     }
     claim->second.from = packet.from.port;

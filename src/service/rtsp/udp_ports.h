@@ -80,6 +80,7 @@ class UdpPorts final : private runtime::DatagramUser {
     void on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPort& port, int64_t now_us) override;
 
     std::array<Side, 2> sides_;  // of RTP, of RTCP
+    bool for_clients_ = false;   // the ports of the server, and not those of a pull or a forward
     uint64_t& refused_;
     std::vector<std::span<const uint8_t>> frames_;
 };

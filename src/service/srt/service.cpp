@@ -78,7 +78,10 @@ void Service::on_datagram(const runtime::UdpPacket& packet, runtime::DatagramPor
     const uint32_t id = ::srt::destination_of(packet.bytes);
     if (id == 0) return callers_ ? callers_->on_datagram(packet, port, now_us) : void(++stats_.unknown);
     const auto found = by_id_.find(id);
-    if (found == by_id_.end() || found->second->caller().from != packet.from) return void(++stats_.unknown);
+    if (found == by_id_.end() || found->second->caller().from != packet.from) {
+        if (!port.pass_on(packet.bytes, packet.from, packet.destination)) ++stats_.unknown;
+        return;
+    }
     found->second->on_datagram(packet.bytes, now_us);
 }
 

@@ -33,6 +33,7 @@ class Service final : private runtime::DatagramUser, private SessionHost, privat
 
     base::Result<void> start();
     void stop_accepting();
+    void give_over(bool on) { pulls_.give_over(on); }
     bool idle() const { return sessions_.empty(); }
     void stop();
     // Applies to callers that come from now on.

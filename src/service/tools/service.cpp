@@ -52,6 +52,13 @@ void Service::stop_accepting() {
     set_jobs(kIngests, {});
 }
 
+void Service::give_over(bool on) {
+    draining_ = on;
+    if (on) return set_jobs(kIngests, {});
+    plan_all_ingests();
+    begin_waiting();
+}
+
 void Service::stop() {
     if (!std::exchange(started_, false)) return;
     followed_.stop();

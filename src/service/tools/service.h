@@ -33,6 +33,8 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
 
     base::Result<void> start();
     void stop_accepting();  // ends ingests, which would publish as long as the server runs
+    // Ingests are the other process's.
+    void give_over(bool on);
     bool idle() const { return true; }
     void stop();
     // Tools whose command lines stay the same are not disturbed.

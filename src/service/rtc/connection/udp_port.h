@@ -24,6 +24,9 @@ class UdpPort final : public Wire, private runtime::DatagramUser {
         return port_->source_for(to, destination);
     }
     runtime::DatagramPort* shared_port() override { return port_.get(); }
+    bool pass_on(std::span<const uint8_t> bytes, const base::Endpoint& from) override {
+        return port_->pass_on(bytes, from, destination_);
+    }
     bool congested() const override { return port_->is_full(); }
 
   private:

@@ -31,6 +31,9 @@ class Wire {
     // A STUN request with valid integrity was received over it: a TCP connection is not closed as unconfirmed.
     virtual void confirm() {}
     virtual bool is_tcp() const { return false; }
+    // A datagram that belongs to no session: another process of the server may have one (DatagramPort::pass_on()).
+    // False: there is none. bytes: as received.
+    virtual bool pass_on(std::span<const uint8_t>, const base::Endpoint& /*from*/) { return false; }
     // The port that sender threads may send from for the sessions of this wire; null: only the loop sends.
     virtual runtime::DatagramPort* shared_port() { return nullptr; }
     // Much data waits for the peer, or this machine, to take it.

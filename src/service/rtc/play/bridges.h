@@ -26,6 +26,7 @@ class Bridges final : private live::StreamFollower {
 
   private:
     bool wants(const live::Stream& stream, const config::Vhost& vhost) const override;
+    bool follows_copies() const override { return true; }
     bool follow(live::Stream& stream, const config::Vhost& vhost) override;
     void leave(live::Stream& stream) override { bridges_.erase(&stream); }
 
