@@ -63,6 +63,9 @@ void add_global(std::vector<Row>& rows) {
                        "time."));
     rows.push_back(row(scope, "grace_final_wait", &G::grace_final_wait, 3200, milliseconds(0, 3'600'000), kLive,
                        "Time between the end of the last connection and the exit of the process."));
+    rows.push_back(row(scope, "upgrade_limit", &G::upgrade_limit, 43'200, seconds(0, 31'536'000), kLive,
+                       "Clients of the process that an upgrade (SIGUSR2) has replaced are closed after this time, "
+                       "players first, spread over two minutes; 0: it lasts until the last one has left."));
     rows.push_back(row(scope, "force_grace_quit", &G::force_grace_quit, false, none(), kLive,
                        "SIGTERM shuts the server down gracefully, like SIGQUIT."));
     rows.push_back(row(scope, "total_stream_memory", &G::total_stream_memory, 0, megabytes(0, 1'000'000), kLive,

@@ -40,6 +40,7 @@ struct Global {
     int grace_start_wait{};
     int grace_limit{};
     int grace_final_wait{};
+    int upgrade_limit{};  // s; 0: none
     bool force_grace_quit{};
     int stall_warn{};  // 0: the loop is not watched
     bool inotify_auto_reload{};

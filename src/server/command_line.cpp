@@ -42,8 +42,9 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
         ->fallthrough()
         ->callback([&flags] { flags.doctor = true; });
     app.footer(
-        "Signals: HUP reloads the configuration, USR1 opens the log again, INT and TERM end the server at once,\n"
-        "QUIT gracefully. conf/full.conf lists every directive. SRS_CONFIG_FILE names the file instead of -c,\n"
+        "Signals: HUP reloads the configuration, USR1 opens the log again, USR2 replaces the running program by the\n"
+        "one that is at its path now, without closing connections; INT and TERM end the server at once, QUIT\n"
+        "gracefully. conf/full.conf lists every directive. SRS_CONFIG_FILE names the file instead of -c,\n"
         "and SRS_ENV_ONLY=on has the effect of -e.\n"
         "For example: objs/srs -c conf/srs.conf");
 }

@@ -58,6 +58,7 @@ const std::vector<Line>& lines() {
         {"grace_start_wait", "2300", {"0", "3600000"}, no_integer({"-1"})},
         {"grace_limit", "600000", {"0", "86400000"}, no_integer({"-1"})},
         {"grace_final_wait", "3200", {"0", "3600000"}, no_integer({"-1"})},
+        {"upgrade_limit", "43200", {"0", "31536000"}, no_integer({"-1"})},
         {"force_grace_quit", "off", kSwitchOff, kNoSwitch},
         {"inotify_auto_reload", "off", kSwitchOff, kNoSwitch},
         {"auto_reload_for_docker", "on", kSwitchOn, kNoSwitch},

@@ -50,6 +50,12 @@ Lifecycle::Prepared Lifecycle::prepare(const config::SnapshotPtr& next) {
     return prepared;
 }
 
+void Lifecycle::give_over(bool on) {
+    // As they stop, and as they start.
+    for (size_t i = 0; i < modules_.size(); ++i)
+        if (Module& module = modules_[on ? modules_.size() - 1 - i : i]; module.give_over) module.give_over(on);
+}
+
 void Lifecycle::stop() {
     while (started_ > 0) modules_[--started_].stop();
 }

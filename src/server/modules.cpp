@@ -225,9 +225,11 @@ struct Allocator : WithoutClients {
 
 }  // namespace
 
-void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
-                 std::shared_ptr<net::Operations> operations) {
+void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot, std::shared_ptr<net::Operations> operations,
+                 ProcessLink& link) {
     auto shared = std::make_shared<Shared>(*snapshot, std::move(operations));
+    shared->offers.other_process = &link;
+    link.connect({shared->registry, shared->sessions, shared->gate, shared->offers});
     // In the order of their start.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
     lifecycle.add(module_of("allocator", std::make_shared<Allocator>(snapshot)));

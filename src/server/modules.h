@@ -6,10 +6,12 @@
 #include "config/snapshot.h"
 #include "net/operations.h"
 #include "server/lifecycle.h"
+#include "server/upgrade/process_link.h"
 
 namespace server {
 
-void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot,
-                 std::shared_ptr<net::Operations> operations);
+// link: outlives the modules' work; they use it from here on.
+void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot, std::shared_ptr<net::Operations> operations,
+                 ProcessLink& link);
 
 }  // namespace server

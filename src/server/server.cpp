@@ -40,6 +40,9 @@
 #include "server/reload/reload.h"
 #include "server/server_id.h"
 #include "server/services.h"
+#include "server/upgrade/program_call.h"
+#include "server/upgrade/successor.h"
+#include "server/upgrade/upgrade.h"
 #include "server/version.h"
 
 namespace server {
@@ -107,9 +110,29 @@ void report_reloads(ServiceManager& manager, Reloader& reloader, AutoReload& aut
 // For modules that need longer than a session may take to its end: files are completed, hooks reported.
 constexpr int64_t kStopMs = 30'000;
 
+// How this process was started.
+struct Started {
+    const ProgramCall& call;
+    const FileMarks& read;  // files of the configuration
+    Successor* successor;   // null: no other process is replaced
+    std::vector<std::string> warnings{};
+};
+
+// As the successor of another process: it serves from here on.
+base::Result<std::unique_ptr<runtime::ProcessChannel>> replace_other(Successor& successor, Lifecycle& lifecycle,
+                                                                     PidFile& pid_file) {
+    auto channel = TRY(successor.await_commit());
+    TRY(pid_file.write());
+    lifecycle.give_over(false);
+    base::log::trace("upgrade: this process serves from now on, {}",
+                     channel ? "beside the one that it replaces until that has no clients"
+                             : "because the one that it was to replace has died");
+    return channel;
+}
+
 // From the loop's start to its end. Reports the result of the start to `daemon`.
-base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const FileMarks& read,
-                         const std::vector<std::string>& warnings, Daemon& daemon, const Privileges& privileges) {
+base::Result<void> serve(const ConfigSource& source, const config::Loaded& loaded, const Started& started,
+                         Daemon& daemon, const Privileges& privileges, PidFile& pid_file) {
     const config::SnapshotPtr& snapshot = loaded.snapshot;
     keep_heap_dense();
     uint64_t open_files = raise_open_file_limit();
@@ -127,22 +150,33 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     TRY(open_log(*snapshot));
     runtime::set_context_id(runtime::new_context_id());
     log_first_lines(source, loaded, open_files);
-    for (const std::string& warning : warnings) base::log::warn("{}", warning);
+    for (const std::string& warning : started.warnings) base::log::warn("{}", warning);
     ServiceManager manager;
-    if (auto started = manager.start(managed); !started) base::log::warn("{}", started.error().describe());
+    if (auto opened = manager.start(managed); !opened) base::log::warn("{}", opened.error().describe());
 
     TRY(start_diagnostics());
     auto operations = std::make_shared<net::Operations>();
+    ProcessLink link;
     Lifecycle lifecycle;
-    add_modules(lifecycle, snapshot, operations);
+    add_modules(lifecycle, snapshot, operations, link);
+    if (started.successor) {
+        runtime::hold_clients(true);
+        lifecycle.give_over(true);
+    }
     TRY(lifecycle.start());
     for (const std::string& address : runtime::drop_inherited_sockets())
         base::log::warn("the socket {} was opened for this server, but no directive listens there", address);
     TRY(become_user(privileges, *snapshot));
-    Reloader reloader(source, lifecycle, *operations, snapshot, read);
+    Reloader reloader(source, lifecycle, *operations, snapshot, started.read);
+    const auto snapshot_now = [&reloader] { return reloader.snapshot(); };
     AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
     report_reloads(manager, reloader, auto_reload, *operations);
     operations->reload = [&reloader](std::string_view cause) { return reloader.reload(cause); };
+    if (started.successor) {
+        auto channel = TRY(replace_other(*started.successor, lifecycle, pid_file));
+        if (channel) link.open(std::move(channel), snapshot_now, true);
+        runtime::hold_clients(false);
+    }
     // In an iteration of its own: the start is no stall of the loop.
     static_cast<void>(runtime::sleep_ms(1));
     TRY(runtime::watch_stalls(snapshot->global.stall_warn));
@@ -153,17 +187,21 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     auto_reload.adapt();
 
     {
+        Upgrade upgrade({started.call, managed, lifecycle, link, pid_file, manager, snapshot_now});
         SignalLoop loop(*signals, lifecycle, *operations,
-                        {.snapshot = [&reloader] { return reloader.snapshot(); },
+                        {.snapshot = snapshot_now,
                          .reload = [&reloader] { static_cast<void>(reloader.reload("SIGHUP")); },
                          .reopen_log = [&reloader] { return reloader.reopen_log(); },
                          .ending =
                              [&manager](int64_t within_ms) {
                                  manager.stopping(within_ms > 0 ? "Waiting for the clients to leave" : "Ending",
                                                   within_ms + kStopMs);
-                             }});
+                             },
+                         .upgrade = [&upgrade] { upgrade.begin(); },
+                         .is_replaced = [&upgrade] { return upgrade.is_over(); }});
         loop.run();
     }
+    link.close();
     reloader.close();
     auto_reload.stop();
     lifecycle.stop();
@@ -185,8 +223,7 @@ base::Result<void> errors_of(const config::Problems& problems) {
 }
 
 // Everything before the start of the loop; errors can be reported on the terminal here.
-base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const FileMarks& read,
-                         const std::vector<std::string>& warnings, Daemon& daemon) {
+base::Result<void> start(ConfigSource& source, config::Loaded& loaded, Started& started, Daemon& daemon) {
     const config::Global global = loaded.snapshot->global;
     const std::string user_location = fmt::format("user ({})", loaded.snapshot->where("user"));
     const Privileges privileges = TRY(Privileges::find(global.user), user_location);
@@ -194,31 +231,38 @@ base::Result<void> start(ConfigSource& source, config::Loaded& loaded, const Fil
     if (chdir(global.work_dir.c_str()) != 0)
         return base::fail_errno(fmt::format("work_dir {} ({})", global.work_dir, loaded.snapshot->where("work_dir")),
                                 errno);
-    PidFile pid_file = TRY(PidFile::lock(global.pid), fmt::format("pid ({})", loaded.snapshot->where("pid")));
+    Successor* successor = started.successor;
+    if (successor) started.warnings = TRY(successor->introduce());
+    PidFile pid_file = TRY(PidFile::adopt(global.pid, successor ? successor->take_pid_file() : -1),
+                           fmt::format("pid ({})", loaded.snapshot->where("pid")));
     check_resources(*loaded.snapshot, CheckedAt::kStart, loaded.problems);
     TRY(errors_of(loaded.problems));
     auto named = std::make_shared<config::Snapshot>(*loaded.snapshot);
     named->global.server_id = decide_server_id(global.server_id, global.pid);
     source.set_server_id(named->global.server_id);
     loaded.snapshot = std::move(named);
-    if (wants_daemon(global)) daemon = TRY(Daemon::start());
-    TRY(pid_file.write());
-    TRY(serve(source, loaded, read, warnings, daemon, privileges));
+    if (!successor && wants_daemon(global)) daemon = TRY(Daemon::start());
+    if (!successor) TRY(pid_file.write());
+    TRY(serve(source, loaded, started, daemon, privileges, pid_file));
     return {};
 }
 
-int run_server(ConfigSource source) {
-    const std::vector<std::string> warnings = take_activated_sockets();
+int run_server(ConfigSource source, const ProgramCall& call) {
+    const int channel = take_channel_of_environment();
+    std::unique_ptr<Successor> successor = channel >= 0 ? std::make_unique<Successor>(channel) : nullptr;
     FileMarks read;
+    Started started{call, read, successor.get(), take_activated_sockets()};
     config::Loaded loaded = source.load(&read);
     if (!loaded.snapshot) {
+        if (successor) successor->fail(describe(loaded, source.name()));
         print(stderr, describe(loaded, source.name()));
         return 1;
     }
     Daemon daemon;
-    auto ended = start(source, loaded, read, warnings, daemon);
+    auto ended = start(source, loaded, started, daemon);
     if (!ended) {
         base::log::error("the server cannot run: {}", ended.error().describe());
+        if (successor) successor->fail(ended.error().text());
         daemon.report(fmt::format("srs: {}\n", ended.error().text()));
     } else {
         base::log::trace("the server has ended");
@@ -284,6 +328,7 @@ int run_doctor(const ConfigSource& source) {
 
 int run(int argc, const char* const* argv, const BuildFacts& facts) {
     add_sections();
+    const ProgramCall call = ProgramCall::of(argc, argv);
     CommandLine line = parse_command_line(
         argc, argv, {.config_file = std::getenv("SRS_CONFIG_FILE"), .environment_only = std::getenv("SRS_ENV_ONLY")});
     switch (line.action) {
@@ -302,7 +347,7 @@ int run(int argc, const char* const* argv, const BuildFacts& facts) {
             return run_doctor(ConfigSource(line.config_file));
         case CommandLine::Action::kRun:
             execute_with_large_pages(argv);
-            return run_server(ConfigSource(line.config_file));
+            return run_server(ConfigSource(line.config_file), call);
     }
     return 1;
 }

@@ -45,6 +45,13 @@ base::Result<PidFile> PidFile::lock(const std::string& path) {
     return base::fail(base::Code::kBusy, fmt::format("the pid file {} keeps vanishing", path));
 }
 
+base::Result<PidFile> PidFile::adopt(const std::string& path, int fd) {
+    if (fd < 0) return lock(path);
+    if (is_current(fd, path)) return PidFile(path, fd);
+    ::close(fd);
+    return lock(path);
+}
+
 base::Result<void> PidFile::write() {
     owner_ = getpid();
     std::string text = fmt::format("{}\n", owner_);

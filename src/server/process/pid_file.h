@@ -20,8 +20,14 @@ class PidFile {
 
     // kBusy: another server holds it; the text names its pid. A forked child inherits the lock.
     static base::Result<PidFile> lock(const std::string& path);
+    // The same, with the lock that another process of the server has given with its descriptor, if that is of this
+    // path.
+    static base::Result<PidFile> adopt(const std::string& path, int fd);
     // Writes this process's id.
     base::Result<void> write();
+    int fd() const { return fd_; }
+    // Another process has the file now, with the lock: it stays.
+    void leave() { owner_ = 0; }
 
   private:
     PidFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}

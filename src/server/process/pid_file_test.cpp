@@ -52,6 +52,31 @@ TEST_F(PidFileTest, TakesOverAStaleFile) {
     EXPECT_EQ(content(), std::to_string(getpid()) + "\n");
 }
 
+TEST_F(PidFileTest, ALockIsGivenToAnotherProcess) {
+    {
+        auto before = PidFile::lock(path_);
+        ASSERT_TRUE(before && before->write());
+        auto after = PidFile::adopt(path_, dup(before->fd()));
+        ASSERT_TRUE(after.has_value()) << after.error().text();
+        before->leave();
+        { const PidFile gone = *std::move(before); }
+        EXPECT_EQ(access(path_.c_str(), F_OK), 0) << "it is the other process's";
+        EXPECT_FALSE(PidFile::lock(path_)) << "and so is the lock";
+        ASSERT_TRUE(after->write());
+    }
+    EXPECT_NE(access(path_.c_str(), F_OK), 0);
+}
+
+TEST_F(PidFileTest, AnotherPathIsLockedAnew) {
+    auto before = PidFile::lock(path_);
+    ASSERT_TRUE(before && before->write());
+    auto other = PidFile::adopt(path_ + ".other", dup(before->fd()));
+    ASSERT_TRUE(other && other->write());
+    EXPECT_EQ(access((path_ + ".other").c_str(), F_OK), 0);
+    EXPECT_TRUE(PidFile::adopt(path_ + ".third", -1).has_value());
+    ::unlink((path_ + ".third").c_str());
+}
+
 TEST_F(PidFileTest, ALockThatWroteNothingLeavesTheFile) {
     std::ofstream(path_) << "1\n";
     { auto file = PidFile::lock(path_); }

@@ -73,6 +73,13 @@ ServiceManager::Environment ServiceManager::take_environment() {
     return environment;
 }
 
+std::vector<std::string> ServiceManager::Environment::for_successor() const {
+    std::vector<std::string> variables;
+    if (notify_socket) variables.push_back(fmt::format("{}={}", kNotifySocket, notify_socket));
+    if (watchdog_usec) variables.push_back(fmt::format("{}={}", kWatchdogUsec, watchdog_usec));
+    return variables;
+}
+
 ServiceManager::~ServiceManager() {
     stop();
     if (socket_ >= 0) ::close(socket_);
@@ -139,6 +146,12 @@ void ServiceManager::send(std::string message) {
 }
 
 void ServiceManager::ready(std::string_view status) { send(fmt::format("READY=1\nSTATUS={}", sentence(status))); }
+
+// The watchdog's messages count if they come from the main process, which the other one is from here on.
+void ServiceManager::replaced_by(int64_t pid, std::string_view status) {
+    send(fmt::format("MAINPID={}\nSTATUS={}", pid, sentence(status)));
+    stop();
+}
 
 // The time tells a service manager that this is the answer to the reload that it asked for, and not to an earlier one.
 void ServiceManager::reloading() {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "runtime/loop/coroutine.h"
@@ -23,6 +24,9 @@ class ServiceManager {
         const char* notify_socket = nullptr;
         const char* watchdog_usec = nullptr;
         const char* watchdog_pid = nullptr;
+
+        // The variables for a process that is to report in place of this one: "NAME=VALUE".
+        std::vector<std::string> for_successor() const;
     };
 
     // Reads the process's environment and removes the variables from it, so that child processes do not report, too.
@@ -41,6 +45,8 @@ class ServiceManager {
     // beyond kMaxWaiting are dropped. status: a sentence for people; control characters in it become blanks.
     void ready(std::string_view status);
     void reloading();
+    // Another process is the service's from now on; this one has nothing more to say.
+    void replaced_by(int64_t pid, std::string_view status);
     // extend_ms: the end may take as long, whatever limit the service manager has; 0: within its limit.
     void stopping(std::string_view status, int64_t extend_ms);
 

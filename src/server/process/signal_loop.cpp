@@ -7,7 +7,7 @@
 
 namespace server {
 
-static_assert(SIGHUP == 1 && SIGINT == 2 && SIGQUIT == 3 && SIGUSR1 == 10 && SIGTERM == 15);
+static_assert(SIGHUP == 1 && SIGINT == 2 && SIGQUIT == 3 && SIGUSR1 == 10 && SIGUSR2 == 12 && SIGTERM == 15);
 
 SignalLoop::SignalLoop(runtime::Signals& signals, Lifecycle& lifecycle, net::Operations& operations, Hooks hooks)
     : signals_(signals), lifecycle_(lifecycle), operations_(operations), hooks_(std::move(hooks)) {}
@@ -17,8 +17,13 @@ SignalLoop::~SignalLoop() {
 }
 
 void SignalLoop::run() {
+    constexpr int64_t kCheckMs = 500;
     while (true) {
-        auto signal = signals_.next(runtime::Deadline::never());
+        auto signal = signals_.next(upgrades_ ? runtime::Deadline::in_ms(kCheckMs) : runtime::Deadline::never());
+        if (!signal && signal.error().code() == base::Code::kTimeout) {
+            if (!hooks_.is_replaced()) continue;
+            return base::log::trace("the last client has left: the server goes on in the process that has replaced it");
+        }
         if (!signal) return base::log::error("waiting for signals: {}", signal.error().describe());
         switch (handle(*signal)) {
             case Step::kGoOn:
@@ -38,6 +43,11 @@ SignalLoop::Step SignalLoop::handle(int signal) {
             return Step::kGoOn;
         case SIGUSR1:
             reopen_log();
+            return Step::kGoOn;
+        case SIGUSR2:
+            if (ending_ || !hooks_.upgrade) return Step::kGoOn;
+            hooks_.upgrade();
+            upgrades_ = true;
             return Step::kGoOn;
         case SIGTERM:
         case SIGQUIT:

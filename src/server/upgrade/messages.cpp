@@ -1,0 +1,115 @@
+#include "server/upgrade/messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "protocol/http/url.h"
+
+namespace server::upgrade {
+
+using base::Code;
+using base::fail;
+using base::Result;
+
+namespace {
+
+constexpr std::array<std::string_view, 14> kNames = {
+    "unknown", "hello",     "sockets",     "pid_file", "start",     "ready", "failed",
+    "commit",  "published", "unpublished", "stream",   "datagrams", "claim", "verdict",
+};
+constexpr size_t kMaxText = 4 * 1024;  // bytes
+// Percent-encoded, a byte is three.
+constexpr size_t kMaxEncoded = 3 * kMaxKeyBytes;
+
+size_t size_of(const base::StreamKey& key) { return key.vhost.size() + key.app.size() + key.name.size(); }
+
+std::string text_of(const base::Json& json, const char* name, size_t max) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_string()) return {};
+    return found->get_ref<const std::string&>().substr(0, max);
+}
+
+template <class T>
+T number_of(const base::Json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_number_integer() ? found->get<T>() : T{};
+}
+
+Result<std::string> decoded(const base::Json& json) {
+    if (!json.is_string()) return fail(Code::kProtocol, "a part of a name is no text");
+    const auto& text = json.get_ref<const std::string&>();
+    if (text.size() > kMaxEncoded) return fail(Code::kProtocol, "a name is too long");
+    return http::percent_decode(text);
+}
+
+Result<std::vector<base::StreamKey>> keys_of(const base::Json& json) {
+    std::vector<base::StreamKey> keys;
+    const auto found = json.find("keys");
+    if (found == json.end()) return keys;
+    if (!found->is_array() || found->size() > kMaxKeys) return fail(Code::kProtocol, "no list of names");
+    for (const base::Json& one : *found) {
+        if (!one.is_array() || one.size() != 3) return fail(Code::kProtocol, "a name that has not three parts");
+        keys.push_back({TRY(decoded(one[0])), TRY(decoded(one[1])), TRY(decoded(one[2]))});
+        if (size_of(keys.back()) > kMaxKeyBytes) return fail(Code::kProtocol, "a name is too long");
+    }
+    return keys;
+}
+
+}  // namespace
+
+std::string_view kind_name(Kind kind) { return kNames[static_cast<size_t>(kind)]; }
+
+std::string write_message(const Message& message) {
+    base::OrderedJson json;
+    json["kind"] = kind_name(message.kind);
+    if (message.version != 0) json["version"] = message.version;
+    if (message.pid != 0) json["pid"] = message.pid;
+    if (message.id != 0) json["id"] = message.id;
+    if (message.is_granted) json["granted"] = true;
+    if (!message.text.empty()) json["text"] = message.text.substr(0, kMaxText);
+    for (const base::StreamKey& key : message.keys)
+        json["keys"].push_back(
+            {http::percent_encode(key.vhost), http::percent_encode(key.app), http::percent_encode(key.name)});
+    return base::to_text(json);
+}
+
+Result<Message> parse_message(std::string_view text) {
+    const base::Json json = base::parse_json(text);
+    if (!json.is_object()) return fail(Code::kProtocol, "no message of an upgrade");
+    const std::string name = text_of(json, "kind", 64);
+    if (name.empty()) return fail(Code::kProtocol, "a message of no kind");
+    const auto found = std::ranges::find(kNames, name);
+    Message message;
+    if (found == kNames.end()) return message;
+    message.kind = static_cast<Kind>(found - kNames.begin());
+    message.version = number_of<int>(json, "version");
+    message.pid = number_of<int64_t>(json, "pid");
+    message.id = number_of<uint64_t>(json, "id");
+    message.text = text_of(json, "text", kMaxText);
+    const auto granted = json.find("granted");
+    message.is_granted = granted != json.end() && granted->is_boolean() && granted->get<bool>();
+    message.keys = TRY(keys_of(json));
+    return message;
+}
+
+std::vector<Message> messages_of(Kind kind, const std::vector<base::StreamKey>& keys) {
+    std::vector<Message> messages;
+    size_t bytes = 0;
+    for (const base::StreamKey& key : keys) {
+        const size_t size = size_of(key);
+        if (size > kMaxKeyBytes) continue;
+        if (messages.empty() || messages.back().keys.size() == kMaxKeys || bytes + size > kMaxKeysBytes) {
+            messages.push_back({.kind = kind});
+            bytes = 0;
+        }
+        messages.back().keys.push_back(key);
+        bytes += size;
+    }
+    return messages;
+}
+
+}  // namespace server::upgrade

@@ -1,0 +1,67 @@
+#include "server/upgrade/messages.h"
+
+#include <gtest/gtest.h>
+
+namespace server::upgrade {
+namespace {
+
+TEST(UpgradeMessages, AreReadAsWritten) {
+    const Message all[] = {
+        {.kind = Kind::kHello, .version = kVersion, .pid = 4711, .text = "0.1.0"},
+        {.kind = Kind::kSockets},
+        {.kind = Kind::kFailed, .text = "conf/srs.conf:3: error: \"x\"\nand more"},
+        {.kind = Kind::kPublished, .keys = {{"__defaultVhost__", "live", "a b%\t\xff"}, {"v.com", "a/b", "c"}}},
+        {.kind = Kind::kClaim, .id = 7, .keys = {{"v", "a", "s"}}},
+        {.kind = Kind::kVerdict, .id = UINT64_MAX, .is_granted = true},
+    };
+    for (const Message& message : all) {
+        const auto read = parse_message(write_message(message));
+        ASSERT_TRUE(read) << read.error().text();
+        EXPECT_EQ(*read, message) << write_message(message);
+    }
+}
+
+TEST(UpgradeMessages, OfAnotherVersionAreUnknown) {
+    const auto read = parse_message(R"({"kind":"later","keys":[1]})");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->kind, Kind::kUnknown);
+    const auto more = parse_message(R"({"kind":"ready","more":{"a":[1]},"id":"text"})");
+    ASSERT_TRUE(more);
+    EXPECT_EQ(more->kind, Kind::kReady);
+    EXPECT_EQ(more->id, 0u);
+}
+
+TEST(UpgradeMessages, BadOnesAreRefused) {
+    const std::string long_name(kMaxKeyBytes + 1, 'x');
+    const std::string all[] = {
+        "",
+        "hello",
+        "[]",
+        "{}",
+        R"({"kind":7})",
+        R"({"kind":"published","keys":7})",
+        R"({"kind":"published","keys":[["a","b"]]})",
+        R"({"kind":"published","keys":[["a","b",7]]})",
+        R"({"kind":"published","keys":[["a","b","%zz"]]})",
+        R"({"kind":"published","keys":[["a","b",")" + long_name + R"("]]})",
+    };
+    for (const std::string& text : all) EXPECT_FALSE(parse_message(text)) << text.substr(0, 80);
+}
+
+TEST(UpgradeMessages, ManyKeysAreSeveralMessages) {
+    std::vector<base::StreamKey> keys;
+    for (int i = 0; i < 1'000; ++i) keys.push_back({"__defaultVhost__", "live", "stream" + std::to_string(i)});
+    keys.push_back({"v", "a", std::string(kMaxKeyBytes, '\xff')});  // too long with the rest
+    size_t found = 0;
+    for (const Message& message : messages_of(Kind::kPublished, keys)) {
+        EXPECT_LE(write_message(message).size(), 64u * 1024);
+        const auto read = parse_message(write_message(message));
+        ASSERT_TRUE(read);
+        found += read->keys.size();
+    }
+    EXPECT_EQ(found, 1'000u);
+    EXPECT_TRUE(messages_of(Kind::kPublished, {}).empty());
+}
+
+}  // namespace
+}  // namespace server::upgrade

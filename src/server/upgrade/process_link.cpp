@@ -1,0 +1,233 @@
+#include "server/upgrade/process_link.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "live/hub/options.h"
+#include "runtime/loop/limited_log.h"
+
+namespace server {
+
+using base::Code;
+using base::fail;
+using base::Result;
+using runtime::Deadline;
+using upgrade::Kind;
+using upgrade::Message;
+
+ProcessLink::~ProcessLink() { close(); }
+
+void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::function<config::SnapshotPtr()> snapshot,
+                       bool is_replaced) {
+    CHECK(parts_ && !is_open_);
+    close();
+    snapshot_ = std::move(snapshot);
+    channel_ = std::move(channel);
+    is_open_ = true;
+    is_replaced_ = is_replaced;
+    parts_->registry.watch(*this);
+    parts_->gate.add(*this);
+    std::vector<base::StreamKey> published;
+    parts_->registry.for_each([&](live::Stream& stream) {
+        if (stream.published() && !stream.publisher()->is_copy()) published.push_back(stream.key());
+    });
+    named_ = {published.begin(), published.end()};
+    for (const Message& message : upgrade::messages_of(Kind::kPublished, published)) post(message);
+    if (is_replaced_) {
+        auto passing = datagrams_.open_passing();
+        if (passing) post({.kind = Kind::kDatagrams}, *std::move(passing));
+        if (!passing) base::log::error("upgrade: datagrams for the other process: {}", passing.error().text());
+    }
+    receiver_ = runtime::spawn("other-process", [this] { receive(); });
+    sender_ = runtime::spawn("to-other-process", [this] { send_queued(); });
+}
+
+void ProcessLink::close() {
+    if (!channel_) return;
+    end("closed");
+    if (receiver_) std::exchange(receiver_, {}).cancel_and_join();
+    if (sender_) std::exchange(sender_, {}).cancel_and_join();
+    datagrams_.close();
+    channel_.reset();
+    queue_.clear();
+}
+
+Result<void> ProcessLink::await_end(Deadline deadline) {
+    while (is_open_) TRY(ended_.wait_next(deadline));
+    return {};
+}
+
+// The coroutines end soon; close() awaits them.
+void ProcessLink::end(std::string_view why) {
+    if (!std::exchange(is_open_, false)) return;
+    base::log::trace("upgrade: the link to the other process has ended: {}", why);
+    parts_->registry.unwatch(*this);
+    parts_->gate.remove(*this);
+    streams_.clear();
+    named_.clear();
+    answered_.pulse();
+    queued_.pulse();
+    ended_.pulse();
+    // Those who wait for a stream of it do so in vain.
+    parts_->registry.wake_waiting();
+}
+
+// ---- The channel
+
+void ProcessLink::receive() {
+    while (is_open_) {
+        auto message = channel_->receive(Deadline::never());
+        if (!message) {
+            if (message.error().code() != Code::kCancelled) end(message.error().text());
+            return;
+        }
+        take(*message);
+    }
+}
+
+void ProcessLink::send_queued() {
+    while (is_open_) {
+        if (queue_.empty()) {
+            if (!queued_.wait_next(Deadline::never())) return;
+            continue;
+        }
+        runtime::ProcessMessage message = std::move(queue_.front());
+        queue_.pop_front();
+        if (auto sent = channel_->send(std::move(message), Deadline::never()); !sent) {
+            if (sent.error().code() != Code::kCancelled) end(sent.error().text());
+            return;
+        }
+    }
+}
+
+bool ProcessLink::post(const Message& message, runtime::OwnedDescriptors descriptors) {
+    if (!is_open_) return false;
+    if (queue_.size() >= kMaxQueued) {
+        end("it does not read what it is told");
+        return false;
+    }
+    queue_.push_back({upgrade::write_message(message), std::move(descriptors)});
+    queued_.pulse();
+    return true;
+}
+
+void ProcessLink::take(runtime::ProcessMessage& message) {
+    auto parsed = upgrade::parse_message(message.text);
+    if (!parsed) return end(parsed.error().text());
+    switch (parsed->kind) {
+        case Kind::kPublished:
+            return add_streams(parsed->keys);
+        case Kind::kUnpublished:
+            return remove_streams(parsed->keys);
+        case Kind::kStream:
+            return serve(message.descriptors);
+        case Kind::kDatagrams:
+            return receive_datagrams(message.descriptors);
+        case Kind::kClaim:
+            return answer_claim(*parsed);
+        case Kind::kVerdict:
+            if (const auto found = claims_.find(parsed->id); found != claims_.end()) {
+                *found->second = {true, parsed->is_granted, parsed->text};
+                answered_.pulse();
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+// ---- Streams
+
+void ProcessLink::stream_published(live::Stream& stream) {
+    if (stream.publisher()->is_copy() || !named_.insert(stream.key()).second) return;
+    for (const Message& message : upgrade::messages_of(Kind::kPublished, {stream.key()})) post(message);
+}
+
+void ProcessLink::stream_unpublished(live::Stream& stream) {
+    if (named_.erase(stream.key()) == 0) return;
+    for (const Message& message : upgrade::messages_of(Kind::kUnpublished, {stream.key()})) post(message);
+}
+
+void ProcessLink::add_streams(const std::vector<base::StreamKey>& keys) {
+    for (const base::StreamKey& key : keys) {
+        if (streams_.size() >= kMaxStreams) {
+            runtime::warn_limited("upgrade: the other process publishes more than {} streams; others are not found",
+                                  kMaxStreams);
+            return;
+        }
+        if (streams_.insert(key).second && parts_->offers.other_process_changed)
+            parts_->offers.other_process_changed(key);
+        if (!is_open_) return;
+    }
+}
+
+void ProcessLink::remove_streams(const std::vector<base::StreamKey>& keys) {
+    for (const base::StreamKey& key : keys)
+        if (streams_.erase(key) > 0 && parts_->offers.other_process_changed) parts_->offers.other_process_changed(key);
+}
+
+Result<std::unique_ptr<runtime::ByteStream>> ProcessLink::connect() {
+    if (!is_open_) return fail(Code::kClosed, "the other process has ended");
+    auto [mine, theirs] = TRY(runtime::local_stream_pair());
+    if (!post({.kind = Kind::kStream}, std::move(theirs)))
+        return fail(Code::kClosed, "the other process has ended, or stands still");
+    return std::move(mine);
+}
+
+void ProcessLink::serve(runtime::OwnedDescriptors& descriptors) {
+    const auto fd = descriptors.release_one();
+    if (!fd) return;
+    auto stream = runtime::local_stream(*fd);
+    if (!stream) return runtime::warn_limited("upgrade: {}", stream.error().text());
+    if (parts_->offers.serve_other_process) parts_->offers.serve_other_process(*std::move(stream));
+}
+
+void ProcessLink::receive_datagrams(runtime::OwnedDescriptors& descriptors) {
+    const auto fd = descriptors.release_one();
+    if (!fd || is_replaced_) return;
+    if (auto opened = datagrams_.open_receiving(*fd); !opened)
+        base::log::error("upgrade: datagrams of the other process: {}", opened.error().text());
+}
+
+// ---- Names
+
+Result<void> ProcessLink::admit(const net::Visitor& visitor, const config::Vhost&) {
+    if (visitor.action != net::Action::kPublish || !publishes(visitor.key())) return {};
+    const uint64_t id = ++last_claim_;
+    Claim claim;
+    claims_[id] = &claim;
+    post({.kind = Kind::kClaim, .id = id, .keys = {visitor.key()}});
+    const Deadline limit = Deadline::in_ms(kAnswerMs);
+    Result<void> waited;
+    while (is_open_ && !claim.has_answer && waited) waited = answered_.wait_next(limit);
+    claims_.erase(id);
+    if (!waited && waited.error().code() == Code::kCancelled) return waited;
+    // A process that does not answer, or is gone, does not serve the publisher's players.
+    if (!claim.has_answer || claim.is_granted) return {};
+    return std::unexpected(base::Error(Code::kBusy, claim.text).because(base::CloseReason::kRefusedBusy));
+}
+
+void ProcessLink::answer_claim(const Message& claim) {
+    if (claim.keys.size() != 1) return;
+    const auto free = give_up_name(claim.keys.front());
+    post({.kind = Kind::kVerdict,
+          .text = free ? std::string() : free.error().text(),
+          .id = claim.id,
+          .is_granted = free.has_value()});
+}
+
+// A publisher that waits as a standby cannot do so in another process.
+Result<void> ProcessLink::give_up_name(const base::StreamKey& key) const {
+    const auto stream = parts_->registry.find(key);
+    if (!stream || !stream->published() || stream->publisher()->is_copy()) return {};
+    const config::SnapshotPtr snapshot = snapshot_();
+    const config::Vhost* vhost = snapshot->find_vhost(key.vhost);
+    TRY(stream->check_free(vhost && vhost->publish.takeover));
+    stream->revoke("another publisher has the name now, in the server's other process",
+                   base::CloseReason::kPublisherReplaced);
+    return {};
+}
+
+}  // namespace server

@@ -1,0 +1,73 @@
+#include "server/upgrade/successor.h"
+
+#include <unistd.h>
+
+#include "runtime/socket/shared_sockets.h"
+#include "server/version.h"
+
+namespace server {
+
+using base::Code;
+using base::Result;
+using runtime::ProcessMessage;
+using upgrade::Kind;
+
+namespace {
+
+constexpr int kAnswerMs = 30'000;
+
+}  // namespace
+
+Successor::~Successor() {
+    if (channel_ >= 0) ::close(channel_);
+    if (pid_file_ >= 0) ::close(pid_file_);
+}
+
+Result<std::vector<std::string>> Successor::introduce() {
+    const upgrade::Message hello{
+        .kind = Kind::kHello, .version = upgrade::kVersion, .pid = getpid(), .text = std::string(kVersion)};
+    TRY(runtime::send_message_blocking(channel_, {upgrade::write_message(hello)}, kAnswerMs));
+    std::vector<std::string> problems;
+    for (bool is_all = false; !is_all;)
+        TRY(take(TRY(runtime::receive_message_blocking(channel_, kAnswerMs)), problems, is_all));
+    return problems;
+}
+
+Result<void> Successor::take(ProcessMessage message, std::vector<std::string>& problems, bool& is_all) {
+    const upgrade::Message parsed = TRY(upgrade::parse_message(message.text));
+    if (parsed.kind == Kind::kSockets)
+        for (std::string& problem : runtime::inherit_sockets(message.descriptors.release()))
+            problems.push_back("a socket of the process that is replaced: " + std::move(problem));
+    if (parsed.kind == Kind::kPidFile && pid_file_ < 0) pid_file_ = message.descriptors.release_one().value_or(-1);
+    is_all = parsed.kind == Kind::kStart;
+    return {};
+}
+
+Result<std::unique_ptr<runtime::ProcessChannel>> Successor::await_commit() {
+    on_loop_ = std::make_unique<runtime::ProcessChannel>();
+    TRY(on_loop_->open(std::exchange(channel_, -1)));
+    const runtime::Deadline limit = runtime::Deadline::in_ms(kAnswerMs);
+    auto outcome = on_loop_->send({upgrade::write_message({.kind = Kind::kReady})}, limit);
+    while (outcome) {
+        auto message = on_loop_->receive(limit);
+        if (message) {
+            const upgrade::Message parsed = TRY(upgrade::parse_message(message->text));
+            if (parsed.kind == Kind::kCommit) return std::move(on_loop_);
+            continue;
+        }
+        outcome = std::unexpected(std::move(message).error());
+    }
+    // It gives up by killing this process.
+    if (outcome.error().code() == Code::kClosed) return nullptr;
+    return std::unexpected(std::move(outcome).error());
+}
+
+void Successor::fail(std::string_view why) const {
+    const int channel = on_loop_ ? on_loop_->fd() : channel_;
+    if (channel < 0) return;
+    const upgrade::Message message{.kind = Kind::kFailed, .text = std::string(why)};
+    // The process ends anyway; its exit status tells the other one, too.
+    static_cast<void>(runtime::send_message_blocking(channel, {upgrade::write_message(message)}, 1'000));
+}
+
+}  // namespace server

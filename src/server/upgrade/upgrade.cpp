@@ -1,0 +1,218 @@
+#include "server/upgrade/upgrade.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/log.h"
+#include "runtime/loop/clock.h"
+#include "runtime/socket/shared_sockets.h"
+
+namespace server {
+
+using base::Code;
+using base::fail;
+using base::Result;
+using runtime::Deadline;
+using upgrade::Kind;
+using upgrade::Message;
+
+namespace {
+
+constexpr int64_t kCheckMs = 1'000;
+constexpr int64_t kSendMs = 10'000;
+
+}  // namespace
+
+Upgrade::~Upgrade() {
+    if (task_) task_.cancel_and_join();
+    // Its clients are its own from the commit on.
+    if (state_ == State::kPreparing) end_child();
+}
+
+void Upgrade::begin() {
+    if (state_ == State::kGivenOver)
+        return base::log::warn("SIGUSR2: process {} replaces this one already; send it the signal", child_);
+    if (state_ == State::kPreparing) return base::log::warn("SIGUSR2: an upgrade is being prepared already");
+    if (parts_.link.is_there())
+        return base::log::warn(
+            "SIGUSR2: the process that this one has replaced still has clients; there is no upgrade before it has "
+            "ended");
+    if (parts_.snapshot()->global.asprocess)
+        return base::log::warn("SIGUSR2: asprocess is on: the process that started this one would lose the server");
+    state_ = State::kPreparing;
+    task_ = runtime::spawn("upgrade", [this] { run(); });
+    if (!task_) state_ = State::kNone;
+}
+
+bool Upgrade::is_over() const { return state_ == State::kGivenOver && parts_.lifecycle.idle(); }
+
+void Upgrade::run() {
+    base::log::trace("upgrade: starting {}", parts_.call.program);
+    auto prepared = prepare();
+    if (prepared) prepared = commit();
+    if (!prepared) {
+        if (prepared.error().code() == Code::kCancelled) return;
+        base::log::error("upgrade: {} cannot replace this process, which goes on: {}", parts_.call.program,
+                         prepared.error().text());
+        end_child();
+        channel_.reset();
+        state_ = State::kNone;
+        return;
+    }
+    drain();
+}
+
+// ---- Before the commit: nothing of this process is changed
+
+Result<void> Upgrade::prepare() {
+    auto [mine, theirs] = TRY(runtime::process_channel_pair());
+    child_ = TRY(parts_.call.start(theirs.all().front(), parts_.environment.for_successor()));
+    { const auto closed = std::move(theirs); }
+    channel_ = std::make_unique<runtime::ProcessChannel>();
+    TRY(channel_->open(*mine.release_one()));
+    const Message hello = TRY(await(Kind::kHello, Deadline::in_ms(kHelloMs)));
+    if (hello.version != upgrade::kVersion)
+        return fail(Code::kOther, fmt::format("version {} of the program upgrades by messages of version {}, this one "
+                                              "by {}: restart the server",
+                                              hello.text, hello.version, upgrade::kVersion));
+    program_ = hello.text;
+    TRY(give_sockets(Deadline::in_ms(kSendMs)));
+    TRY(await(Kind::kReady, Deadline::in_ms(kReadyMs)));
+    return {};
+}
+
+Result<void> Upgrade::give_sockets(Deadline limit) {
+    const auto give = [&](Kind kind, std::vector<int> fds) -> Result<void> {
+        for (int& fd : fds) fd = ::dup(fd);  // sending closes them
+        return channel_->send({upgrade::write_message({.kind = kind}), runtime::OwnedDescriptors(std::move(fds))},
+                              limit);
+    };
+    const std::vector<int> sockets = runtime::client_sockets();
+    for (size_t i = 0; i < sockets.size(); i += runtime::kMaxDescriptors) {
+        const auto end =
+            sockets.begin() + static_cast<ptrdiff_t>(std::min(i + runtime::kMaxDescriptors, sockets.size()));
+        TRY(give(Kind::kSockets, {sockets.begin() + static_cast<ptrdiff_t>(i), end}));
+    }
+    TRY(give(Kind::kPidFile, {parts_.pid_file.fd()}));
+    return give(Kind::kStart, {});
+}
+
+Result<Message> Upgrade::await(Kind kind, Deadline limit) {
+    while (true) {
+        auto received = channel_->receive(limit);
+        if (!received && received.error().code() == Code::kClosed) return fail(Code::kClosed, how_it_ended());
+        if (!received) return std::unexpected(std::move(received).error());
+        Message message = TRY(upgrade::parse_message(received->text));
+        if (message.kind == Kind::kFailed) return fail(Code::kOther, message.text);
+        if (message.kind == kind) return message;
+    }
+}
+
+// ---- The commit, and after it
+
+Result<void> Upgrade::commit() {
+    runtime::hold_clients(true);
+    parts_.lifecycle.give_over(true);
+    if (auto sent = channel_->send({upgrade::write_message({.kind = Kind::kCommit})}, Deadline::in_ms(kSendMs));
+        !sent) {
+        parts_.lifecycle.give_over(false);
+        runtime::hold_clients(false);
+        return sent;
+    }
+    parts_.pid_file.leave();
+    parts_.manager.replaced_by(child_, fmt::format("Upgraded: process {} serves", child_));
+    parts_.link.open(std::move(channel_), parts_.snapshot, false);
+    state_ = State::kGivenOver;
+    base::log::trace(
+        "upgrade: process {} (version {}) serves new clients from now on; this one ends with its last "
+        "client; busy: {}",
+        child_, program_, parts_.lifecycle.idle() ? "no service" : parts_.lifecycle.busy());
+    return {};
+}
+
+void Upgrade::drain() {
+    const int64_t given_over_ms = runtime::now_ms();
+    bool is_closing = false;
+    while (true) {
+        auto ended = parts_.link.await_end(Deadline::in_ms(kCheckMs));
+        if (!ended && ended.error().code() == Code::kCancelled) return;
+        if (ended) {
+            int status = 0;
+            const bool has_ended = child_ > 0 && waitpid(child_, &status, WNOHANG) == child_;
+            if (has_ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) return end_with_it();
+            if (has_ended) return take_back();
+            // It is about to end, or serves and says nothing.
+            if (!runtime::sleep_ms(kCheckMs)) return;
+        }
+        if (close_some(given_over_ms) && !std::exchange(is_closing, true))
+            base::log::trace("upgrade: upgrade_limit has passed: the last clients are closed");
+    }
+}
+
+// Evenly spread, so that they do not come to the other process at once. False: it is not time.
+bool Upgrade::close_some(int64_t given_over_ms) {
+    const int64_t limit_ms = parts_.snapshot()->global.upgrade_limit * int64_t{1'000};
+    const int64_t late_ms = runtime::now_ms() - given_over_ms - limit_ms;
+    if (limit_ms == 0 || late_ms < 0) return false;
+    std::vector<net::Session*> players, publishers;
+    parts_.link.sessions().for_each(
+        [&](net::Session& session) { (net::publishes(session.type()) ? publishers : players).push_back(&session); });
+    const auto close = [](std::vector<net::Session*>& sessions, int64_t left_ms) {
+        const auto rounds = static_cast<size_t>(std::max<int64_t>(left_ms / kCheckMs, 1));
+        std::vector<std::string> ids;
+        for (size_t i = 0; i < (sessions.size() + rounds - 1) / rounds; ++i) ids.push_back(sessions[i]->id());
+        return ids;
+    };
+    std::vector<std::string> ids = close(players, kClosingMs - late_ms);
+    if (late_ms >= kClosingMs || players.empty())
+        for (std::string& id : close(publishers, 2 * kClosingMs - late_ms)) ids.push_back(std::move(id));
+    // The end of one may be the end of others.
+    for (const std::string& id : ids)
+        if (net::Session* session = parts_.link.sessions().find(id))
+            session->close("the server was upgraded, and upgrade_limit has passed", base::CloseReason::kServerStop);
+    return true;
+}
+
+// It was told to end, and that was the server.
+void Upgrade::end_with_it() {
+    base::log::trace("upgrade: process {} has ended in order, and so does this one", std::exchange(child_, 0));
+    ::kill(getpid(), SIGINT);
+}
+
+// The other process is dead. Clients may have come to its sockets, which are this one's, too.
+void Upgrade::take_back() {
+    base::log::error("upgrade: process {} has ended: this one accepts clients again", std::exchange(child_, 0));
+    parts_.link.close();
+    if (auto written = parts_.pid_file.write(); !written) base::log::error("{}", written.error().describe());
+    parts_.lifecycle.give_over(false);
+    runtime::hold_clients(false);
+    state_ = State::kNone;
+}
+
+void Upgrade::end_child() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(std::exchange(child_, 0), nullptr, 0);
+}
+
+std::string Upgrade::how_it_ended() {
+    // It closes the channel when it ends.
+    int status = 0;
+    for (int i = 0; i < 100 && child_ > 0; ++i) {
+        if (waitpid(child_, &status, WNOHANG) == child_) {
+            child_ = 0;
+            break;
+        }
+        if (!runtime::sleep_ms(10)) break;
+    }
+    if (child_ > 0) return "it closed the channel";
+    if (WIFSIGNALED(status)) return fmt::format("it was ended by signal {}", WTERMSIG(status));
+    return fmt::format("it ended with status {}", WEXITSTATUS(status));
+}
+
+}  // namespace server
