@@ -82,6 +82,12 @@ struct LoopEnd {
     ~LoopEnd() { runtime::shutdown(); }
 };
 
+// Before the modules that the link works with are destroyed.
+struct LinkEnd {
+    ProcessLink& link;
+    ~LinkEnd() { link.close(); }
+};
+
 // Gives up root once everything listens. No client has been accepted before.
 base::Result<void> become_user(const Privileges& privileges, const config::Snapshot& snapshot) {
     if (snapshot.global.user.empty()) return {};
@@ -158,6 +164,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     auto operations = std::make_shared<net::Operations>();
     ProcessLink link;
     Lifecycle lifecycle;
+    const LinkEnd link_end{link};
     add_modules(lifecycle, snapshot, operations, link);
     if (started.successor) {
         runtime::hold_clients(true);
