@@ -6,6 +6,7 @@ everything but streams whose name begins with "no".
 """
 
 import argparse
+import collections
 import hashlib
 import hmac
 import json
@@ -26,14 +27,28 @@ def verify(secret, header, body):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     secret = None
+    seen = collections.OrderedDict()  # ids of reports: a report may come twice
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.secret and not verify(self.secret, self.headers.get("X-SRS-Signature", ""), body):
             return self.answer(403, {"code": 403, "text": "the signature is wrong"})
-        event = json.loads(body)
-        print(json.dumps(event), flush=True)
-        self.answer(200, {"code": 1 if event.get("stream", "").startswith("no") else 0})
+        events = json.loads(body)
+        events = events if isinstance(events, list) else [events]  # a list with outbox_batch
+        for event in events:
+            if not self.is_repeated(event.get("report_id")):
+                print(json.dumps(event), flush=True)
+        refused = any(event.get("stream", "").startswith("no") for event in events)
+        self.answer(200, {"code": 1 if refused else 0})
+
+    def is_repeated(self, report_id):
+        if report_id is None:
+            return False  # a query
+        found = report_id in self.seen
+        self.seen[report_id] = True
+        if len(self.seen) > 100_000:
+            self.seen.popitem(last=False)
+        return found
 
     def answer(self, status, body):
         data = json.dumps(body).encode()

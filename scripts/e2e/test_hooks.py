@@ -379,6 +379,28 @@ def test_certificates(servers, certificate):
         assert len(asked.calls) == 2, f"nothing is sent to whom is not trusted: {asked.calls}"
 
 
+@pytest.mark.parametrize("policy, known, unknown", [("deny", False, False), ("allow", True, True), ("last", True, False)])
+def test_who_publishes_while_the_hook_server_is_down(servers, policy, known, unknown):
+    """on_failure: `known` was admitted before, with its token; also when the host is known to be down."""
+
+    def admitted(param):
+        try:
+            rtmp.publisher(server, "live", f"one?token={param}").close()
+            return True
+        except rtmp.Refused:
+            return False
+
+    (port,) = ports.take(1)
+    url = f"http://127.0.0.1:{port}/hook"
+    server = servers(top=EXPORTER % "", vhosts=hooks.vhost(on_publish=url, on_failure=policy))
+    with hooks.HookServer(port=port):
+        assert admitted("good")
+    admitted("spare")  # by the connection that is left
+    rounds = [(admitted("good"), admitted("other")) for _ in range(4)]
+    assert rounds == [(known, unknown)] * 4, f"{policy}: {rounds}"
+    ports.release([port])
+
+
 def test_reports_are_tried_again(servers):
     """A hook server that is down for a while: what was to be told is told then, in order."""
     port = ports.take(1)[0]

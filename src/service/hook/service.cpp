@@ -140,6 +140,7 @@ void Service::restore(SavedOutbox left) {
         base::log::warn("hooks: the end of {} clients was cut by a crash; it is reported now", left.sessions.size());
     for (const SavedSession& session : left.sessions) {
         const net::Visitor& visitor = session.visitor;
+        if (visitor.action == Action::kPublish) cut_publishers_.insert_or_assign(visitor.key(), visitor);
         Identity identity = identity_;
         identity.service_id = session.run;  // what was told about it before has that
         const Hook hook = pair_of(visitor.action).end;
@@ -258,8 +259,11 @@ void Service::report(Hook hook, const live::StreamKey& stream, std::string body,
 void Service::on_recording(const live::RecordingDone& event) {
     const VhostConfig* hooks = hooks_of(event.stream.vhost);
     if (!hooks || hooks->on_dvr.empty()) return;
-    net::Visitor publisher =
-        event.recovered ? Publishers::unknown(event.stream) : publishers_.find(event.stream, event.publisher);
+    net::Visitor publisher = publishers_.find(event.stream, event.publisher);
+    if (event.recovered) {
+        const auto cut = cut_publishers_.find(event.stream);
+        publisher = cut == cut_publishers_.end() ? Publishers::unknown(event.stream) : cut->second;
+    }
     report(Hook::kOnDvr, event.stream, dvr_body(identity_, publisher, event), publisher.id);
 }
 

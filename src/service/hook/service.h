@@ -3,6 +3,7 @@
 // reports ends, recordings, segments and changes of standby publishers to them by an outbox. It is a Guard of the gate,
 // a listener of the live events and a watcher of the streams.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -85,6 +86,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     OutboxFile file_;
     Outbox outbox_;
     Publishers publishers_;
+    std::map<live::StreamKey, net::Visitor> cut_publishers_;  // by a crash: their recordings are finished later
     RememberedAnswers remembered_;
     std::unordered_map<std::string, uint64_t> sessions_;  // numbers in the file
     EndReports ends_{[this](const EndReports::Report& end) { report_end(end); }};

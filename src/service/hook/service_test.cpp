@@ -307,6 +307,7 @@ TEST_F(HookServiceTest, TheEndOfWhomACrashCutIsReportedByTheNextRun) {
     service_.reset();
     hooks().outbox = true;
     hooks().on_start = {server_->url("start")};
+    hooks().on_dvr = {server_->url("dvr")};
     hooks().on_unpublish = hooks().on_stop = hooks().on_close = {server_->url("end")};
     service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run1");
     EXPECT_TRUE(service_->start());
@@ -334,6 +335,13 @@ TEST_F(HookServiceTest, TheEndOfWhomACrashCutIsReportedByTheNextRun) {
     for (const char* call : {"start on_start ;", "end on_unpublish c1;", "end on_stop c1;", "end on_close c1;"})
         EXPECT_TRUE(server_->calls.contains(call)) << call << " in " << server_->calls;
     EXPECT_EQ(ends(), 4);
+    // The recording of the publisher that was cut.
+    server_->calls.clear();
+    events_.notify(live::RecordingDone{.stream = {vhost().name, "live", "s"}, .path = "a.flv", .recovered = true});
+    events_.notify(live::RecordingDone{.stream = {vhost().name, "live", "x"}, .path = "b.flv", .recovered = true});
+    for (int i = 0; i < 500 && ends() < 2; ++i) (void)runtime::sleep_ms(10);
+    EXPECT_TRUE(server_->calls.contains("dvr on_dvr c1;")) << server_->calls;
+    EXPECT_TRUE(server_->calls.contains("dvr on_dvr ;")) << server_->calls;
     service_.reset();
     server_->calls.clear();
     service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run3");
