@@ -152,7 +152,8 @@ void Outbox::add_notify(const std::string& vhost, size_t index, std::string url,
          .vhost = vhost,
          .index = index,
          .url = std::move(url),
-         .client_id = client_id},
+         .client_id = client_id,
+         .positions = positions_of({Hook::kOnHlsNotify, vhost, "", client_id})},
         0, false);
 }
 
