@@ -12,15 +12,26 @@ namespace net {
 
 namespace {
 
+constexpr size_t kMaxName = 64;
+
 std::unexpected<base::Error> refuse(std::string text) {
     return base::fail(base::CloseReason::kRefusedAuth, std::move(text));
 }
 
 }  // namespace
 
-std::string sign_url(std::string_view secret, const Visitor& visitor, std::string_view expires, std::string_view ip) {
-    return hmac_sha256_hex(secret, fmt::format("{}\n{}/{}/{}\n{}\n{}", action_name(visitor.action), visitor.vhost,
-                                               visitor.app, visitor.stream, expires, ip));
+std::string sign_url(std::string_view secret, const Visitor& visitor, std::string_view expires, std::string_view ip,
+                     std::string_view name) {
+    return hmac_sha256_hex(
+        secret, fmt::format("{}\n{}/{}/{}\n{}\n{}{}{}", action_name(visitor.action), visitor.vhost, visitor.app,
+                            visitor.stream, expires, ip, name.empty() ? "" : "\n", name));
+}
+
+std::string signed_name(const config::VhostSignedUrls& options, bool publishes, std::string_view param) {
+    if (!options.enabled || !(publishes ? options.publish : options.play)) return {};
+    if (param.find("sign_name=") == param.npos) return {};
+    if (param.starts_with('?')) param.remove_prefix(1);
+    return std::string(http::find_parameter(http::parse_query(param), "sign_name").value_or("").substr(0, kMaxName));
 }
 
 base::Result<void> verify_signed_url(const config::VhostSignedUrls& options, const Visitor& visitor, int64_t now_s) {
@@ -28,12 +39,13 @@ base::Result<void> verify_signed_url(const config::VhostSignedUrls& options, con
     if (query.starts_with('?')) query.remove_prefix(1);
     const http::Parameters parameters = http::parse_query(query);
     auto get = [&](std::string_view name) { return http::find_parameter(parameters, name).value_or(""); };
-    const std::string_view expires = get("expires"), sign = get("sign"), ip = get("ip");
+    const std::string_view expires = get("expires"), sign = get("sign"), ip = get("ip"), name = get("sign_name");
     if (expires.empty() || sign.empty()) return refuse("the URL is not signed");
     bool good = false;
     for (const std::string& secret : options.secret)
-        good |= equal_in_constant_time(sign_url(secret, visitor, expires, ip), sign);
+        good |= equal_in_constant_time(sign_url(secret, visitor, expires, ip, name), sign);
     if (!good) return refuse("the URL's signature is wrong");
+    if (name.size() > kMaxName) return refuse("the URL's sign_name is too long");
     // The errors from here on are seen only by clients with a valid signature.
     int64_t until_s = 0;
     auto [end, error] = std::from_chars(expires.data(), expires.data() + expires.size(), until_s);

@@ -4,8 +4,9 @@
 //
 //   ACTION "\n" VHOST/APP/STREAM "\n" EXPIRES "\n" IP
 //
-// ACTION is publish or play, VHOST as configured, IP the parameter ip if present: then the URL is valid for that
-// address only. A Guard; never yields.
+// and, where the parameter sign_name is there, another line with its value: the name of whom the URL was made for, by
+// which his traffic is counted (doc/operations.md). ACTION is publish or play, VHOST as configured, IP the parameter ip
+// if present: then the URL is valid for that address only. A Guard; never yields.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +16,10 @@
 
 namespace net {
 
-std::string sign_url(std::string_view secret, const Visitor& visitor, std::string_view expires, std::string_view ip);
+std::string sign_url(std::string_view secret, const Visitor& visitor, std::string_view expires, std::string_view ip,
+                     std::string_view name = {});
+// The sign_name of a client that was admitted by its URL; empty: it has none. param: "?k=v".
+std::string signed_name(const config::VhostSignedUrls& options, bool publishes, std::string_view param);
 // kRefused, with the reason. Compares signatures in constant time.
 base::Result<void> verify_signed_url(const config::VhostSignedUrls& options, const Visitor& visitor, int64_t now_s);
 
