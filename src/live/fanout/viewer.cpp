@@ -38,11 +38,38 @@ ViewerCounters Viewer::counters() const {
     return {sent_bytes_, received_bytes_, rare_ ? rare_->skipped_bytes : 0, rare_ ? rare_->jumps : 0};
 }
 
+ViewerHistory Viewer::history() const {
+    const StreamCounters& counted = stream_->counters();
+    ViewerHistory history;
+    history.frames = static_cast<uint32_t>(counted.audio_frames + counted.video_frames) - frames_at_join_;
+    if (has_begun_) history.first_ms = begin_ms_;
+    if (!rare_) return history;
+    history.stalls = rare_->stalls;
+    history.stalled_ms = rare_->stalled_ms;
+    history.last_stall_ms = rare_->last_stall_ms;
+    return history;
+}
+
+void Viewer::record_begin(int64_t now_ms) {
+    has_begun_ = true;
+    begin_ms_ = static_cast<uint32_t>(now_ms) - begin_ms_;
+}
+
+void Viewer::record_stall(int64_t now_ms) {
+    const int64_t ms = cursor_.stalled_ms(now_ms);
+    if (ms < kStallMs || state_ == State::kFinishing) return;
+    ++rare().stalls;
+    rare_->stalled_ms += ms;
+    rare_->last_stall_ms = base::wall_ms();
+}
+
 void Viewer::join(const LogKey& key, std::unique_ptr<runtime::ByteStream> socket, base::Slice first_bytes) {
     CHECK(state_ == State::kIdle);
     socket_ = std::move(socket);
     const int64_t now_ms = runtime::now_ms();
     cursor_.record_progress(now_ms);
+    begin_ms_ = static_cast<uint32_t>(now_ms);
+    frames_at_join_ = static_cast<uint32_t>(stream_->counters().audio_frames + stream_->counters().video_frames);
     if (stream_->options().no_delay) socket_->set_no_delay(true);
     if (!first_bytes.empty()) pending_.push_back(std::move(first_bytes));
     enter_log(key);
@@ -211,7 +238,7 @@ bool Viewer::take_result(bool was_made, int64_t now_ms) {
         die(sent.error().text(), sent.error().close_reason());
         return false;
     }
-    if (*sent > 0) cursor_.record_progress(now_ms);
+    if (*sent > 0) record_progress(now_ms);
     advance(*sent);
     return true;
 }
@@ -241,7 +268,7 @@ void Viewer::flush(int64_t now_ms) {
         if (count == 0) break;
         auto sent = socket_->try_writev({parts, count});
         if (!sent) return die(sent.error().text(), sent.error().close_reason());
-        if (*sent > 0) cursor_.record_progress(now_ms);
+        if (*sent > 0) record_progress(now_ms);
         advance(*sent);
         blocked_ = *sent < bytes;
         if (blocked_) return;
@@ -459,6 +486,7 @@ void Viewer::read_input() {
 void Viewer::on_writable() {
     if (!blocked_) return;
     blocked_ = false;
+    record_stall(runtime::now_ms());
     flush();
 }
 

@@ -50,9 +50,19 @@ struct ViewerCounters {
     uint32_t jumps = 0;          // how often it then continued at a later keyframe
 };
 
+// Of the time since it joined, for the record of its end.
+struct ViewerHistory {
+    uint32_t frames = 0;        // that its stream had
+    int64_t first_ms = -1;      // until the first bytes of the stream were accepted; -1: none were
+    uint32_t stalls = 0;        // how often no byte was accepted for Viewer::kStallMs or longer, and then some were
+    int64_t stalled_ms = 0;     // all of them together
+    int64_t last_stall_ms = 0;  // wall clock: when the last one ended
+};
+
 class Viewer final : private runtime::ParkedHandler {
   public:
     static constexpr size_t kMaxPending = 64;
+    static constexpr int64_t kStallMs = 1000;
     static constexpr size_t kInputPiece = 2 * 1024;  // bytes of input between two checks of the time
 
     // Once all bytes are accepted by the socket, the maximum time for their acknowledgement, for a peer that
@@ -95,6 +105,7 @@ class Viewer final : private runtime::ParkedHandler {
     Stream& stream() const { return *stream_; }
     runtime::ByteStream* socket() const { return socket_.get(); }
     ViewerCounters counters() const;
+    ViewerHistory history() const;
     // In on_viewer_end: the meaning of `why`, for programs.
     base::CloseReason close_reason() const { return close_reason_; }
     // For the log: why, and if it was too slow how often.
@@ -136,6 +147,15 @@ class Viewer final : private runtime::ParkedHandler {
         return cursor_.is_before(offset) && (!job_ || (settle_lent() && cursor_.is_before(offset)));
     }
 
+    // Bytes were accepted.
+    void record_progress(int64_t now_ms) {
+        cursor_.record_progress(now_ms);
+        if (!has_begun_ && cursor_.plays()) [[unlikely]]
+            record_begin(now_ms);
+    }
+    void record_begin(int64_t now_ms);
+    // It was blocked, and is not any more.
+    void record_stall(int64_t now_ms);
     // Sends what is available, without yielding.
     void flush(int64_t now_ms);
     void flush();
@@ -170,6 +190,9 @@ class Viewer final : private runtime::ParkedHandler {
         uint64_t skipped_bytes = 0;
         size_t kept_bytes = 0;        // copies of the log among the pending bytes
         uint64_t unacknowledged = 0;  // bytes, at the last check while it finishes
+        uint32_t stalls = 0;
+        int64_t stalled_ms = 0;
+        int64_t last_stall_ms = 0;
         int64_t finish_until_ms = 0;
         std::string end_reason;
     };
@@ -187,7 +210,10 @@ class Viewer final : private runtime::ParkedHandler {
     bool shut_ : 1 = false;             // the socket's write side is shut down
     bool begins_later_ : 1 = false;     // tracks are awaited, and then begin_at_newest() is called again
     bool is_forward_ : 1 = false;
-    uint32_t index_ = 0;  // index in its audience, then in Delivery's list of ends
+    bool has_begun_ : 1 = false;   // bytes of the stream were accepted
+    uint32_t begin_ms_ = 0;        // low half of the time when it joined; later, how long it took until it began
+    uint32_t frames_at_join_ = 0;  // low half of its stream's number
+    uint32_t index_ = 0;           // index in its audience, then in Delivery's list of ends
     Cursor cursor_;
     runtime::SendJob* job_ = nullptr;   // of the sender threads' pool
     std::vector<base::Slice> pending_;  // goes out before the log's bytes, at a packet boundary

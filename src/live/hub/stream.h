@@ -250,6 +250,12 @@ class Stream : public base::RefCounted<Stream> {
     // For statistics: the counters, and for a stream that is published by RTP those of its RTP, whether it is converted
     // to frames or not.
     StreamCounters figures() const;
+    uint64_t frames() const {
+        const StreamCounters all = figures();
+        return all.audio_frames + all.video_frames;
+    }
+    // Audio and video frames of the present publication, or of the last one.
+    uint64_t publication_frames() const { return counters_.audio_frames + counters_.video_frames - frames_before_; }
     const Health& health() const { return health_; }
     int64_t jumped_at_ms() const { return jumped_at_ms_; }  // by the loop's clock: when its times last jumped; 0: never
     bool gop_too_long() const { return gop_too_long_; }

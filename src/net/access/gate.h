@@ -35,6 +35,7 @@ struct Visitor {
     std::string tc_url;
     std::string page_url;  // for HTTP: Referer
     std::string swf_url;
+    std::string user_agent{};  // what the client calls its program
     // Of a client that says that it is another server: the servers that its request has passed, "a,b", by names that
     // none but their own origins know.
     std::string forward_path{};

@@ -33,12 +33,19 @@ class FileViewers::Viewer final : public Session, public std::enable_shared_from
           held_(std::move(held)),
           details_{admission.visitor.tc_url, admission.visitor.page_url, {}, admission.visitor.param} {
         set_type(SessionType::kHlsPlay);
+        set_agent(admission.visitor.user_agent);
         not_a_connection();
         enter_stream(admission.visitor.key(), false);
     }
     std::string stream_text() const override { return url_; }
     ClientDetails details() const override { return details_; }
     Traffic traffic() const override { return traffic_; }
+    SessionFigures figures() const override {
+        SessionFigures figures;
+        figures.protocol = protocol_;
+        figures.first_frame_ms = first_ms_;
+        return figures;
+    }
     void kick(std::string_view reason) override { kicked_ = reason; }
     using Session::log_end;
 
@@ -52,6 +59,8 @@ class FileViewers::Viewer final : public Session, public std::enable_shared_from
     std::string kicked_;
     int64_t until_ms_ = 0;
     int64_t idle_ms_ = 0;
+    int64_t first_ms_ = -1;  // until the first bytes of a file that is no playlist
+    std::string_view protocol_ = "hls";
 };
 
 FileViewers::FileViewers(SessionTable& sessions, Gate& gate, Streams streams)
@@ -189,11 +198,15 @@ void FileViewers::count(const Name& name, const std::shared_ptr<const base::Stre
     if (it == names_.end())
         return response.observe_body([this, stream](size_t sent) { sessions_.accounts().add(*stream, {0, sent}); });
     it->second->traffic_.received_bytes += request.message.target.size();
+    const std::string_view path = request.message.path;
+    if (path.ends_with(".mpd")) it->second->protocol_ = "dash";
+    const bool is_media = !path.ends_with(".m3u8") && !path.ends_with(".mpd");
     // It may end before the response does.
-    response.observe_body([this, found = it->second->weak_from_this(), stream](size_t sent) {
+    response.observe_body([this, found = it->second->weak_from_this(), stream, is_media](size_t sent) {
         const auto viewer = found.lock();
         if (!viewer) return sessions_.accounts().add(*stream, {0, sent});
         viewer->traffic_.sent_bytes += sent;
+        if (is_media && viewer->first_ms_ < 0) viewer->first_ms_ = viewer->alive_ms();
         viewer->until_ms_ = runtime::now_ms() + viewer->idle_ms_;
     });
 }

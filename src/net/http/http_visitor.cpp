@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/redaction.h"
 #include "net/access/access_rules.h"
 #include "protocol/http/via.h"
 
@@ -26,6 +27,7 @@ Visitor http_visitor(const HttpRequest& request, std::string_view id, const base
     if (!request.message.raw_query.empty()) visitor.param = "?" + request.message.raw_query;
     visitor.tc_url.append("rtmp://").append(vhost_name(request.message)).append("/").append(stream.app);
     visitor.page_url = page_of(request.message.headers);
+    visitor.user_agent = request.message.headers.get("User-Agent");
     visitor.forward_path = http::path_of_via(request.message.headers.get("Via"));
     return visitor;
 }
@@ -39,6 +41,9 @@ void record_refusal(SessionTable& sessions, const Visitor& visitor, const base::
     closed.started_ms = closed.ended_ms = base::wall_ms();
     closed.reason = error.close_reason();
     closed.text = error.text();
+    closed.key = visitor.key();
+    closed.agent = SharedText::of(visitor.user_agent);
+    closed.page = base::bare_url(visitor.page_url);
     sessions.add_closed(std::move(closed));
 }
 

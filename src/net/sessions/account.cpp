@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "config/snapshot.h"
+#include "net/sessions/session_observer.h"
 
 namespace net {
 
@@ -87,6 +88,7 @@ base::Ref<StreamAccount> Accounts::open(const base::StreamKey& stream) {
 }
 
 void Accounts::add(const base::StreamKey& stream, const Traffic& more) {
+    if (observer_) observer_->on_stream_traffic(stream, more);
     if (StreamAccount* found = find(stream)) return found->add(more, SessionType::kHlsPlay);
     open_vhost(stream.vhost).add(more, SessionType::kHlsPlay);
 }

@@ -4,6 +4,7 @@
 // (Session::enter_stream). Its bytes are added when the accounts are read, never as they flow, so the hot path has no
 // cost. A stream's account lives as long as a session is in it, a vhost's as long as the server.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/ref.h"
 #include "base/stream_key.h"
@@ -54,6 +56,7 @@ std::string_view reported_param(SessionType type, std::string_view param);
 
 class Accounts;
 class Session;
+class SessionObserver;
 
 class VhostAccount {
   public:
@@ -88,6 +91,9 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     const Session* publisher() const { return publisher_; }  // null: no session publishes
+    uint32_t players() const { return players_; }
+    // The most players at one time since the last call.
+    uint32_t take_peak() const { return std::exchange(peak_players_, players_); }
 
     void add(const Traffic& more, SessionType type);
 
@@ -98,7 +104,11 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     VhostAccount& vhost_;
     const base::StreamKey key_;
     const std::string id_;
+    void add_player() { peak_players_ = std::max(peak_players_, ++players_); }
+    void remove_player() { --players_; }
     const Session* publisher_ = nullptr;
+    uint32_t players_ = 0;
+    mutable uint32_t peak_players_ = 0;
     Traffic traffic_;
     RateWindow window_;
 };
@@ -122,9 +132,11 @@ class Accounts {
     void for_each(const std::function<void(const StreamAccount&)>& visit) const;
     void for_each_vhost(const std::function<void(const VhostAccount&)>& visit) const;
     void begin_period(int64_t now_ms);
+    void set_observer(SessionObserver* observer) { observer_ = observer; }
 
   private:
     friend class StreamAccount;
+    SessionObserver* observer_ = nullptr;
     VhostAccount& open_vhost(const std::string& name);
 
     std::map<std::string, std::unique_ptr<VhostAccount>, std::less<>> vhosts_;

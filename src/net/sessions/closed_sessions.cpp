@@ -8,7 +8,7 @@ void ClosedSessions::add(ClosedSession closed) {
     count(closed.reason);
     ++total_;
     if (base::is_error(closed.reason)) ++errors_;
-    for (std::string* text : {&closed.stream, &closed.text}) {
+    for (std::string* text : {&closed.stream, &closed.text, &closed.page}) {
         if (text->size() > kMaxTextBytes) text->resize(kMaxTextBytes);
     }
     if (kept_.size() < kMaxSessions) {

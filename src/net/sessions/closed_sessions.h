@@ -1,6 +1,8 @@
 #pragma once
-// The last sessions that ended, with the reason: to answer why a player was disconnected. Bounded: the newest
-// kMaxSessions are kept, and texts are cut; the total number, and the number for each reason, are counted.
+// The last sessions that ended, with what is known of them: to answer why a player was disconnected. A ClosedSession is
+// the one event of a session's end, of every protocol: lists, the access log are made from
+// it. Bounded: the newest kMaxSessions are kept, and texts are cut; the total number, and the number for each reason,
+// are counted.
 
 #include <array>
 #include <cstdint>
@@ -8,7 +10,11 @@
 #include <vector>
 
 #include "base/close_reason.h"
+#include "base/ref.h"
+#include "base/stream_key.h"
+#include "net/sessions/session_figures.h"
 #include "net/sessions/session_type.h"
+#include "net/sessions/shared_text.h"
 #include "net/sessions/traffic.h"
 
 namespace net {
@@ -19,12 +25,20 @@ struct ClosedSession {
     SessionType type{};
     std::string stream{};    // "vhost/app/stream", as far as known
     int64_t started_ms = 0;  // wall clock
-    int64_t ended_ms = 0;
+    int64_t ended_ms = 0;    // 0: it has not ended
     Traffic traffic{};
     base::CloseReason reason{};
     std::string text{};
     std::string vhost_id{};  // of its stream's account; empty: it was in no stream
     std::string stream_id{};
+    base::StreamKey key{};          // of the stream that it was in; empty: none
+    int64_t duration_ms = 0;        // by the monotonic clock
+    base::Ref<SharedText> agent{};  // what it calls its program; null: nothing
+    std::string page{};             // the web page that it came from, without a query
+    std::string token{};            // SessionObserver::token_of(); empty without an observer
+    SessionFigures figures{};
+
+    std::string_view agent_text() const { return agent ? std::string_view(agent->text()) : std::string_view(); }
 };
 
 class ClosedSessions {

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/redaction.h"
 #include "runtime/loop/cpu_slice.h"
 
 namespace net {
@@ -21,7 +22,8 @@ Session::Session(SessionTable& table, std::string_view id, std::string_view ip, 
     : table_(table),
       id_(id),
       ip_(base::IpAddress::parse(ip).value_or(base::IpAddress())),
-      started_ms_(past.started_ms) {
+      started_ms_(past.started_ms),
+      since_ms_(past.since_ms > 0 ? past.since_ms : base::monotonic_ms()) {
     table_.enter(*this, past.traffic);
     table_.admission_.opened(ip_);
 }
@@ -66,31 +68,56 @@ void Session::record_unserved() {
     table_.unserved_.add(*this, ip_, base::monotonic_ms());
 }
 
-int64_t Session::alive_ms() const { return base::wall_ms() - started_ms_; }
+int64_t Session::alive_ms() const { return base::monotonic_ms() - since_ms_; }
+
+void Session::keep_figures() { kept_figures_ = std::make_unique<SessionFigures>(figures()); }
+
+ClosedSession Session::record() const {
+    ClosedSession closed{.id = id_, .ip = ip_.text(), .type = type_, .stream = stream_text()};
+    closed.started_ms = started_ms_;
+    closed.traffic = traffic();
+    closed.reason = reason_;
+    closed.duration_ms = alive_ms();
+    closed.agent = agent_;
+    closed.figures = kept_figures_ ? *kept_figures_ : figures();
+    if (account_) {
+        closed.vhost_id = account_->vhost().id();
+        closed.stream_id = account_->id();
+        closed.key = account_->key();
+    }
+    if (!table_.observer_) return closed;
+    const ClientDetails client = details();
+    closed.page = base::bare_url(client.page_url);
+    if (account_) closed.token = table_.observer_->token_of(closed.key, publishes(type_), client.params);
+    return closed;
+}
 
 void Session::log_end(std::string_view why, base::CloseReason reason) {
     set_close_reason(reason);
-    Traffic bytes = traffic();
     table_.count(*this);
+    const Traffic bytes = traffic();
     base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),
                      stream_text(), ip_.text(), why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
                      base::close_reason_name(reason_));
     if (type_ == SessionType::kHttp) return table_.closed_.count(reason_);
-    ClosedSession closed{id(),  ip_.text(), type_,           stream_text(), started_ms_, base::wall_ms(),
-                         bytes, reason_,    std::string(why)};
-    if (account_) {
-        closed.vhost_id = account_->vhost().id();
-        closed.stream_id = account_->id();
-    }
-    table_.closed_.add(std::move(closed));
+    ClosedSession closed = record();
+    closed.ended_ms = base::wall_ms();
+    closed.text = why;
+    table_.add_closed(std::move(closed));
 }
 
 void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
+    kept_figures_.reset();  // of a stream before this one
     auto account = table_.accounts_.open(stream);
     if (account != account_) {
         leave_stream();
         account_ = std::move(account);
         ++table_.in_streams_[type_.index()];
+        plays_ = !publishing && !is_outgoing();
+        if (plays_) account_->add_player();
+        SessionTable::Meter& meter = table_.meters_[index_];
+        meter.is_new = true;
+        meter.counted_ms = static_cast<uint32_t>(base::monotonic_ms());
     }
     if (publishing) account_->publisher_ = this;
 }
@@ -104,6 +131,7 @@ void Session::forget_stream() {
     if (!account_) return;
     --table_.in_streams_[type_.index()];
     if (account_->publisher_ == this) account_->publisher_ = nullptr;
+    if (std::exchange(plays_, false)) account_->remove_player();
     account_.reset();
 }
 
@@ -125,7 +153,7 @@ SessionView Session::view() const {
 
 Session::Past Session::past() {
     table_.count(*this);
-    return {started_ms_, traffic()};
+    return {started_ms_, traffic(), since_ms_};
 }
 
 SessionTable::SessionTable() : began_ms_(base::monotonic_ms()) { admission_.set_unserved(unserved_); }
@@ -161,7 +189,7 @@ void SessionTable::enter(Session& session, const Traffic& past) {
     by_id_.erase(session.id_);
     by_id_.emplace(session.id_, &session);
     const auto received = static_cast<uint32_t>(past.received_bytes), sent = static_cast<uint32_t>(past.sent_bytes);
-    meters_.push_back({received, sent, received, sent, 0, 0, period_});
+    meters_.push_back({received, sent, received, sent, 0, 0, period_, 0, false});
 }
 
 void SessionTable::leave(Session& session) {
@@ -186,6 +214,23 @@ void SessionTable::count(Session& session) {
     // A stream's received bytes are its publisher's; requests and acknowledgements of players do not count.
     if (session.account_)
         session.account_->add({publishes(session.type_) ? more.received_bytes : 0, more.sent_bytes}, session.type_);
+    if (observer_ && session.account_) notify_traffic(session, meter, more);
+}
+
+void SessionTable::notify_traffic(const Session& session, Meter& meter, const Traffic& more) {
+    const auto now_ms = static_cast<uint32_t>(base::monotonic_ms());
+    const uint32_t ms = now_ms - std::exchange(meter.counted_ms, now_ms);
+    observer_->on_session_traffic(session, more, ms, std::exchange(meter.is_new, false));
+}
+
+void SessionTable::set_observer(SessionObserver* observer) {
+    observer_ = observer;
+    accounts_.set_observer(observer);
+}
+
+void SessionTable::add_closed(ClosedSession closed) {
+    if (observer_) observer_->on_session_end(closed);
+    closed_.add(std::move(closed));
 }
 
 void SessionTable::begin_period(Session& session) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,8 +22,11 @@
 #include "net/admission/input_memory.h"
 #include "net/sessions/account.h"
 #include "net/sessions/closed_sessions.h"
+#include "net/sessions/session_figures.h"
+#include "net/sessions/session_observer.h"
 #include "net/sessions/session_type.h"
 #include "net/sessions/session_view.h"
+#include "net/sessions/shared_text.h"
 #include "net/sessions/unserved.h"
 
 namespace net {
@@ -37,6 +41,7 @@ class Session : public InputHolder {
     struct Past {
         int64_t started_ms = 0;
         Traffic traffic{};
+        int64_t since_ms = 0;  // monotonic; 0: it begins now
     };
     Session(SessionTable& table, std::string_view id, std::string_view ip, const Past& past);
     virtual ~Session();
@@ -45,7 +50,10 @@ class Session : public InputHolder {
     const std::string& id() const { return id_; }
     std::string ip() const { return ip_.text(); }
     int64_t started_ms() const { return started_ms_; }  // wall clock
-    int64_t alive_ms() const;
+    int64_t alive_ms() const;                           // by the monotonic clock
+    // What the client calls its program: User-Agent, flashVer. A peer's text.
+    void set_agent(std::string_view text) { agent_ = SharedText::of(text); }
+    const base::Ref<SharedText>& agent() const { return agent_; }
     SessionType type() const { return type_; }
     void set_type(SessionType type);
 
@@ -60,6 +68,12 @@ class Session : public InputHolder {
     // For another session that continues this one, which leaves soon.
     Past past();
 
+    // What it would be as a closed session, if it ended now.
+    ClosedSession record() const;
+    // What its protocol has measured so far.
+    virtual SessionFigures figures() const { return {}; }
+    // It is a connection of this server to another one, and no client.
+    virtual bool is_outgoing() const { return false; }
     // All that lists show of it.
     SessionView view() const;
     virtual ClientDetails details() const { return {}; }
@@ -95,6 +109,8 @@ class Session : public InputHolder {
     // The one log line at a session's end: client, type, duration, bytes and reason; also adds it to the closed
     // sessions. reason: used when none was set before.
     void log_end(std::string_view why, base::CloseReason reason);
+    // figures() as they are now are those of its end: what measures them is destroyed before log_end().
+    void keep_figures();
     // For a session that consists of other sessions' connections, or has none: it counts for no limit. See Admission.
     void not_a_connection();
     // It counts again; the caller has checked that this is allowed.
@@ -112,12 +128,16 @@ class Session : public InputHolder {
     const std::string id_;
     base::IpAddress ip_;
     int64_t started_ms_;
+    const int64_t since_ms_;  // monotonic
+    base::Ref<SharedText> agent_;
+    std::unique_ptr<SessionFigures> kept_figures_;
     uint32_t index_;  // index in the table
     SessionType type_ = SessionType::kNone;
     base::CloseReason reason_ = base::CloseReason::kUnknown;
     bool is_connection_ = true;
     bool counts_input_ = false;     // in the table's InputMemory
     bool may_be_unserved_ = false;  // it is, or was, in the table's UnservedSessions
+    bool plays_ = false;            // it counts as a player of its stream
     base::Ref<StreamAccount> account_;
 };
 
@@ -165,13 +185,16 @@ class SessionTable {
 
     const ClosedSessions& closed() const { return closed_; }
     // For a client that never became a session of its type, such as a play that was refused over HTTP.
-    void add_closed(ClosedSession closed) { closed_.add(std::move(closed)); }
+    void add_closed(ClosedSession closed);
+    // Null: none. It must outlive the table, or be taken away.
+    void set_observer(SessionObserver* observer);
 
   private:
     friend class Session;
     std::vector<Session*> sessions_;
     std::unordered_map<std::string_view, Session*> by_id_;  // the sessions' own ids
     ClosedSessions closed_;
+    SessionObserver* observer_ = nullptr;
     // The known bytes of a session, as the low halves of its counters. More than 4 GB within a period would be
     // undercounted.
     struct Meter {
@@ -179,10 +202,13 @@ class SessionTable {
         uint32_t mark_received, mark_sent;        // when the period began
         uint32_t before_received, before_sent;    // within the previous period
         uint32_t period;
+        uint32_t counted_ms;  // low half of the monotonic time of the last count; for the observer
+        bool is_new;          // it has entered its stream since
     };
     void enter(Session& session, const Traffic& past);
     void leave(Session& session);
     void count(Session& session);
+    void notify_traffic(const Session& session, Meter& meter, const Traffic& more);
     void begin_period(Session& session);
     Rates rates(const Session& session) const;
 

@@ -38,6 +38,12 @@ SessionType SessionType::add(std::string_view name, bool publishes) {
 
 size_t SessionType::count() { return type_count; }
 
+SessionType SessionType::find(std::string_view name) {
+    for (size_t i = 0; i < type_count; ++i)
+        if (types[i].name == name) return at(i);
+    return kNone;
+}
+
 std::string_view session_type_name(SessionType type) { return types[type.index()].name; }
 
 bool publishes(SessionType type) { return types[type.index()].publishes; }

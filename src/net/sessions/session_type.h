@@ -21,6 +21,8 @@ class SessionType {
     // Adds a type of clients, for the whole process; at most kMax in all. name: as the API shows it, a literal.
     static SessionType add(std::string_view name, bool publishes);
     static size_t count();
+    // kNone: none has that name.
+    static SessionType find(std::string_view name);
     // index < count().
     static constexpr SessionType at(size_t index) { return SessionType(static_cast<uint8_t>(index)); }
 

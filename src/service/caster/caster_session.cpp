@@ -142,7 +142,10 @@ void TsSession::end_with(const Result<void>& served) {
 }
 
 void TsSession::finish(std::string_view why, CloseReason reason) {
-    if (publisher_) publisher_->finish(runtime::now_us());
+    if (publisher_) {
+        publisher_->finish(runtime::now_us());
+        keep_figures();
+    }
     publisher_.reset();
     log_and_leave(is_ending() ? std::string_view(end_reason()) : why, reason);
 }

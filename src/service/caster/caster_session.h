@@ -78,6 +78,7 @@ class TsSession : public CasterSession, private relay::TsPublisherOwner {
     void list_unfinished_input(std::vector<uint64_t>& parts) const override;
     void drop_unfinished_input(std::string_view why) override;
     net::Traffic traffic() const override { return {received_bytes_, 0}; }
+    net::SessionFigures figures() const override { return publisher_ ? publisher_->figures() : net::SessionFigures(); }
 
   protected:
     using CasterSession::CasterSession;

@@ -15,6 +15,7 @@
 #include "runtime/loop/clock.h"
 #include "service/caster/service.h"
 #include "service/caster/stats.h"
+#include "service/session_figures.h"
 
 namespace service::caster {
 
@@ -156,12 +157,17 @@ Result<void> FlvConnection::begin(const http::Request& request) {
     snapshot_ = std::move(admitted.snapshot);
     vhost_ = admitted.vhost;
     leave_list();
+    set_agent(request.headers.get("User-Agent"));
     limits_.emplace(vhost_->publish, runtime::now_us());
     publication_ = TRY(admitted.stream->acquire(*this, vhost_->publish.takeover));
     enter(std::move(admitted.stream));
     base::log::trace("FLV publish: {}, by HTTP, from {}{}", stream_text(), socket_->peer_address(),
                      publication_.waits() ? ", as a standby" : "");
     return {};
+}
+
+net::SessionFigures FlvConnection::figures() const {
+    return limits_ ? figures_of(*limits_, publication_.stream(), &bodies_.faults()) : net::SessionFigures();
 }
 
 Result<void> FlvConnection::publish_body() {
@@ -271,6 +277,7 @@ void FlvConnection::publication_revoked(std::string_view why, CloseReason reason
 }
 
 void FlvConnection::finish(std::string_view why, CloseReason reason) {
+    keep_figures();
     publication_.end();
     log_and_leave(why, reason);
 }

@@ -35,6 +35,7 @@ class FlvConnection final : public CasterSession, private net::EvictionCandidate
     size_t unfinished_input() const override { return tags_.memory(); }
     void list_unfinished_input(std::vector<uint64_t>& parts) const override;
     net::Traffic traffic() const override { return {received_bytes_, sent_bytes_}; }
+    net::SessionFigures figures() const override;
 
   private:
     void run();

@@ -50,4 +50,18 @@ std::string_view content_type(Format format) {
     return "application/octet-stream";
 }
 
+std::string_view protocol_name(Format format, bool websocket) {
+    switch (format) {
+        case Format::kFlv:
+            return websocket ? "ws-flv" : "http-flv";
+        case Format::kTs:
+            return websocket ? "ws-ts" : "http-ts";
+        case Format::kAac:
+            return "http-aac";
+        case Format::kMp3:
+            return "http-mp3";
+    }
+    return {};
+}
+
 }  // namespace service::http_live

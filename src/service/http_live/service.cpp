@@ -178,9 +178,9 @@ base::Result<void> Service::play(When when, net::HttpRequest& request, net::Http
     if (websocket)
         taken.first = websocket::upgrade_response(request.message, response.date(), response.options().server_name);
     LiveViewerOwner& owner = *this;
-    LiveViewer& viewer =
-        viewers_.add(std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past,
-                                                  stream, *std::move(grant), websocket, visitor));
+    LiveViewer& viewer = viewers_.add(
+        std::make_unique<LiveViewer>(owner, sessions_, request.session_id, request.peer_ip, taken.past, stream,
+                                     *std::move(grant), websocket, visitor, protocol_name(match.format, websocket)));
     convert::FlvOptions options = flv_options(vhost.get<VhostConfig>());
     options.all_tracks = convert::asks_for_all_tracks(request.message.parameters);
     viewer.join(log_key(match.format, options, websocket), std::move(taken.stream), taken.first, taken.early);

@@ -8,12 +8,13 @@
 #include "protocol/websocket/frame.h"
 #include "runtime/loop/coroutine.h"
 #include "service/http_live/encoders.h"
+#include "service/session_figures.h"
 
 namespace service::http_live {
 
 LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id,
                        const std::string& ip, const Past& past, base::Ref<live::Stream> stream, net::Grant grant,
-                       bool websocket, const net::Visitor& visitor)
+                       bool websocket, const net::Visitor& visitor, std::string_view protocol)
     : Session(sessions, id, ip, past),
       owner_(owner),
       before_(past.traffic),
@@ -21,8 +22,10 @@ LiveViewer::LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, cons
       page_url_(visitor.page_url),
       params_(visitor.param),
       grant_(std::move(grant)),
+      protocol_(protocol),
       viewer_(*this, std::move(stream)) {
     set_type(net::SessionType::kFlvPlay);
+    set_agent(visitor.user_agent);
     enter_stream(viewer_.stream().key(), false);
     if (websocket) frames_ = std::make_unique<websocket::ClientFrames>();
 }
@@ -44,6 +47,12 @@ net::ClientDetails LiveViewer::details() const {
             {},
             params_,
             is_http2 ? "h2" : "http/1.1"};
+}
+
+net::SessionFigures LiveViewer::figures() const {
+    net::SessionFigures figures = figures_of(viewer_);
+    figures.protocol = protocol_;
+    return figures;
 }
 
 net::Traffic LiveViewer::traffic() const {

@@ -27,9 +27,10 @@ class LiveViewerOwner {
 
 class LiveViewer final : public net::Session, private live::ViewerHandler {
   public:
+    // protocol: for its record, a literal: "http-ts".
     LiveViewer(LiveViewerOwner& owner, net::SessionTable& sessions, const std::string& id, const std::string& ip,
                const Past& past, base::Ref<live::Stream> stream, net::Grant grant, bool websocket,
-               const net::Visitor& visitor);
+               const net::Visitor& visitor, std::string_view protocol);
 
     // early: bytes that the peer sent after its request.
     void join(const live::LogKey& key, std::unique_ptr<runtime::ByteStream> socket, std::string_view response_head,
@@ -38,6 +39,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
 
     std::string stream_text() const override { return viewer_.stream().key().text(); }
     net::ClientDetails details() const override;
+    net::SessionFigures figures() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 
@@ -62,6 +64,7 @@ class LiveViewer final : public net::Session, private live::ViewerHandler {
     net::Grant grant_;
     std::unique_ptr<websocket::ClientFrames> frames_;  // WebSocket viewers only
     bool close_sent_ = false;
+    const std::string_view protocol_;
     live::Viewer viewer_;
 };
 

@@ -27,12 +27,17 @@ class OutgoingSession final : public net::Session {
         std::function<net::Traffic()> traffic;
         std::function<void(std::string_view why)> kick;
         std::function<std::optional<net::SrtQuality>()> srt_quality{};  // may be empty
+        std::function<net::SessionFigures()> figures{};                 // likewise
     };
 
     OutgoingSession(net::SessionTable& table, Facts facts, Connection connection);
 
     std::string stream_text() const override { return facts_.stream.text(); }
     net::ClientDetails details() const override { return {facts_.url, {}, {}, {}}; }
+    net::SessionFigures figures() const override {
+        return connection_.figures ? connection_.figures() : net::SessionFigures();
+    }
+    bool is_outgoing() const override { return true; }
     net::Traffic traffic() const override { return connection_.traffic(); }
     void kick(std::string_view why) override { connection_.kick(why); }
     std::optional<net::SrtQuality> srt_quality() const override {

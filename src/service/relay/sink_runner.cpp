@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/limited_log.h"
+#include "service/session_figures.h"
 
 namespace service::relay {
 
@@ -140,16 +141,17 @@ void SinkRunner::begin_sending(PushLink::Ready ready) {
         viewer_.emplace(static_cast<live::ViewerHandler&>(*this), stream_);
         viewer_->set_forward();
     }
-    session_.emplace(
-        owner_.sessions(),
-        OutgoingSession::Facts{.id = id_,
-                               .ip = sender_ ? sender_->peer_ip() : ready.socket->peer_ip(),
-                               .type = link_->session_type(),
-                               .stream = key(),
-                               .url = link_->shown_url()},
-        OutgoingSession::Connection{.traffic = [this] { return traffic(); },
-                                    .kick = [this](std::string_view why) { abort(why, CloseReason::kKicked); },
-                                    .srt_quality = [this] { return sender_ ? sender_->srt_quality() : std::nullopt; }});
+    session_.emplace(owner_.sessions(),
+                     OutgoingSession::Facts{.id = id_,
+                                            .ip = sender_ ? sender_->peer_ip() : ready.socket->peer_ip(),
+                                            .type = link_->session_type(),
+                                            .stream = key(),
+                                            .url = link_->shown_url()},
+                     OutgoingSession::Connection{
+                         .traffic = [this] { return traffic(); },
+                         .kick = [this](std::string_view why) { abort(why, CloseReason::kKicked); },
+                         .srt_quality = [this] { return sender_ ? sender_->srt_quality() : std::nullopt; },
+                         .figures = [this] { return viewer_ ? figures_of(*viewer_) : net::SessionFigures(); }});
     if (sender_) return sender_->start(*this);
     viewer_->join(ready.key, std::move(ready.socket), std::move(ready.first_bytes));
 }

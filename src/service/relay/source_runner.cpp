@@ -51,7 +51,13 @@ void Fetch::streaming(const std::string& ip, const std::string& url, std::string
             .id = id_, .ip = ip, .type = runner_.options_.session_type, .stream = stream_->key(), .url = url},
         OutgoingSession::Connection{.traffic = [this] { return traffic; },
                                     .kick = [this](std::string_view why) { close(why, CloseReason::kKicked); },
-                                    .srt_quality = srt_quality});
+                                    .srt_quality = srt_quality,
+                                    .figures =
+                                        [this] {
+                                            net::SessionFigures figures;
+                                            figures.frames = stream_->publication_frames();
+                                            return figures;
+                                        }});
     runner_.begin_streaming(ip, url, detail);
 }
 

@@ -86,6 +86,7 @@ bool SrtOutput::begin(int64_t now_us) {
     ::srt::Agreement agreement = connection_->agreement();
     agreement.conclusion_us = now_us;  // the peer was there until now
     connect(agreement, static_cast<int64_t>(*start) + 1);
+    first_ms_ = (now_us - made_us_) / 1000;
     return begun_ = true;
 }
 

@@ -10,6 +10,7 @@
 #include "live/messages/message_lane.h"
 #include "protocol/srt/history.h"
 #include "protocol/srt/pacing.h"
+#include "runtime/loop/clock.h"
 #include "service/relay/srt_channel.h"
 #include "service/relay/srt_route.h"
 
@@ -34,6 +35,8 @@ class SrtOutput final : public SrtChannel, private live::MessageSink {
     void leave() { lane_.leave(*this); }
 
     const ::srt::Sender& sender() const { return *connection_->sender(); }
+    // Until its first packet was sent; -1: none was.
+    int64_t first_ms() const { return begun_ ? first_ms_ : -1; }
 
   private:
     bool on_packets(int64_t now_us) override;
@@ -57,6 +60,8 @@ class SrtOutput final : public SrtChannel, private live::MessageSink {
     const SrtOutputOptions options_;
     live::MessageLane& lane_;
     bool begun_ = false;
+    const int64_t made_us_ = runtime::now_us();
+    int64_t first_ms_ = -1;
     bool is_finishing_ = false;
     std::unique_ptr<::srt::SenderKeys> keys_;  // null: it does not encrypt
     runtime::RoutePtr<SrtRoute> route_;        // null: nothing was lent, or there is a new key

@@ -17,6 +17,7 @@
 #include "live/hub/input_faults.h"
 #include "live/hub/publisher_limits.h"
 #include "live/hub/stream.h"
+#include "service/session_figures.h"
 
 namespace service::relay {
 
@@ -59,6 +60,7 @@ class TsPublisher final : public live::PublicationOwner {
     std::optional<live::PublisherLimits::Passed> passed_limit(int64_t now_us, const live::Stream* stream) const {
         return limits_.passed(now_us, stream, &faults_);
     }
+    net::SessionFigures figures() const { return figures_of(limits_, publication_.stream(), &faults_); }
     // Frames have come that can be used.
     bool has_media() const { return limits_.has_media(); }
     convert::PesReaderCounters counters() const { return reader_->counters(); }

@@ -49,6 +49,7 @@ class Media {
     // For the log, once connected: "video H264, audio Opus".
     virtual std::string describe() const = 0;
     virtual net::RtcQuality quality() const = 0;
+    virtual net::SessionFigures figures() const { return {}; }
 };
 
 struct SessionCounters {

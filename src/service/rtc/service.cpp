@@ -138,6 +138,7 @@ Result<Answer> Service::create(SessionRequest request) {
     setup.ip = request.visitor.ip;
     setup.publishes = request.visitor.action == net::Action::kPublish;
     setup.key = request.visitor.key();
+    setup.agent = request.visitor.user_agent;
     setup.details = {request.visitor.tc_url, request.visitor.page_url, request.visitor.swf_url, request.visitor.param};
     setup.grant = std::move(request.grant);
     setup.offer = std::move(request.offer_share);

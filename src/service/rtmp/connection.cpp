@@ -8,6 +8,7 @@
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/random.h"
 #include "service/rtmp/service.h"
+#include "service/session_figures.h"
 
 namespace service::rtmp {
 
@@ -201,6 +202,7 @@ void Connection::end(std::string_view why) {
     std::string reason(why);
     // When a network or an encoder with many streams fails, all of them end at once, and their recordings with them.
     if (publisher_) runtime::await_short_iteration();
+    if (publisher_ || player_) keep_figures();
     publisher_.reset();
     player_.reset();
     if (serving() && work_->refused) linger();
@@ -255,6 +257,11 @@ std::string Connection::stream_text() const { return stream_ ? stream_->key().te
 
 net::ClientDetails Connection::details() const {
     return {client_.tc_url(), client_.page_url(), client_.swf_url(), std::string(client_.params())};
+}
+
+net::SessionFigures Connection::figures() const {
+    if (publisher_) return publisher_->figures();
+    return player_ ? figures_of(player_->viewer()) : net::SessionFigures();
 }
 
 net::Traffic Connection::traffic() const {

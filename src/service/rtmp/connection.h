@@ -62,6 +62,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
 
     std::string stream_text() const override;
     net::ClientDetails details() const override;
+    net::SessionFigures figures() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 

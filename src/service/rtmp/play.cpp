@@ -131,6 +131,7 @@ void Connection::resume(std::span<const uint8_t> rest) {
     work->input.assign(rest.begin(), rest.end());
     work->deadline = Deadline::in_ms(service_.snapshot()->rtmp.handshake_timeout);
     count_traffic(*player_);
+    keep_figures();
     work->former = std::move(player_);
     work_ = std::move(work);
     enter(Phase::kServing);
@@ -161,6 +162,7 @@ void Connection::on_player_end(std::string_view why) {
     const CloseReason reason = player_->viewer().close_reason();
     const std::string text = player_->viewer().end_text(why);
     count_traffic(*player_);
+    keep_figures();
     player_.reset();
     finish(text, reason);
     service_.remove(*this);

@@ -15,6 +15,7 @@
 #include "net/access/gate.h"
 #include "protocol/rtmp/message.h"
 #include "runtime/loop/deadline.h"
+#include "service/session_figures.h"
 
 namespace service::rtmp {
 
@@ -45,6 +46,7 @@ class Publisher final : public live::PublicationOwner {
     std::optional<live::PublisherLimits::Passed> passed_limit(int64_t now_us) const {
         return limits_.passed(now_us, publication_.stream(), &bodies_.faults());
     }
+    net::SessionFigures figures() const { return figures_of(limits_, publication_.stream(), &bodies_.faults()); }
     // How often its connection should be read, so that one read gets several messages; ms, 0: as they arrive.
     int64_t read_interval_ms() const;
 

@@ -50,6 +50,7 @@ void Connection::decide() {
 
 void Connection::decide_connect(::rtmp::ConnectRequest& request) {
     work_->embryonic.reset();
+    set_agent(request.flash_version);
     base::log::trace("RTMP connect: app {}, tcUrl {}, from {}, {}{}", without_parameters(request.app),
                      without_parameters(request.tc_url), work_->socket->peer_address(),
                      base::for_log(request.flash_version), work_->socket->is_tls() ? ", TLS" : "");
@@ -147,6 +148,7 @@ Result<net::Grant> Connection::ask_gate(net::Visitor visitor, const config::Vhos
     visitor.ip = ip();
     visitor.page_url = client_.page_url();
     visitor.swf_url = client_.swf_url();
+    if (agent()) visitor.user_agent = agent()->text();
     visitor.forward_path = client_.forward_path();
     const int64_t began_us = runtime::now_us();
     auto grant = service_.gate().admit(std::move(visitor), vhost, work_->socket.get());

@@ -8,6 +8,7 @@
 #include "runtime/loop/cpu_slice.h"
 #include "service/rtsp/config.h"
 #include "service/rtsp/service.h"
+#include "service/session_figures.h"
 
 namespace service::rtsp {
 
@@ -204,6 +205,7 @@ void Connection::end(const base::Error& error) {
 void Connection::finish(std::string_view why, CloseReason reason) {
     // When a network fails, many publishers end at once, and their recordings with them.
     if (publisher_) runtime::await_short_iteration();
+    if (publisher_) keep_figures();
     publisher_.reset();
     grant_.end(traffic());
     log_end(why, reason);
@@ -221,6 +223,15 @@ void Connection::kick(std::string_view reason) {
     if (viewer_) return viewer_->abort(reason, code);
     will_end(reason, code);
     work_->task.cancel();
+}
+
+net::SessionFigures Connection::figures() const {
+    if (publisher_) return publisher_->figures(stream_.get());
+    if (!viewer_) return {};
+    net::SessionFigures figures = figures_of(*viewer_);
+    if (lost_)
+        for (const uint32_t lost : *lost_) figures.lost += lost;
+    return figures;
 }
 
 net::ClientDetails Connection::details() const { return {url_, {}, {}, params_}; }

@@ -55,6 +55,7 @@ class Connection final : public net::Session, private live::ViewerHandler, priva
 
     std::string stream_text() const override { return stream_ ? stream_->key().text() : "-"; }
     net::ClientDetails details() const override;
+    net::SessionFigures figures() const override;
     net::Traffic traffic() const override;
     void kick(std::string_view reason) override;
 

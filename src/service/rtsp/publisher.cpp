@@ -1,10 +1,12 @@
 #include "service/rtsp/publisher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "protocol/rtcp/writer.h"
 #include "protocol/rtp/packet.h"
 #include "runtime/loop/random.h"
+#include "service/session_figures.h"
 
 namespace service::rtsp {
 
@@ -187,6 +189,13 @@ size_t Publisher::unfinished_input() const {
 
 void Publisher::check_memory() {
     if (live::Stream* stream = publication_.stream()) stream->check_memory();
+}
+
+net::SessionFigures Publisher::figures(const live::Stream* stream) const {
+    net::SessionFigures figures = figures_of(limits_, stream, &faults_);
+    for (const Input& input : inputs_)
+        if (input.stats) figures.lost += static_cast<uint64_t>(std::max<int64_t>(0, input.stats->lost()));
+    return figures;
 }
 
 }  // namespace service::rtsp

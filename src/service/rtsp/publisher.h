@@ -61,6 +61,9 @@ class Publisher final : public live::PublicationOwner {
         return limits_.passed(now_us, stream, &faults_);
     }
 
+    // stream: that it publishes; null: none.
+    net::SessionFigures figures(const live::Stream* stream) const;
+
     live::PublisherFacts facts() const override { return owner_.publisher_facts(); }
     bool publisher_alive() const override { return owner_.peer_alive(); }
     size_t dropped_tracks() const override { return dropped_; }

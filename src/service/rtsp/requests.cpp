@@ -42,6 +42,7 @@ int status_of(const base::Error& error) {
 // Of every request, in every state: bytes that arrive together may hold several, and each may change the state. Only
 // DESCRIBE, SETUP and ANNOUNCE yield, which a session that plays or publishes does not allow.
 Connection::Message Connection::respond(const Message& request) {
+    if (!agent()) set_agent(request.headers.get("User-Agent"));
     if (auto refused = refuse_early(request)) return *std::move(refused);
     if (request.method == Method::kOptions) return options(request);
     if (!session_.begun())

@@ -12,6 +12,7 @@ net::SessionType srt_play_type() {
 PlaySession::PlaySession(SessionHost& host, net::SessionTable& table, AdmittedCaller caller, Stats& stats)
     : Session(host, table, srt_play_type(), false, caller),
       stats_(stats),
+      frames_before_(stream().frames()),
       output_(static_cast<relay::SrtChannelOwner&>(*this), caller.peer, caller.agreement, caller.keys, stream(),
               {.max_rate = snapshot()->get<ServerConfig>().maxbw,
                .idle_timeout_ms = snapshot()->get<ServerConfig>().peer_idle_timeout}) {
@@ -22,6 +23,13 @@ PlaySession::PlaySession(SessionHost& host, net::SessionTable& table, AdmittedCa
 void PlaySession::on_channel_second(int64_t) {
     record_unserved();
     record_stats();
+}
+
+net::SessionFigures PlaySession::figures() const {
+    net::SessionFigures figures = Session::figures();
+    figures.frames = stream().frames() - frames_before_;
+    figures.first_frame_ms = output_.first_ms();
+    return figures;
 }
 
 void PlaySession::on_close() {

@@ -15,6 +15,7 @@ class PlaySession final : public Session {
     PlaySession(SessionHost& host, net::SessionTable& table, AdmittedCaller caller, Stats& stats);
 
     bool is_unserved() const override { return !stream().published(); }
+    net::SessionFigures figures() const override;
 
   private:
     void on_channel_second(int64_t now_us) override;
@@ -23,6 +24,7 @@ class PlaySession final : public Session {
 
     Stats& stats_;
     ::srt::Sender::Counters recorded_{};  // in stats_
+    const uint64_t frames_before_;        // of its stream
     relay::SrtOutput output_;
 };
 

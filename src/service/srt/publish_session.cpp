@@ -34,6 +34,16 @@ void PublishSession::drop_unfinished_input(std::string_view) {
     if (publisher_) publisher_->drop_unfinished();
 }
 
+net::SessionFigures PublishSession::figures() const {
+    const net::SessionFigures link = Session::figures();
+    if (!publisher_) return link;
+    net::SessionFigures figures = publisher_->figures();
+    figures.lost = link.lost;
+    figures.retransmitted = link.retransmitted;
+    figures.dropped += link.dropped;
+    return figures;
+}
+
 void PublishSession::on_message(const Message& message) {
     if (!publisher_) return;
     if (message.skipped > 0) publisher_->on_gap();

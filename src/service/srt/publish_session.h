@@ -28,6 +28,8 @@ class PublishSession final : public Session, private ::srt::DataSink, private re
     void list_unfinished_input(std::vector<uint64_t>& parts) const override;
     void drop_unfinished_input(std::string_view why) override;
 
+    net::SessionFigures figures() const override;
+
   private:
     void on_channel_second(int64_t now_us) override;
     void on_close() override;

@@ -1,5 +1,7 @@
 #include "service/srt/session.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "runtime/loop/coroutine.h"
@@ -25,6 +27,27 @@ Session::Session(SessionHost& host, net::SessionTable& table, net::SessionType t
     enter_stream(stream_->key(), publishes);
 }
 
+void Session::set_channel(relay::SrtChannel& channel) {
+    channel_ = &channel;
+    const uint32_t version = connection().agreement().peer_version;
+    set_agent(fmt::format("SRT {}.{}.{}", version >> 16, version >> 8 & 255, version & 255));
+}
+
+net::SessionFigures Session::figures() const {
+    net::SessionFigures figures;
+    if (!channel_) return figures;
+    if (const ::srt::Sender* sender = connection().sender()) {
+        figures.lost = sender->counters().lost;
+        figures.retransmitted = sender->counters().repairs;
+        figures.dropped = sender->counters().dropped;
+    } else {
+        figures.lost = connection().receiver()->counters().lost;
+        figures.retransmitted = connection().receiver()->counters().retransmitted;
+        figures.dropped = connection().receiver()->counters().skipped;
+    }
+    return figures;
+}
+
 net::ClientDetails Session::details() const { return {.tc_url = tc_url_, .params = params_}; }
 
 void Session::on_datagram(std::span<uint8_t> datagram, int64_t now_us) {
@@ -41,6 +64,7 @@ void Session::on_channel_end(std::string_view why, CloseReason reason) {
 
 void Session::close() {
     const runtime::ContextScope context(id());
+    keep_figures();
     channel_->close();
     on_close();
     log_end(end_text_, CloseReason::kUnknown);

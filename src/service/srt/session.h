@@ -86,6 +86,7 @@ class Session : public net::Session, protected relay::SrtChannelOwner {
     net::ClientDetails details() const override;
     net::Traffic traffic() const override { return channel_ ? channel_->traffic() : net::Traffic(); }
     std::optional<net::SrtQuality> srt_quality() const override { return channel_->quality(); }
+    net::SessionFigures figures() const override;
     void kick(std::string_view why) override { end(why, base::CloseReason::kKicked); }
 
     uint32_t index = 0;  // in the service's list
@@ -93,7 +94,7 @@ class Session : public net::Session, protected relay::SrtChannelOwner {
   protected:
     // Moves out of `caller` what it keeps; the derived class makes the channel.
     Session(SessionHost& host, net::SessionTable& table, net::SessionType type, bool publishes, AdmittedCaller& caller);
-    void set_channel(relay::SrtChannel& channel) { channel_ = &channel; }
+    void set_channel(relay::SrtChannel& channel);
 
     live::Stream& stream() { return *stream_; }
     const live::Stream& stream() const { return *stream_; }

@@ -32,6 +32,7 @@ RtcSession::RtcSession(SessionHost& host, net::SessionTable& table, SessionSetup
     if (runtime::Senders* threads = runtime::senders()) thread_ = threads->assign_thread();
     not_a_connection();
     set_type(setup.publishes ? net::SessionType::kRtcPublish : net::SessionType::kRtcPlay);
+    set_agent(setup.agent);
     // It becomes the stream's publisher when it acquires the name (Publisher::on_connected).
     enter_stream(key_, false);
 }
@@ -513,6 +514,7 @@ void RtcSession::end(std::string_view why, CloseReason reason) {
 void RtcSession::close() {
     runtime::ContextScope scope(id());
     closing_ = true;
+    keep_figures();
     if (media_) media_->on_closed();
     media_.reset();
     if (dtls_) {

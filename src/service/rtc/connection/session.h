@@ -74,6 +74,7 @@ struct SessionSetup {
     bool publishes = false;
     live::StreamKey key;
     net::ClientDetails details;
+    std::string agent;  // what the client calls its program
     net::Grant grant;
     net::AddressQuota::Share offer;
     std::string token;
@@ -151,6 +152,9 @@ class RtcSession final : public net::Session, public MediaSession {
     net::ClientDetails details() const override { return details_; }
     std::optional<net::RtcQuality> rtc_quality() const override {
         return media_ && connected_ ? std::optional(media_->quality()) : std::nullopt;
+    }
+    net::SessionFigures figures() const override {
+        return media_ && connected_ ? media_->figures() : net::SessionFigures();
     }
     std::string stream_text() const override { return key_.text(); }
     net::Traffic traffic() const override { return {counters_.bytes_received, counters_.bytes_sent}; }

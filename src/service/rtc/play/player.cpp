@@ -33,6 +33,8 @@ Player::~Player() {
 void Player::on_connected(int64_t now_ms) {
     next_report_ms_ = now_ms;
     joined_ = true;
+    connected_us_ = now_ms * 1000;
+    frames_before_ = stream_->frames();
     match_tracks();
     start_by_us_ = now_ms * 1000 + kStartUs;
     // A bridge may begin within this call and set the lane's tracks.
@@ -106,6 +108,8 @@ bool Player::on_packets(int64_t now_us) {
         left -= forward(ring.at(cursor_.position()));
     if (reports_due_) [[unlikely]]
         send_due_reports();
+    if (first_ms_ < 0 && counters_.packets > 0) [[unlikely]]
+        first_ms_ = std::max<int64_t>(0, now_us - connected_us_) / 1000;
     if (cursor_.position() < end) return true;
     cursor_.catch_up();
     return false;

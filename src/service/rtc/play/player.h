@@ -60,6 +60,7 @@ class Player final : private live::RtpSink, public Media {
     void on_closed() override;
     std::string describe() const override;
     net::RtcQuality quality() const override;
+    net::SessionFigures figures() const override;
 
     const PlayerCounters& counters() const { return counters_; }
 
@@ -167,6 +168,9 @@ class Player final : private live::RtpSink, public Media {
     uint32_t last_answered_ = 0;  // the sender report whose round trip was measured last
     uint32_t reports_ = 0;
     int64_t next_report_ms_ = 0;
+    uint64_t frames_before_ = 0;  // of its stream when it was connected
+    int64_t connected_us_ = 0;
+    int64_t first_ms_ = -1;    // until the first packet; -1: there was none
     int64_t start_by_us_ = 0;  // until then a keyframe on request is better than a large backlog
     RoundTrips round_trips_;
     Losses losses_, video_losses_;  // by reports; by requests for packets of the video

@@ -108,6 +108,16 @@ void Player::delay_playout(int64_t now_ms) {
         video.set_playout_delay(playout_delay_.ms());
 }
 
+net::SessionFigures Player::figures() const {
+    net::SessionFigures figures;
+    if (connected_us_ > 0) figures.frames = stream_->frames() - frames_before_;
+    figures.skips = counters_.jumps;
+    figures.first_frame_ms = first_ms_;
+    figures.lost = counters_.nacks;
+    figures.retransmitted = counters_.retransmitted;
+    return figures;
+}
+
 net::RtcQuality Player::quality() const {
     net::RtcQuality out;
     out.lost_percent = counters_.fraction_lost * 100.0 / 256;

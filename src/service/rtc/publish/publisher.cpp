@@ -136,6 +136,7 @@ void Publisher::on_connected(int64_t now_ms) {
     const live::StreamKey& key = stream_->key();
     session_.as_session().enter_stream(key, true);
     if (waits_) base::log::trace("rtc-publish: {} as a standby", key.text());
+    frames_before_ = stream_->frames();
     limits_ = live::PublisherLimits(vhost_.publish, now_ms * 1000);
     for (ReceiveTrack& track : tracks_) track.begin(now_ms);
     next_report_ms_ = now_ms + kReportEveryMs;

@@ -84,6 +84,7 @@ class Publisher final : public Media,
     void on_closed() override;
     std::string describe() const override;
     net::RtcQuality quality() const override;
+    net::SessionFigures figures() const override;
 
     const PublisherCounters& counters() const { return counters_; }
 
@@ -184,6 +185,7 @@ class Publisher final : public Media,
     bool waits_ = false;  // for the name; the lane is another publisher's, or no one's
     bool misses_packets_ = false;
     live::PublisherLimits limits_;  // from on_connected() on
+    uint64_t frames_before_ = 0;    // of its stream then
     PublisherCounters counters_;
     config::SnapshotPtr snapshot_;
     const config::Vhost& vhost_;

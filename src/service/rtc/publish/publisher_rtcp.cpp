@@ -7,6 +7,7 @@
 #include "protocol/rtp/ntp.h"
 #include "service/rtc/publish/publisher.h"
 #include "service/rtc/stats.h"
+#include "service/session_figures.h"
 
 namespace service::rtc {
 
@@ -116,6 +117,17 @@ uint64_t Publisher::rate_to_offer(int64_t now_ms) {
     constexpr uint8_t kHighLoss = 26;  // of 256: a tenth
     if (worst_loss_ <= kHighLoss) return kMaxRate;
     return std::clamp(rate - rate * worst_loss_ / 512, kMinRate, kMaxRate);
+}
+
+net::SessionFigures Publisher::figures() const {
+    net::SessionFigures figures = figures_of(limits_, nullptr, nullptr);
+    if (stream_) figures.frames = stream_->frames() - std::min(frames_before_, stream_->frames());
+    for (const ReceiveTrack& track : tracks_) {
+        figures.lost += track.nacks().counters().lost;
+        figures.dropped += track.nacks().counters().given_up;
+    }
+    figures.retransmitted = counters_.by_rtx;
+    return figures;
 }
 
 net::RtcQuality Publisher::quality() const {
