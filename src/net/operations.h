@@ -44,6 +44,16 @@ struct Load {
     uint64_t refused = 0;     // players, while the level was dying
 };
 
+// A change of the server that somebody asked for, for the audit file.
+struct AuditEvent {
+    std::string_view action;  // "api", "signal", "reload"
+    std::string ip{};         // of who asked; empty: not by the network
+    std::string user{};       // the name of the login, or which token: "token 1"; empty: none was needed
+    std::string what{};       // "DELETE /api/v1/clients/abc", "SIGHUP"
+    std::string about{};      // whom it changed: "rtmp-play a.com/live/cam 192.0.2.7"
+    std::string result{};     // "200", "accepted", "refused: ..."
+};
+
 struct Operations {
     // A graceful shutdown has begun: load balancers should send no clients here any more.
     bool draining = false;
@@ -54,6 +64,8 @@ struct Operations {
     // Reads the configuration again and applies it, as a whole or not at all. Yields; concurrent reloads wait for one
     // another. kCancelled: the caller was cancelled meanwhile. Empty before the server runs.
     std::function<base::Result<ReloadReport>(std::string_view cause)> reload;
+    // Records a change. Does not yield; empty: nobody does.
+    std::function<void(const AuditEvent&)> audit{};
 };
 
 }  // namespace net

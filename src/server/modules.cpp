@@ -245,6 +245,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot, std:
     lifecycle.add(module_of("overload", std::make_shared<OverloadWatch>(snapshot, shared->gate, *shared->operations)));
     for (const service::Description* one : services())
         lifecycle.add(with_root_for_ports(one->make(shared->parts, snapshot)));
+    shared->operations->audit = shared->offers.audit;
 }
 
 }  // namespace server

@@ -26,6 +26,12 @@
 #include "service/push_link.h"
 #include "service/recorder.h"
 
+namespace net {
+struct PastSessions;
+struct SessionQuery;
+class UsageLedger;
+}  // namespace net
+
 namespace service {
 
 // What a service offers that cuts published streams into segments and serves them over HTTP.
@@ -73,6 +79,12 @@ struct Offers {
     std::function<void(const live::StreamKey&)> other_process_changed{};
     // Whether what is published to a vhost is passed up to another server. Does not yield.
     std::function<bool(const config::Vhost&)> passes_up{};
+    // Records a change that somebody asked for. Does not yield.
+    std::function<void(const net::AuditEvent&)> audit{};
+    // Sessions that have ended, the newest first, from what is kept on disk; at most so many. Empty: nothing is.
+    // Yields.
+    std::function<base::Result<net::PastSessions>(const net::SessionQuery&)> past_sessions{};
+    const net::UsageLedger* usage = nullptr;  // null: nobody counts
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.

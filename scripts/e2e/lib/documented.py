@@ -113,6 +113,8 @@ class Sandbox:
         conf.write_text(text)
         # Documents rotate the log, and show its end.
         log = {"SRS_LOG_TANK": "file", "SRS_LOG_FILE": "./objs/srs.log"}
+        # Documents ask for what was.
+        log |= {"SRS_ACCESS_LOG_ENABLED": "on", "SRS_USAGE_ENABLED": "on"}
         self.server = self._spawn(["objs/srs", "-c", conf], self.environment(self.numbers, **log), "server.txt")
         self._wait_listening(self.server, self.numbers, "server.txt")
 

@@ -140,6 +140,19 @@ Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth
     return rights;
 }
 
+std::string login_of(std::string_view authorization, const config::HttpApiAuth& auth) {
+    if (rights_of(authorization, auth) == Rights::kNone) return {};
+    if (scheme_is(authorization, "Basic")) return auth.username;
+    std::string_view secret = authorization.substr(scheme_of(authorization).size());
+    while (secret.starts_with(' ')) secret.remove_prefix(1);
+    std::string name = "token";
+    for (size_t i = 0; i < auth.read_tokens.size(); ++i)
+        if (same(secret, auth.read_tokens[i])) name = "read token " + std::to_string(i + 1);
+    for (size_t i = 0; i < auth.tokens.size(); ++i)
+        if (same(secret, auth.tokens[i])) name = "token " + std::to_string(i + 1);
+    return name;
+}
+
 bool may_signal(const http::Request& message, const config::HttpApiAuth& auth) {
     if (!auth.enabled || !auth.rtc_bearer_enabled) return true;
     return rights_of(message.headers.get("Authorization"), auth) == Rights::kAll;

@@ -42,6 +42,9 @@ std::string_view challenge(const config::HttpApiAuth& auth);
 // Whether the request has credentials, and they are wrong: somebody tries passwords, which is worth a line of the log.
 bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& api);
 
+// The name of that login, or which token it is: "token 1", "read token 2", as in the configuration; empty: it is none.
+std::string login_of(std::string_view authorization, const config::HttpApiAuth& auth);
+
 enum class Rights : uint8_t { kNone, kRead, kAll };
 // The rights of this Authorization field. Compares secrets in constant time.
 Rights rights_of(std::string_view authorization, const config::HttpApiAuth& auth);

@@ -173,6 +173,25 @@ TEST(Auth, Tokens) {
 }
 
 // As in SRS 8, beside the lists of tokens.
+TEST(Auth, ALoginHasAName) {
+    config::HttpApiAuth auth;
+    auth.enabled = true;
+    auth.username = "u";
+    auth.password = "p";
+    auth.tokens = {"one", "two"};
+    auth.read_tokens = {"reading"};
+    auth.token = "of SRS 8";
+    const struct {
+        const char *authorization, *name;
+    } rows[] = {{"Basic dTpw", "u"},          {"Bearer two", "token 2"},
+                {"bearer  one", "token 1"},   {"Bearer reading", "read token 1"},
+                {"Bearer of SRS 8", "token"}, {"Bearer three", ""},
+                {"Basic eDp5", ""},           {"", ""}};
+    for (const auto& row : rows) EXPECT_EQ(login_of(row.authorization, auth), row.name) << row.authorization;
+    auth.enabled = false;
+    EXPECT_EQ(login_of("Bearer two", auth), "");
+}
+
 TEST(Auth, TypesOfSrs8) {
     config::HttpApiAuth auth{.enabled = true, .username = "admin", .password = "secret", .tokens = {"more"}};
     auth.token = "srs-api-token";

@@ -58,6 +58,39 @@ TEST_F(SignedUrlsTest, BoundToAnAddress) {
               "the URL's signature is wrong");
 }
 
+TEST_F(SignedUrlsTest, ANameIsCoveredBySignature) {
+    const std::string wrong = "the URL's signature is wrong";
+    const std::string named = sign("play\nv/live/cam\n2000\n\nacme"), plain = sign("play\nv/live/cam\n2000\n");
+    EXPECT_EQ(verdict("?expires=2000&sign_name=acme&sign=" + named), "good");
+    EXPECT_EQ(verdict("?expires=2000&sign_name=other&sign=" + named), wrong);
+    EXPECT_EQ(verdict("?expires=2000&sign=" + named), wrong);
+    EXPECT_EQ(verdict("?expires=2000&sign_name=acme&sign=" + plain), wrong);
+    EXPECT_EQ(verdict("?expires=2000&sign_name=&sign=" + plain), "good");
+    EXPECT_EQ(verdict("?expires=2000&ip=%0aacme&sign=" + named), "the URL is signed for another address");
+    const std::string longest(65, 'x');
+    EXPECT_EQ(verdict("?expires=2000&sign_name=" + longest + "&sign=" + sign("play\nv/live/cam\n2000\n\n" + longest)),
+              "the URL's sign_name is too long");
+}
+
+TEST_F(SignedUrlsTest, ANameCountsWhereUrlsAreSigned) {
+    const struct {
+        bool enabled, publish, play, publishes;
+        const char *param, *name;
+    } rows[] = {{true, true, true, false, "?a=b&sign_name=acme", "acme"},
+                {true, true, true, true, "sign_name=acme&x=y", "acme"},
+                {true, false, true, true, "?sign_name=acme", ""},
+                {true, true, false, false, "?sign_name=acme", ""},
+                {false, true, true, false, "?sign_name=acme", ""},
+                {true, true, true, false, "?assign_name=acme", ""},
+                {true, true, true, false, "", ""}};
+    for (const auto& row : rows) {
+        options_.enabled = row.enabled;
+        options_.publish = row.publish;
+        options_.play = row.play;
+        EXPECT_EQ(signed_name(options_, row.publishes, row.param), row.name) << row.param;
+    }
+}
+
 TEST_F(SignedUrlsTest, WhatIsNotConfiguredIsOpen) {
     config::Vhost vhost;
     vhost.signed_urls = options_;

@@ -58,6 +58,7 @@ void UsageLedger::restore(UsageKey key, Usage usage) {
 }
 
 void UsageLedger::forget_before(int day) {
+    first_day_ = day;
     rows_.erase(rows_.begin(), rows_.lower_bound(UsageKey{.day = day}));
     changed_.erase(changed_.begin(), changed_.lower_bound(UsageKey{.day = day}));
 }
@@ -95,6 +96,19 @@ bool read_usage_line(std::string_view line, UsageKey& key, Usage& usage) {
     key.token = fields[5];
     usage.viewers = *std::move(viewers);
     return true;
+}
+
+std::string newest_usage_lines(std::string_view text, int first_day) {
+    std::map<UsageKey, std::string_view> newest;
+    std::string_view line;
+    while (base::take_line(text, line)) {
+        UsageKey key;
+        Usage usage;
+        if (read_usage_line(line, key, usage) && key.day >= first_day) newest[std::move(key)] = line;
+    }
+    std::string out;
+    for (const auto& [key, kept] : newest) out.append(kept).push_back('\n');
+    return out;
 }
 
 }  // namespace net

@@ -50,6 +50,7 @@ class UsageLedger {
     // Replaces a row, as a file has it.
     void restore(UsageKey key, Usage usage);
     void forget_before(int day);
+    int first_day() const { return first_day_; }  // of the last call
 
     const Usage* find(const UsageKey& key) const;  // null: there is no such row
     size_t size() const { return rows_.size(); }
@@ -65,10 +66,13 @@ class UsageLedger {
     Rows rows_;
     std::set<UsageKey> changed_;
     uint64_t overflows_ = 0;
+    int first_day_ = 0;
 };
 
 // The line of a row, and the reverse; false: it is no such line.
 std::string usage_line(const UsageKey& key, const Usage& usage);
 bool read_usage_line(std::string_view line, UsageKey& key, Usage& usage);
+// Of a text of such lines the last one of each row, without days before that one and without other lines.
+std::string newest_usage_lines(std::string_view text, int first_day);
 
 }  // namespace net

@@ -67,6 +67,14 @@ TEST(UsageLedger, ARowComesBackFromItsLine) {
         EXPECT_FALSE(read_usage_line(bad, read_key, read)) << bad;
 }
 
+TEST(UsageLedger, OfAFileTheLastLineOfEachRowCounts) {
+    const auto line = [](int day, uint64_t sent) { return usage_line(key_of(day, "a"), {.sent = sent}); };
+    EXPECT_EQ(newest_usage_lines(line(20261129, 1) + "x\n" + line(20261128, 2) + line(20261129, 3) + line(20261127, 4) +
+                                     line(20261129, 5).substr(0, 9),
+                                 20261128),
+              line(20261128, 2) + line(20261129, 3));
+}
+
 TEST(Usage, OfTwoStreamsThePeakIsTheGreater) {
     Usage a{.sent = 1, .peak = 3}, b{.sent = 2, .peak = 2};
     a.viewers.add(1);

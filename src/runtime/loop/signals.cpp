@@ -31,13 +31,19 @@ class SignalWatch final : public Signals {
             TRY(watch_.wait_readable(deadline));
             signalfd_siginfo info;
             const ssize_t n = ::read(watch_.fd(), &info, sizeof info);
-            if (n == sizeof info) return static_cast<int>(info.ssi_signo);
+            if (n == sizeof info) {
+                sender_ = {static_cast<int>(info.ssi_pid), static_cast<int>(info.ssi_uid)};
+                return static_cast<int>(info.ssi_signo);
+            }
             if (n < 0 && errno != EAGAIN && errno != EINTR) return base::fail_errno("reading signals", errno);
             watch_.read_would_block();
         }
     }
 
+    Sender sender() const override { return sender_; }
+
   private:
+    Sender sender_;
     detail::Watch watch_;
     sigset_t before_{};
 };

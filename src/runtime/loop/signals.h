@@ -13,6 +13,12 @@ class Signals {
   public:
     virtual ~Signals() = default;
     virtual base::Result<int> next(Deadline deadline) = 0;  // the signal's number
+    // Who sent the last one.
+    struct Sender {
+        int pid = 0;  // 0: the kernel, or a process of another namespace
+        int uid = 0;
+    };
+    virtual Sender sender() const { return {}; }
 };
 
 // Blocks them for the process and delivers them here instead. Call before threads are started.

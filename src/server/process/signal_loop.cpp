@@ -1,6 +1,9 @@
 #include "server/process/signal_loop.h"
 
+#include <fmt/core.h>
+
 #include <csignal>
+#include <cstring>
 
 #include "base/log.h"
 #include "server/log_setup.h"
@@ -37,6 +40,7 @@ void SignalLoop::run() {
 }
 
 SignalLoop::Step SignalLoop::handle(int signal) {
+    record(signal);
     switch (signal) {
         case SIGHUP:
             begin_reload();
@@ -62,6 +66,15 @@ SignalLoop::Step SignalLoop::handle(int signal) {
     base::log::trace("{}: the server ends", signal == SIGINT ? "SIGINT" : "SIGTERM");
     if (hooks_.ending) hooks_.ending(0);
     return Step::kAtOnce;
+}
+
+void SignalLoop::record(int signal) const {
+    if (!operations_.audit) return;
+    const runtime::Signals::Sender sender = signals_.sender();
+    operations_.audit({.action = "signal",
+                       .user = fmt::format("uid {}, pid {}", sender.uid, sender.pid),
+                       .what = fmt::format("SIG{}", sigabbrev_np(signal)),
+                       .result = "accepted"});
 }
 
 void SignalLoop::begin_reload() {

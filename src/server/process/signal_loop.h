@@ -38,6 +38,7 @@ class SignalLoop {
   private:
     enum class Step : unsigned char { kGoOn, kGently, kAtOnce };
     Step handle(int signal);
+    void record(int signal) const;  // for the audit file
     // A reload requested during another one is done after it; further requests are merged, as they would read the same
     // file.
     void begin_reload();

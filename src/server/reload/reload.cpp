@@ -88,10 +88,21 @@ base::Result<net::ReloadReport> Reloader::reload(std::string_view cause) {
         ++operations_.reloads;
         if (!report.ok) ++operations_.reloads_failed;
         operations_.last_reload = report;
+        record(report);
     }
     if (on_reloaded_) on_reloaded_();
     TRY(std::move(done));
     return report;
+}
+
+void Reloader::record(const net::ReloadReport& report) const {
+    if (!operations_.audit) return;
+    std::string changes;
+    for (const net::ReloadChange& change : report.changes) changes += (changes.empty() ? "" : "; ") + text_of(change);
+    operations_.audit({.action = "reload",
+                       .what = report.cause,
+                       .about = std::move(changes),
+                       .result = report.ok ? "accepted" : "refused: " + report.error});
 }
 
 base::Result<void> Reloader::refuse(net::ReloadReport& report, std::string why) {

@@ -44,6 +44,7 @@ class Reloader {
 
     base::Result<void> wait_for_others();
     base::Result<void> run(net::ReloadReport& report);
+    void record(const net::ReloadReport& report) const;
     base::Result<void> refuse(net::ReloadReport& report, std::string why);
     base::Result<void> activate(const std::shared_ptr<Job>& job, Lifecycle::Prepared prepared);
 

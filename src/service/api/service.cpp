@@ -16,6 +16,12 @@ namespace service::api {
 namespace {
 // How often what requests have left behind is checked for its age.
 constexpr int64_t kApiHousekeepingMs = 5'000;
+
+// For the audit file: what only reads is not recorded.
+bool changes_something(const Endpoint& row, const net::HttpRequest& request) {
+    if (row.access != Access::kPrivileged) return false;
+    return row.methods.front() != http::Method::kGet || request.message.parameter("rpc") == "reload";
+}
 }  // namespace
 
 Service::Service(config::SnapshotPtr snapshot, const SharedParts& parts)
@@ -117,6 +123,7 @@ void Service::add_routes() {
     add(recordings_.endpoints());
     add(snapshots_.endpoints());
     add(log_lines_.endpoints());
+    add(past_.endpoints());
     add(debug_.endpoints());
     add(raw_.endpoints());
     add(context_.api_rows.rows);
@@ -213,13 +220,46 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     if (result.status == 401) response.header("WWW-Authenticate", net::challenge(snapshot->http_api.auth));
     if (result.status == 401 && net::has_wrong_credentials(request, snapshot->http_api))
         runtime::warn_some(login_log_, "HTTP API: wrong user, password or token from {}", request.peer_ip);
-    if (result.status) return send_failure(response, context_.identity, result.status, result.why);
+    if (result.status) {
+        auto refused = send_failure(response, context_.identity, result.status, result.why);
+        record_change(*meant, request, {}, response);
+        return refused;
+    }
     if (meant->debug && !snapshot->http_api.debug)
         return send_failure(response, context_.identity, 404, "debugging is off: http_api { debug on; }");
     // Open endpoints are for clients, about themselves.
     const bool has_others_texts = meant->access != Access::kOpen && !meant->own_words;
     if (has_others_texts && !net::may_see_secrets(request, snapshot->http_api)) response.without_secrets();
-    return meant->handler(request, response);
+    // Whom it is about is gone afterwards.
+    std::string about =
+        context_.offers.audit && changes_something(*meant, request) ? subject_of(request) : std::string();
+    auto handled = meant->handler(request, response);
+    record_change(*meant, request, std::move(about), response);
+    return handled;
+}
+
+std::string Service::subject_of(const net::HttpRequest& request) const {
+    const std::string_view id = request.capture("id");
+    if (const net::Session* session = id.empty() ? nullptr : context_.sessions.find(id))
+        return fmt::format("{} {} {}", net::session_type_name(session->type()), session->stream_text(), session->ip());
+    live::StreamKey key;
+    return !id.empty() && statistics_.find_stream(id, key) ? "stream " + key.text() : std::string();
+}
+
+void Service::record_change(const Endpoint& row, const net::HttpRequest& request, std::string about,
+                            const net::HttpResponse& response) const {
+    if (!context_.offers.audit || !changes_something(row, request)) return;
+    std::string user = net::login_of(request.message.headers.get("Authorization"), context_.snapshot->http_api.auth);
+    // Who may not even read is in the log, which has a limit for that.
+    if (user.empty() && (response.status() == 401 || response.status() == 403)) return;
+    const std::string_view rpc = request.message.parameter("rpc");
+    context_.offers.audit({.action = "api",
+                           .ip = request.peer_ip,
+                           .user = std::move(user),
+                           .what = fmt::format("{} {}{}{}", http::method_name(request.message.method),
+                                               request.message.path, rpc.empty() ? "" : " rpc=", rpc),
+                           .about = std::move(about),
+                           .result = response.status() ? std::to_string(response.status()) : "no answer"});
 }
 
 // Lists the routes one level below the path.

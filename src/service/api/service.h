@@ -17,6 +17,7 @@
 #include "service/api/diagnosis/debug.h"
 #include "service/api/diagnosis/diagnosis_endpoint.h"
 #include "service/api/lists/log_lines.h"
+#include "service/api/lists/past.h"
 #include "service/api/lists/recordings.h"
 #include "service/api/lists/statistics.h"
 #include "service/api/overview.h"
@@ -61,6 +62,9 @@ class Service {
     const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: not found
     // Adds a route behind the access check. Debugging routes do not exist while debug is off.
     void add_route(const Endpoint& row);
+    std::string subject_of(const net::HttpRequest& request) const;
+    void record_change(const Endpoint& row, const net::HttpRequest& request, std::string about,
+                       const net::HttpResponse& response) const;
     base::Result<void> serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> list_below(std::string_view path, net::HttpResponse& response);
     net::HttpServerOptions options() const;
@@ -75,6 +79,7 @@ class Service {
     Recordings recordings_{context_};
     Snapshots snapshots_{context_, statistics_};
     LogLines log_lines_{context_};
+    Past past_{context_};
     Debug debug_{context_};
     Raw raw_{context_};
     net::TlsPair tls_pair_{"http_api/https"};

@@ -30,6 +30,11 @@ constexpr Schema kSchemas[] = {
      "tracks?[kind:str track:int codec:str language:str label:str] dropped_tracks?:int "
      "standbys?[cid:str ip:str priority:int state:str waiting_ms:int keyframe_age_ms?:int] hls_variant_of?:str "
      "memory{total:int limit:int gop:int mix_queue:int logs:int viewers:int rtp:int outputs:int releases:int}"},
+    {"Session",
+     "time:str|null id:str ip:str agent:str page:str token:str protocol:str type:str action:str vhost:str app:str "
+     "stream:str started_ms:int ended_ms:int|null duration_ms:int received_bytes:int sent_bytes:int frames:int "
+     "dropped:int skips:int skipped_bytes:int stalls:int stalled_ms:int last_stall:str|null first_frame_ms:int|null "
+     "lost:int retransmitted:int reason:str text:str"},
     {"Client",
      "id:str vhost:str stream:str ip:str pageUrl:str swfUrl:str tcUrl:str url:str name:str type:str publish:bool "
      "alive:num send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} "

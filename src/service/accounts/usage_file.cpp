@@ -1,0 +1,125 @@
+#include "service/accounts/usage_file.h"
+
+#include <map>
+#include <utility>
+
+#include "base/log.h"
+#include "base/record_lines.h"
+#include "runtime/loop/cpu_slice.h"
+
+namespace service::accounts {
+
+using base::Result;
+using runtime::Deadline;
+
+UsageFile::UsageFile(std::string path, net::UsageLedger& ledger)
+    : path_(std::move(path)),
+      ledger_(ledger),
+      journal_({.path = path_,
+                .mode = 0640,
+                .max_bytes = kMaxBytes,
+                .max_pending_bytes = kMaxPending,
+                .opened = [this](std::string_view text) { read(text); },
+                .compaction = [this]() -> runtime::LineJournal::Compaction {
+                    return [first = ledger_.first_day()](std::string_view text) {
+                        return net::newest_usage_lines(text, first);
+                    };
+                },
+                .failed =
+                    [this](const base::Error& error) {
+                        whole_ = true;
+                        if (error_.update(error.text()))
+                            base::log::error("usage: {}; it is kept in memory meanwhile", error.text());
+                    }}) {}
+
+Result<void> UsageFile::open() {
+    auto opened = journal_.open();
+    if (!opened && opened.error().code() != base::Code::kBusy) return opened;
+    is_open_ = true;
+    if (opened) return {};
+    base::log::trace("usage: {} belongs to another process until that ends", path_);
+    journal_.await_lock();
+    return {};
+}
+
+// The last line of each row counts. What was counted before the file could be read is added to it.
+void UsageFile::read(std::string_view text) {
+    std::map<net::UsageKey, net::Usage> rows;
+    std::string_view line;
+    while (base::take_line(text, line)) {
+        net::UsageKey key;
+        net::Usage usage;
+        if (net::read_usage_line(line, key, usage))
+            rows[std::move(key)] = std::move(usage);
+        else
+            ++unreadable_lines_;
+    }
+    whole_ = ledger_.size() > 0;
+    for (auto& [key, usage] : rows) {
+        if (const net::Usage* counted = ledger_.find(key)) usage += *counted;
+        ledger_.restore(key, std::move(usage));
+    }
+    if (unreadable_lines_ > 0)
+        base::log::warn("usage: {} lines of {} cannot be read, and are left out", unreadable_lines_, path_);
+}
+
+void UsageFile::start() {
+    if (!is_open_) return;
+    task_ = runtime::spawn("usage", [this] {
+        while (true) {
+            static_cast<void>(stop_.wait(Deadline::in_ms(kSaveMs)));
+            if (stop_.is_set() || runtime::cancelled() || !save()) return;
+        }
+    });
+}
+
+Result<std::string> UsageFile::text_of_changes() {
+    std::string text;
+    runtime::CpuSlice slice(16);
+    for (const net::UsageKey& key : ledger_.take_changes()) {
+        if (const net::Usage* usage = ledger_.find(key)) text += net::usage_line(key, *usage);
+        TRY(slice.step());
+    }
+    return text;
+}
+
+Result<std::string> UsageFile::text_of_all() {
+    static_cast<void>(ledger_.take_changes());
+    std::string text;
+    runtime::CpuSlice slice(16);
+    net::UsageKey last;
+    for (const auto* row = ledger_.first(); row; row = ledger_.after(last)) {
+        text += net::usage_line(row->first, row->second);
+        last = row->first;
+        TRY(slice.step());
+    }
+    return text;
+}
+
+Result<void> UsageFile::save() {
+    if (!is_open_) return {};
+    const bool all = std::exchange(whole_, false);
+    // Cancelled: the rows that were taken are written with the next save.
+    auto text = all ? text_of_all() : text_of_changes();
+    whole_ |= !text;
+    const uint64_t lost = journal_.lost();
+    if (const std::string lines = TRY(std::move(text)); !lines.empty())
+        journal_.append(lines, [this, lost] {
+            if (journal_.lost() == lost && !whole_ && error_.clear())
+                base::log::warn("usage: {} can be written again", path_);
+        });
+    whole_ |= journal_.lost() > lost;
+    return {};
+}
+
+void UsageFile::stop() {
+    constexpr int64_t kStopMs = 10'000;
+    stop_.set();
+    if (task_) (void)task_.join(Deadline::in_ms(kStopMs));
+    if (task_ && !task_.done()) task_.cancel_and_join();
+    if (auto saved = save(); !saved) base::log::error("usage: {}", saved.error().text());
+    journal_.stop();
+    is_open_ = false;
+}
+
+}  // namespace service::accounts

@@ -1,0 +1,57 @@
+#pragma once
+// UsageFile: the usage ledger on disk (net/sessions/usage_ledger.h), in a journal of lines
+// (runtime/disk/line_journal.h): one line per row (usage_line()); a later line of the same row replaces it. Changed
+// rows are appended every kSaveMs, so a crash loses those of the last seconds; what the disk had no room for is
+// appended again. A line that cannot be read is left out and counted. Of the loop's thread.
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "net/sessions/usage_ledger.h"
+#include "runtime/disk/line_journal.h"
+#include "runtime/loop/coroutine.h"
+#include "runtime/loop/current_error.h"
+#include "runtime/loop/sync.h"
+
+namespace service::accounts {
+
+class UsageFile {
+  public:
+    static constexpr int64_t kSaveMs = 10'000;
+    static constexpr size_t kMaxBytes = 512u * 1024 * 1024;
+    static constexpr size_t kMaxPending = 64u * 1024 * 1024;
+
+    // The ledger must outlive it.
+    UsageFile(std::string path, net::UsageLedger& ledger);
+    UsageFile(const UsageFile&) = delete;
+
+    // Reads what earlier runs counted. While another process has the file, as during an upgrade, that is done when it
+    // ends. After an error (no permission) nothing is written. Yields.
+    base::Result<void> open();
+    // Saves now and then from now on.
+    void start();
+    // Saves, and ends. Yields.
+    void stop();
+    // Yields.
+    base::Result<void> save();
+
+    uint64_t unreadable_lines() const { return unreadable_lines_; }
+
+  private:
+    void read(std::string_view text);
+    base::Result<std::string> text_of_changes();
+    base::Result<std::string> text_of_all();
+
+    const std::string path_;
+    net::UsageLedger& ledger_;
+    bool is_open_ = false;
+    bool whole_ = false;  // lines were lost: the next save writes all rows
+    uint64_t unreadable_lines_ = 0;
+    runtime::CurrentError error_;
+    runtime::LineJournal journal_;
+    runtime::Event stop_{"the next save of the usage"};
+    runtime::Task task_;
+};
+
+}  // namespace service::accounts

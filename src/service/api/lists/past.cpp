@@ -1,0 +1,240 @@
+#include "service/api/lists/past.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/clock.h"
+#include "net/sessions/session_line.h"
+#include "net/sessions/session_query.h"
+#include "net/sessions/usage_ledger.h"
+#include "service/api/lists/listing.h"
+#include "service/api/lists/times.h"
+
+namespace service::api {
+
+using base::Result;
+
+namespace {
+
+constexpr std::string_view kTimes =
+    "a time: s or ms since 1970, as 2026-11-29T21:03 (with Z at its end UTC), or before now, as -12h";
+// More are not looked for in the files.
+constexpr size_t kMaxFromFiles = 20'000;
+constexpr size_t kMaxGroups = 100'000;
+constexpr int64_t kUsageFreshMs = 250;  // age of the accounts
+
+Json session_record(const net::ClosedSession& session) {
+    return Json::parse(net::session_json_line(session, net::all_session_fields()), nullptr, false);
+}
+
+// ---- Usage
+
+enum Group : unsigned { kDay = 1, kVhost = 2, kApp = 4, kStream = 8, kToken = 16 };
+constexpr std::pair<std::string_view, unsigned> kGroups[] = {
+    {"day", kDay}, {"vhost", kVhost}, {"app", kVhost | kApp}, {"stream", kVhost | kApp | kStream}, {"token", kToken}};
+
+// Nothing: a word is none of these.
+std::optional<unsigned> groups_of(std::string_view by) {
+    unsigned groups = 0;
+    while (!by.empty()) {
+        const std::string_view word = by.substr(0, by.find(','));
+        by.remove_prefix(std::min(by.size(), word.size() + 1));
+        const auto found = std::ranges::find(kGroups, word, &std::pair<std::string_view, unsigned>::first);
+        if (found == std::end(kGroups)) return std::nullopt;
+        groups |= found->second;
+    }
+    return groups;
+}
+
+net::UsageKey key_of_group(const net::UsageKey& key, unsigned groups) {
+    net::UsageKey group;
+    if (groups & kDay) group.day = key.day;
+    if (groups & kVhost) group.stream.vhost = key.stream.vhost;
+    if (groups & kApp) group.stream.app = key.stream.app;
+    // What the ledger had no room for is no part of any app.
+    if (groups & kStream) group.stream.name = key.stream.name;
+    if (groups & kToken) group.token = key.token;
+    return group;
+}
+
+Json usage_json(const net::UsageKey& key, const net::Usage& usage, unsigned groups) {
+    Json out = Json::object();
+    if (groups & kDay)
+        out["day"] = fmt::format("{:04}-{:02}-{:02}", key.day / 10'000, key.day / 100 % 100, key.day % 100);
+    if (groups & kVhost) out["vhost"] = key.stream.vhost;
+    if (groups & kApp) out["app"] = key.stream.app;
+    if (groups & kStream) out["stream"] = key.stream.name;
+    if (groups & kToken) out["token"] = key.token;
+    out["sessions"] = usage.sessions;
+    out["received_bytes"] = usage.received;
+    out["sent_bytes"] = usage.sent;
+    out["forwarded_bytes"] = usage.forwarded;
+    out["watched_s"] = usage.watched_ms / 1000;
+    out["published_s"] = usage.published_ms / 1000;
+    out["peak_viewers"] = usage.peak;
+    out["unique_viewers"] = usage.viewers.count();
+    return out;
+}
+
+struct UsageFilter {
+    int from = 0, to = 99'999'999;
+    std::string_view vhost, app, stream, token;
+    bool admits(const net::UsageKey& key) const {
+        const auto is = [](std::string_view wanted, const std::string& text) {
+            return wanted.empty() || wanted == text;
+        };
+        return key.day >= from && key.day <= to && is(vhost, key.stream.vhost) && is(app, key.stream.app) &&
+               is(stream, key.stream.name) && is(token, key.token);
+    }
+};
+
+using UsageRow = std::pair<net::UsageKey, net::Usage>;
+constexpr Column<UsageRow> kUsageColumns[] = {
+    {"sent", [](const UsageRow& a, const UsageRow& b) { return a.second.sent < b.second.sent; }},
+    {"received", [](const UsageRow& a, const UsageRow& b) { return a.second.received < b.second.received; }},
+    {"watched", [](const UsageRow& a, const UsageRow& b) { return a.second.watched_ms < b.second.watched_ms; }},
+    {"peak", [](const UsageRow& a, const UsageRow& b) { return a.second.peak < b.second.peak; }},
+    {"viewers",
+     [](const UsageRow& a, const UsageRow& b) { return a.second.viewers.count() < b.second.viewers.count(); }}};
+
+}  // namespace
+
+std::vector<Endpoint> Past::endpoints() {
+    Endpoints<Past> rows(*this);
+    Endpoint& sessions = rows.get(
+        "/api/v1/sessions",
+        "the sessions that are there and those that have ended, the newest first: from memory, and from access_log "
+        "where that is on",
+        "total:int complete:bool sessions[@Session]", &Past::sessions);
+    sessions.parameters = page_parameters();
+    sessions.parameters.push_back(
+        {.name = "from", .doc = "those alone that were there at or after " + std::string(kTimes)});
+    sessions.parameters.push_back(
+        {.name = "to", .doc = "those alone that were there at or before " + std::string(kTimes)});
+    sessions.parameters.push_back(
+        {.name = "stream", .doc = "of that stream alone: its name, app/name, vhost/app/name or id"});
+    sessions.parameters.push_back({.name = "client", .doc = "of that client alone: session's id, address or token"});
+    sessions.parameters.push_back(
+        {.name = "action", .doc = "those alone", .choices = {"publish", "play", "pull", "forward"}});
+    sessions.failures = {{400, "from or to is no time, or action is none of these"}};
+    Endpoint& usage = rows.get("/api/v1/usage",
+                               "what was used: traffic, time, viewers; peak_viewers of several streams is the greatest "
+                               "of them, unique_viewers above 64 are an estimate",
+                               "total:int overflows:int usage[day?:str vhost?:str app?:str stream?:str token?:str "
+                               "sessions:int received_bytes:int sent_bytes:int forwarded_bytes:int watched_s:int "
+                               "published_s:int peak_viewers:int unique_viewers:int]",
+                               &Past::usage);
+    usage.parameters = page_parameters();
+    usage.parameters.push_back(
+        {.name = "by",
+         .doc = "a row for each of these: day, vhost, app, stream, token, with commas; without it day,stream"});
+    usage.parameters.push_back({.name = "from", .doc = "the first day: 2026-11-29"});
+    usage.parameters.push_back({.name = "to", .doc = "the last day"});
+    for (const char* name : {"vhost", "app", "stream", "token"})
+        usage.parameters.push_back({.name = name, .doc = "that one alone"});
+    usage.parameters.push_back(sort_parameter(names_of<UsageRow>(kUsageColumns)));
+    usage.failures = {{400, "from or to is no day, or by has another word"}, {404, "usage { enabled on; } is not set"}};
+    return rows.take();
+}
+
+Result<void> Past::sessions(Request& request, Response& response) {
+    const int64_t now_ms = base::wall_ms();
+    net::SessionQuery query;
+    const auto refuse = [&](std::string_view why) { return send_failure(response, context_.identity, 400, why); };
+    const auto& parameters = request.message.parameters;
+    for (const auto& [name, value] : {std::pair("from", &query.from_ms), std::pair("to", &query.to_ms)}) {
+        const auto text = http::find_parameter(parameters, name);
+        if (!text || text->empty()) continue;
+        const auto time = parse_time(*text, now_ms);
+        if (!time) return refuse(fmt::format("{} is {}", name, kTimes));
+        *value = *time;
+    }
+    query.stream = request.message.parameter("stream");
+    query.client = request.message.parameter("client");
+    const std::string action(request.message.parameter("action"));
+    if (!action.empty() && action != "publish" && action != "play" && action != "pull" && action != "forward")
+        return refuse("action is publish, play, pull or forward");
+    const auto is_wanted = [&](const net::ClosedSession& session) {
+        return query.matches(session) && (action.empty() || net::action_of(session.type) == action);
+    };
+    const Page page = page_of(request);
+    query.most = std::min(kMaxFromFiles, page.start + page.count);
+
+    List<net::ClosedSession> list(request, context_.identity, "sessions");
+    std::vector<net::ClosedSession> found;
+    const net::SessionTable& table = context_.sessions;
+    runtime::CpuSlice slice(16);
+    for (size_t i = table.size(); i > 0; --i) {
+        TRY(slice.step());
+        if (i > table.size() || !net::is_client(table.at(i - 1).type())) continue;
+        if (net::ClosedSession session = table.at(i - 1).record(); is_wanted(session))
+            found.push_back(std::move(session));
+    }
+    std::ranges::sort(found, std::greater(), &net::ClosedSession::started_ms);
+    for (net::ClosedSession& session : found) TRY(list.add(std::move(session)));
+
+    // Of those that end while this yields none is taken twice.
+    const net::ClosedSessions& closed = table.closed();
+    const uint64_t before = closed.total();
+    std::set<std::pair<std::string, int64_t>> known;
+    int64_t oldest_ms = INT64_MAX;
+    for (size_t i = 0; i < closed.size(); ++i) {
+        const size_t index = i + static_cast<size_t>(closed.total() - before);
+        if (index >= closed.size()) break;
+        const net::ClosedSession& session = closed.newest(index);
+        oldest_ms = session.ended_ms;
+        known.emplace(session.id, session.ended_ms);
+        TRY(is_wanted(session) ? list.add(session) : list.skip());
+    }
+    bool complete = query.from_ms >= oldest_ms;
+    if (!complete && context_.offers.past_sessions) {
+        auto past = context_.offers.past_sessions(query);
+        if (!past && past.error().code() == base::Code::kCancelled) return std::unexpected(std::move(past).error());
+        complete = past && past->complete;
+        if (past)
+            for (net::ClosedSession& session : past->sessions)
+                if (session.ended_ms <= oldest_ms && !known.contains({session.id, session.ended_ms}) &&
+                    is_wanted(session))
+                    TRY(list.add(std::move(session)));
+    }
+    return list.send(response, session_record, {{"complete", complete}});
+}
+
+Result<void> Past::usage(Request& request, Response& response) {
+    const net::UsageLedger* ledger = context_.offers.usage;
+    if (!ledger) return send_failure(response, context_.identity, 404, "usage is off: usage { enabled on; }");
+    UsageFilter filter;
+    const auto refuse = [&](std::string_view why) { return send_failure(response, context_.identity, 400, why); };
+    for (const auto& [name, value] : {std::pair("from", &filter.from), std::pair("to", &filter.to)}) {
+        const std::string_view text = request.message.parameter(name);
+        if (text.empty()) continue;
+        const auto day = parse_day(text);
+        if (!day) return refuse(fmt::format("{} is a day, as 2026-11-29", name));
+        *value = *day;
+    }
+    const std::string_view by = request.message.parameter("by");
+    const auto groups = groups_of(by.empty() ? "day,stream" : by);
+    if (!groups) return refuse("by is a list of day, vhost, app, stream and token");
+    filter.vhost = request.message.parameter("vhost");
+    filter.app = request.message.parameter("app");
+    filter.stream = request.message.parameter("stream");
+    filter.token = request.message.parameter("token");
+    TRY(context_.sessions.count(kUsageFreshMs));
+    std::map<net::UsageKey, net::Usage> sums;
+    net::UsageKey last;
+    runtime::CpuSlice slice(16);
+    for (const auto* row = ledger->first(); row && sums.size() < kMaxGroups; row = ledger->after(last)) {
+        last = row->first;
+        if (filter.admits(last)) sums[key_of_group(last, *groups)] += row->second;
+        TRY(slice.step());
+    }
+    List<UsageRow> list(request, context_.identity, "usage", kUsageColumns);
+    for (auto row = sums.rbegin(); row != sums.rend(); ++row) TRY(list.add({row->first, std::move(row->second)}));
+    return list.send(response, [&](const UsageRow& row) { return usage_json(row.first, row.second, *groups); },
+                     {{"overflows", ledger->overflows()}});
+}
+
+}  // namespace service::api

@@ -1,0 +1,25 @@
+#pragma once
+// What was: sessions, present and past, by time, stream and client; and what was used, by day, vhost, app, stream and
+// token (service/accounts). Both are read in pieces, and other coroutines run in between.
+
+#include <vector>
+
+#include "service/api/table/context.h"
+#include "service/api/table/endpoint.h"
+
+namespace service::api {
+
+class Past {
+  public:
+    // It must outlive this.
+    explicit Past(const Context& context) : context_(context) {}
+    std::vector<Endpoint> endpoints();
+
+  private:
+    base::Result<void> sessions(Request& request, Response& response);
+    base::Result<void> usage(Request& request, Response& response);
+
+    const Context& context_;
+};
+
+}  // namespace service::api
