@@ -17,7 +17,7 @@ void add_rows(std::vector<config::Row>& rows) {
                        "The other servers: HOST, HOST:PORT, rtmps://HOST:PORT; or rtmp://HOST:PORT/APP/STREAM, "
                        "where [vhost], [app] and [stream] are replaced; the same with rtsp:// and rtsps://, there "
                        "with rtsp://USER:PASSWORD@HOST; or srt://HOST:PORT?streamid=...&passphrase=..., "
-                       "or udp://HOST:PORT?interface=...&ttl=..., or the same with rtp://",
+                       "or udp://HOST:PORT?interface=...&ttl=..., or the same with rtp://.",
                        "127.0.0.1:1936 127.0.0.1:1937"));
     rows.push_back(row(scope, "backend", &F::backend, http_url(), kLive,
                        "URL that is queried for the destinations of each published stream, instead of "
