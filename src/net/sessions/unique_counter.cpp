@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -53,12 +54,12 @@ uint64_t UniqueCounter::count() const {
     if (registers_.empty()) return hashes_.size();
     constexpr auto kCount = static_cast<double>(kRegisters);
     constexpr double kAlpha = 0.7213 / (1 + 1.079 / kCount);
+    std::array<size_t, kMaxRank + 1> of_rank{};
+    for (const uint8_t rank : registers_) ++of_rank[rank];
     double sum = 0;
-    size_t empty = 0;
-    for (const uint8_t rank : registers_) {
-        sum += std::ldexp(1.0, -rank);
-        empty += rank == 0;
-    }
+    for (int rank = 0; rank <= kMaxRank; ++rank)
+        sum += std::ldexp(static_cast<double>(of_rank[static_cast<size_t>(rank)]), -rank);
+    const size_t empty = of_rank[0];
     const double raw = kAlpha * kCount * kCount / sum;
     const bool is_linear = raw <= 2.5 * kCount && empty > 0;
     return static_cast<uint64_t>(
