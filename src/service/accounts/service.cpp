@@ -196,9 +196,11 @@ Result<net::PastSessions> Service::past_sessions(const net::SessionQuery& query)
     const ServerConfig& config = own();
     if (!config.access_log.enabled || config.access_log.format != "json")
         return base::fail(Code::kConfig, "there is no access_log in JSON");
+    // A reload while this waits replaces the configuration.
+    const std::string path = config.access_log.path;
     const auto pass = TRY(searches_.enter(runtime::Deadline::in_ms(10'000)));
     auto search = std::make_shared<LineSearch>();
-    search->paths = {config.access_log.path, config.access_log.path + ".1"};
+    search->paths = {path, path + ".1"};
     search->from_ms = query.from_ms;
     // A session may have ended long after it.
     search->to_ms = std::numeric_limits<int64_t>::max();

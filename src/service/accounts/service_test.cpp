@@ -192,6 +192,27 @@ TEST_F(AccountsTest, PastSessionsAreReadFromTheFile) {
     service.stop();
 }
 
+TEST_F(AccountsTest, AReloadWhileASearchWaits) {
+    Service service(snapshot(all()), sessions_);
+    ASSERT_TRUE(ok(service.start()));
+    TestSession(sessions_, "one", net::SessionType::kFlvPlay).log_end("closed", base::CloseReason::kPeerClosed);
+    for (int i = 0; i < 500 && service.access_log().counters().written < 1; ++i) (void)runtime::sleep_ms(10);
+    size_t found = 0;
+    std::vector<runtime::Task> searches;
+    for (int i = 0; i < 3; ++i)
+        searches.push_back(runtime::spawn("search", [&] {
+            if (const auto past = service.past_sessions({.most = 10})) found += past->sessions.size();
+        }));
+    (void)runtime::yield();
+    // The configuration that they began with is destroyed.
+    ServerConfig next = all();
+    next.access_log.path = (directory_ / "another.log").string();
+    service.reload(snapshot(next));
+    for (runtime::Task& search : searches) ASSERT_TRUE(ok(search.join(runtime::Deadline::in_ms(10'000))));
+    EXPECT_EQ(found, 3u) << "each in the file of its beginning";
+    service.stop();
+}
+
 TEST_F(AccountsTest, AChangeIsALineWithoutSecrets) {
     Service service(snapshot(all()), sessions_);
     ASSERT_TRUE(ok(service.start()));
