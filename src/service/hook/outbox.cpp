@@ -45,27 +45,41 @@ Outbox::~Outbox() { stop(0); }
 
 // ---- Where reports go
 
+const VhostConfig* Outbox::hooks_of(const std::string& vhost) const {
+    const config::Vhost* found = snapshot_->find_vhost(vhost);
+    return found ? &found->get<VhostConfig>() : nullptr;
+}
+
 void Outbox::resolve(Route& route) {
-    const config::Vhost* vhost = snapshot_->find_vhost(route.vhost);
-    const VhostConfig* hooks = vhost ? &vhost->get<VhostConfig>() : nullptr;
+    const VhostConfig* hooks = hooks_of(route.vhost);
     route.snapshot = snapshot_;
     route.hooks = hooks;
     route.host = nullptr;
     if (!hooks || !hooks->enabled || urls_of(route.hook, *hooks).empty()) return;
     const std::vector<std::string>& urls = urls_of(route.hook, *hooks);
-    // A URL that is still there keeps its reports; another one takes over those of its position.
-    if (std::ranges::find(urls, route.url) == urls.end()) route.url = urls[std::min(route.index, urls.size() - 1)];
+    if (const auto own = std::ranges::find(urls, route.own_url); own != urls.end()) {
+        route.url = route.own_url;
+        route.index = static_cast<size_t>(own - urls.begin());
+    } else if (std::ranges::find(urls, route.url) == urls.end()) {
+        route.url = urls[std::min(route.index, urls.size() - 1)];
+    }
     const std::string name = target_of(route.url);
     Host& host = hosts_.try_emplace(name, Host{.name = name}).first->second;
     host.concurrency = std::max(host.concurrency, static_cast<size_t>(hooks->outbox_concurrency));
     route.host = &host;
 }
 
-Outbox::Route* Outbox::route_of(const std::string& vhost, Hook hook, size_t index) {
-    const RouteName name{vhost, hook, index};
+Outbox::Route* Outbox::route_of(const SavedReport& report) {
+    const VhostConfig* hooks = hooks_of(report.vhost);
+    if (!hooks || urls_of(report.hook, *hooks).empty()) return nullptr;
+    const std::vector<std::string>& urls = urls_of(report.hook, *hooks);
+    // The URL of an on_hls_notify is the configured one with its variables replaced.
+    const bool is_named = report.hook != Hook::kOnHlsNotify && !report.url.empty();
+    const std::string& own_url = is_named ? report.url : urls[std::min(report.index, urls.size() - 1)];
+    const RouteName name{report.vhost, report.hook, own_url};
     auto found = routes_.find(name);
     if (found == routes_.end()) {
-        Route route{.vhost = vhost, .hook = hook, .index = index};
+        Route route{.vhost = report.vhost, .hook = report.hook, .own_url = own_url, .index = report.index};
         resolve(route);
         if (!route.host) return nullptr;
         found = routes_.emplace(name, std::move(route)).first;
@@ -128,17 +142,17 @@ void Outbox::rebuild() {
 // ---- What waits
 
 void Outbox::add(const NewReport& report) {
-    const config::Vhost* vhost = snapshot_->find_vhost(report.vhost);
-    if (!vhost) return;
-    const VhostConfig& hooks = vhost->get<VhostConfig>();
-    if (!hooks.enabled) return;
-    for (size_t i = 0; i < urls_of(report.hook, hooks).size(); ++i)
+    const VhostConfig* hooks = hooks_of(report.vhost);
+    if (!hooks || !hooks->enabled) return;
+    const std::vector<std::string>& urls = urls_of(report.hook, *hooks);
+    for (size_t i = 0; i < urls.size(); ++i)
         put({.number = file_.next_number(),
              .run = *run_,
              .made_ms = base::wall_ms(),
              .hook = report.hook,
              .vhost = report.vhost,
              .index = i,
+             .url = urls[i],
              .client_id = report.client_id,
              .positions = positions_of(report),
              .body = report.body},
@@ -163,7 +177,7 @@ void Outbox::restore(std::vector<SavedReport> saved) {
 }
 
 void Outbox::put(const SavedReport& saved, int64_t age_ms, bool is_on_disk) {
-    Route* route = route_of(saved.vhost, saved.hook, saved.index);
+    Route* route = route_of(saved);
     const size_t bytes = bytes_of(saved);
     Share* share = route ? &route->host->shares[saved.vhost] : nullptr;
     const auto limit = route ? static_cast<size_t>(route->hooks->outbox_max_size) << 20 : 0;
@@ -187,7 +201,7 @@ void Outbox::put(const SavedReport& saved, int64_t age_ms, bool is_on_disk) {
     made.route = route;
     made.host = route->host;
     made.body = saved.body;
-    made.url = saved.url;
+    if (saved.hook == Hook::kOnHlsNotify) made.url = saved.url;
     made.client_id = saved.client_id;
     made.bytes = bytes;
     const auto at = reports_.emplace(last_key_, std::move(made)).first;

@@ -8,8 +8,8 @@
 // no valid answer, while the host answers others, is dropped after `retries`.
 //
 // What waits is bounded by bytes, for each vhost and host and in all. Nothing waits for the reports, except the end of
-// the server for a limited time. What a reload changes counts for reports that wait, too: they go to the URL that has
-// the position of theirs now.
+// the server for a limited time. What a reload changes counts for reports that wait, too: while the URL of one is not
+// configured, it goes to the URL that has the position of its own.
 
 #include <cstdint>
 #include <functional>
@@ -87,10 +87,11 @@ class Outbox {
     struct Route;
     struct Report;
     using Batch = std::vector<Report*>;
-    using RouteName = std::tuple<std::string, Hook, size_t>;  // vhost, hook, which of its URLs
+    using RouteName = std::tuple<std::string, Hook, std::string>;  // vhost, hook, the URL that it was made for
 
+    const VhostConfig* hooks_of(const std::string& vhost) const;
     // Null: the hook has no URL now.
-    Route* route_of(const std::string& vhost, Hook hook, size_t index);
+    Route* route_of(const SavedReport& report);
     void resolve(Route& route);
     void put(const SavedReport& saved, int64_t age_ms, bool is_on_disk);
     void enter(Report& report);

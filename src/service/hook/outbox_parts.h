@@ -46,8 +46,9 @@ struct Outbox::Host {
 struct Outbox::Route {
     std::string vhost;
     Hook hook;
-    size_t index;
-    std::string url{};
+    std::string own_url;   // of the configuration when its reports were made
+    size_t index;          // of own_url in that or, if it is still there, now
+    std::string url{};     // where they go: own_url, or what replaces it
     Host* host = nullptr;  // null: the hook is not configured any more
     config::SnapshotPtr snapshot{};
     const VhostConfig* hooks = nullptr;

@@ -240,6 +240,38 @@ TEST_F(OutboxTest, WhatWaitsFollowsTheConfiguration) {
     EXPECT_EQ(outbox_->hosts().size(), 1u) << "the old one is forgotten";
 }
 
+TEST_F(OutboxTest, AUrlThatIsAddedInFrontHasItsReportsWhileOthersWait) {
+    SimulatedTime time;
+    HookServer other;
+    server_.answers["hook"] = kDown;
+    add(Hook::kOnUnpublish, "early");
+    time.pass_ms(20'000);
+    auto next = changed();
+    auto& urls = next->vhosts.front().get<VhostConfig>().on_unpublish;
+    urls = {other.url("new"), server_.url("hook")};
+    outbox_->reload(next);
+    add(Hook::kOnUnpublish, "x");
+    server_.calls.clear();
+    server_.answers["hook"] = kUp;
+    time.pass_ms(60'000);
+    EXPECT_EQ(other.calls, "new on_unpublish x;");
+    EXPECT_EQ(server_.calls, "hook on_unpublish early;hook on_unpublish x;");
+    // One that is gone and comes back has what was meant for it.
+    server_.answers["hook"] = other.answers["new"] = kDown;
+    add(Hook::kOnUnpublish, "y");
+    for (const auto& now : {std::vector{server_.url("hook")}, {server_.url("hook"), other.url("new")}}) {
+        next = std::make_shared<config::Snapshot>(*next);
+        next->vhosts.front().get<VhostConfig>().on_unpublish = now;
+        outbox_->reload(next);
+        time.pass_ms(2'000);
+    }
+    server_.calls = other.calls = "";
+    server_.answers["hook"] = other.answers["new"] = kUp;
+    time.pass_ms(60'000);
+    EXPECT_EQ(other.calls, "new on_unpublish y;");
+    EXPECT_EQ(server_.calls, "hook on_unpublish y;");
+}
+
 TEST_F(OutboxTest, AReloadWhileACallIsUnderWay) {
     SimulatedTime time;
     HookServer other;

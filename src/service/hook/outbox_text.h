@@ -7,8 +7,8 @@
 //   done     NUMBER                                       of a report or a session
 //   end                                                   the run ended by itself
 //
-// Numbers grow over all runs. Lines that are not complete, or not known, are skipped. MADE_MS is Unix time. INDEX is
-// the position of the URL among those of the hook; URL is empty but for on_hls_notify.
+// Numbers grow over all runs. Lines that are not complete, or not known, are skipped. MADE_MS is Unix time. URL is the
+// one that the report was made for, and INDEX its position among those of the hook; of older runs URL is empty.
 
 #include <array>
 #include <cstdint>
