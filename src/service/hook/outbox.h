@@ -5,7 +5,7 @@
 //
 // Each host has so many calls under way as outbox_concurrency says. A host that fails several times in a row is tried
 // by one call at a time, with growing pauses, and nothing is dropped meanwhile but for its age. A report that alone has
-// no valid answer, while the host answers others, is dropped after `retries`.
+// no valid answer, or none at all, while the host answers others, is dropped after `retries` or a few more.
 //
 // What waits is bounded by bytes, for each vhost and host and in all. Nothing waits for the reports, except the end of
 // the server for a limited time. What a reload changes counts for reports that wait, too: while the URL of one is not

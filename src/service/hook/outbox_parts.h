@@ -69,8 +69,9 @@ struct Outbox::Report : OrderedReport {
     bool is_on_disk = false;
     State state = State::kBlocked;
     uint16_t attempts = 0;
-    uint16_t own_failures = 0;     // while its host gave others a valid answer
-    uint64_t answered_before = 0;  // Host::answered at the last attempt
+    uint16_t own_failures = 0;                                 // while its host gave others a valid answer
+    runtime::Backoff backoff{kFirstPauseMs, kLongestPauseMs};  // between its attempts, while the host is not down
+    uint64_t answered_before = 0;                              // Host::answered at the last attempt
     std::multimap<int64_t, Report*>::iterator delayed_at{};
     std::list<Report*>::iterator ready_at{};
 
@@ -81,12 +82,6 @@ struct Outbox::Report : OrderedReport {
         if (body.empty()) return {};
         return fmt::format("{}{}\"report_id\":{}}}", std::string_view(body).substr(0, body.size() - 1),
                            body.size() > 2 ? "," : "", base::to_text(base::OrderedJson(id(server_id))));
-    }
-    // Before its next attempt.
-    runtime::Backoff backoff() const {
-        runtime::Backoff backoff(kFirstPauseMs, kLongestPauseMs);
-        for (uint16_t i = 1; i < own_failures; ++i) (void)backoff.next_ms();
-        return backoff;
     }
 };
 

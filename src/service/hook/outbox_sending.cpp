@@ -9,6 +9,16 @@
 
 namespace service::hook {
 
+namespace {
+
+// A report that has no answer, or that of a gateway, may be one of many to a host of which a part is away. Its failure
+// counts only if the host answered this many other calls since its last attempt, and it has more retries: above a
+// minute of growing pauses.
+constexpr uint64_t kOthersAnswered = 10;
+constexpr int kMoreRetries = 4;
+
+}  // namespace
+
 void Outbox::start_workers(Host& host) {
     if (stopping_) return;
     const size_t wanted = host.breaker.is_open() ? 1 : std::min(host.concurrency, host.in_flight + host.ready.size());
@@ -125,10 +135,11 @@ void Outbox::record_outcome(Host& host, const Delivery& delivery) {
 
 void Outbox::retry(Host& host, Report& report, const Delivery& delivery) {
     if (!report.route->host) return drop(report, Drop::kRemoved);
-    // It alone had an answer that is none.
-    if (delivery.is_answered && host.answered > report.answered_before) ++report.own_failures;
+    const uint64_t others = host.answered - report.answered_before;
+    if (!delivery.is_cancelled && others >= (delivery.is_answered ? 1 : kOthersAnswered)) ++report.own_failures;
     report.answered_before = host.answered;
-    if (report.own_failures > report.route->hooks->retries) return drop(report, Drop::kRejected);
+    const int retries = report.route->hooks->retries + (delivery.is_answered ? 0 : kMoreRetries);
+    if (report.own_failures > retries) return drop(report, Drop::kRejected);
     if (host.breaker.is_open()) {
         // The next attempt is that of another one.
         report.state = Report::State::kReady;
@@ -136,7 +147,7 @@ void Outbox::retry(Host& host, Report& report, const Delivery& delivery) {
     } else {
         report.state = Report::State::kDelayed;
         report.delayed_at =
-            host.delayed.emplace(runtime::now_ms() + runtime::varied_ms(report.backoff().next_ms()), &report);
+            host.delayed.emplace(runtime::now_ms() + runtime::varied_ms(report.backoff.next_ms()), &report);
     }
     changed_.set();
 }

@@ -58,6 +58,11 @@ class OutboxTest : public runtime::testing::RuntimeTest {
     std::shared_ptr<config::Snapshot> changed() { return std::make_shared<config::Snapshot>(*snapshot_); }
     uint64_t dropped(Drop why) const { return stats_.dropped[static_cast<size_t>(why)]; }
     size_t calls() const { return server_.times.size(); }
+    size_t count_of(std::string_view call) const {
+        size_t n = 0;
+        for (size_t at = 0; (at = server_.calls.find(call, at)) != std::string::npos; ++at) ++n;
+        return n;
+    }
     // Of the disk, whose threads take real time.
     void wait_written() {
         const uint64_t bytes = file_->bytes();
@@ -176,6 +181,38 @@ TEST_F(OutboxTest, WhatHasNoValidAnswerWhileOthersHaveOneIsDropped) {
     add(Hook::kOnDvr, "c", "live/c");
     time.pass_ms(300'000);
     EXPECT_EQ(outbox_->waiting(), 1u);
+}
+
+TEST_F(OutboxTest, AReportThatIsNeverAnsweredWhileOthersAreIsDropped) {
+    for (const std::string& answer : {HookServer::status(502, ""), std::string()}) {
+        SimulatedTime time;
+        hooks().on_dvr = {server_.url("broken")};
+        outbox_->reload(snapshot_);
+        server_.answers["broken"] = answer;
+        server_.calls.clear();
+        const uint64_t dropped_before = dropped(Drop::kRejected);
+        add(Hook::kOnDvr, "a", "live/a");
+        add(Hook::kOnUnpublish, "a", "live/a");
+        for (int i = 0; i < 1'200; ++i) {
+            add(Hook::kOnStop, "p", "live/b");
+            time.pass_ms(250);
+        }
+        EXPECT_EQ(dropped(Drop::kRejected), dropped_before + 1) << answer;
+        EXPECT_EQ(outbox_->waiting(), 0u) << answer;
+        EXPECT_TRUE(server_.calls.contains("hook on_unpublish a;")) << "it waits for on_dvr, and not for ever";
+        const size_t tries = count_of("broken on_dvr a;");
+        EXPECT_GE(tries, 8u) << "a part of the receiver may be away for a minute: " << answer;
+        EXPECT_LE(tries, 16u) << answer;
+        // Alone it is held: the host may be what fails.
+        server_.calls.clear();
+        add(Hook::kOnDvr, "c", "live/c");
+        time.pass_ms(600'000);
+        EXPECT_EQ(outbox_->waiting(), 1u) << answer;
+        EXPECT_LE(count_of("broken on_dvr c;"), 40u) << answer;
+        server_.answers["broken"] = kUp;
+        time.pass_ms(60'000);
+        EXPECT_EQ(outbox_->waiting(), 0u) << answer;
+    }
 }
 
 TEST_F(OutboxTest, WhatWaitsIsBoundedByBytes) {
