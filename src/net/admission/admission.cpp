@@ -44,17 +44,22 @@ bool Admission::can_evict(int64_t now_ms) const {
 }
 
 // Checks the address first: a client with too many connections must not displace others.
-base::Result<void> Admission::admit(std::string_view ip, Rate rate) {
+base::Result<void> Admission::admit(std::string_view ip, Rate rate, bool is_full_now) {
     const int64_t now_ms = base::monotonic_ms();
     TRY(admit_address(ip, rate, now_ms));
-    const bool full_now = rate == Rate::kCounts ? is_full() : has_max_connections();
-    if (!full_now || evict_one(now_ms)) return {};
+    if (!is_full_now || evict_one(now_ms)) return {};
     return full();
 }
 
-base::Result<void> Admission::admit(std::string_view ip) { return admit(ip, Rate::kCounts); }
+base::Result<void> Admission::admit(std::string_view ip) { return admit(ip, Rate::kCounts, is_full()); }
 
-base::Result<void> Admission::admit_expected(std::string_view ip) { return admit(ip, Rate::kPaid); }
+base::Result<void> Admission::admit_without_descriptor(std::string_view ip) {
+    return admit(ip, Rate::kCounts, has_max_connections());
+}
+
+base::Result<void> Admission::admit_expected(std::string_view ip) {
+    return admit(ip, Rate::kPaid, has_max_connections());
+}
 
 base::Result<void> Admission::expect(std::string_view ip) {
     const int64_t now_ms = base::monotonic_ms();

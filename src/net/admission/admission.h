@@ -44,6 +44,8 @@ class Admission {
     // kLimit: the server is full; kRefused: the address has too many connections, or exceeds the rate. The caller
     // counts an admitted connection by opened(), before anything yields.
     base::Result<void> admit(std::string_view ip);
+    // For a client whose datagrams come to a socket that is there.
+    base::Result<void> admit_without_descriptor(std::string_view ip);
     // For a client that will connect soon, and takes no descriptor: what admit() would return. It takes a token of the
     // rate, but counts no connection; admit_expected() follows, which does not check the rate.
     base::Result<void> expect(std::string_view ip);
@@ -91,7 +93,7 @@ class Admission {
   private:
     enum class Rate : uint8_t { kCounts, kPaid };
     base::Result<void> admit_address(std::string_view ip, Rate rate, int64_t now_ms);
-    base::Result<void> admit(std::string_view ip, Rate rate);
+    base::Result<void> admit(std::string_view ip, Rate rate, bool is_full_now);
     bool can_evict(int64_t now_ms) const;
     bool evict_one(int64_t now_ms);
     bool has_max_connections() const {

@@ -66,6 +66,7 @@ TEST(Admission, DescriptorsHaveAReserve) {
     EXPECT_TRUE(admission.is_full());
     EXPECT_TRUE(admission.expect("192.0.2.1")) << "what has no descriptor of its own";
     EXPECT_TRUE(admission.admit_expected("192.0.2.1"));
+    EXPECT_TRUE(admission.admit_without_descriptor("192.0.2.1"));
     // One that only waits makes room.
     admission.idle().add(idle, base::monotonic_ms() - Admission::kEvictableMs);
     EXPECT_TRUE(admission.admit("192.0.2.1"));

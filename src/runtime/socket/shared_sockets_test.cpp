@@ -67,6 +67,28 @@ TEST_F(SharedSockets, ASocketOfAnotherAddressOrTypeIsNotUsed) {
     close(fd);
 }
 
+TEST_F(SharedSockets, AnInheritedSocketIsInItsGroup) {
+    for (const char* source : {"", "127.0.0.1"}) {
+        const UdpOptions options{.multicast_interface = "lo", .multicast_source = source};
+        auto first = bind_udp({"239.77.9.9", 0}, options);
+        ASSERT_TRUE(ok(first));
+        const uint16_t port = (*first)->port();
+        EXPECT_TRUE(inherit_sockets(std::array{dup((*first)->fd())}).empty());
+        auto second = bind_udp({"239.77.9.9", port}, options);
+        EXPECT_TRUE(ok(second)) << source;
+    }
+}
+
+TEST_F(SharedSockets, AUdpSocketThatFailsToOpenIsNotCounted) {
+    auto other = bind_udp({"127.0.0.1", 0});
+    ASSERT_TRUE(ok(other));
+    const size_t before = udp_sockets();
+    EXPECT_FALSE(bind_udp({"127.0.0.1", 0}, {.multicast_interface = "nosuch0"}));
+    EXPECT_EQ(udp_sockets(), before);
+    EXPECT_TRUE(ok((*other)->send_to({}, {*base::IpAddress::parse("127.0.0.1"), (*other)->port()}, soon())));
+    EXPECT_GE(udp_totals().sent, 1u) << "the others are still in the list";
+}
+
 TEST_F(SharedSockets, EveryAddressIsOneSocketOfBothFamilies) {
     const int fd = bound({"", 0}, SOCK_DGRAM);
     const uint16_t port = port_of(fd);

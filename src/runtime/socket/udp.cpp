@@ -104,7 +104,7 @@ base::Result<void> join(int fd, const base::IpAddress& group, const UdpOptions& 
         const detail::RawAddress raw({ip, 0}, v6);
         std::memcpy(&to, raw.get(), raw.length);
     };
-    int failed = 0;
+    int failed = 0, joined_before = EADDRINUSE;
     if (options.multicast_source.empty()) {
         group_req request{};
         request.gr_interface = interface;
@@ -119,8 +119,10 @@ base::Result<void> join(int fd, const base::IpAddress& group, const UdpOptions& 
         put(group, request.gsr_group);
         put(*source, request.gsr_source);
         failed = setsockopt(fd, level, MCAST_JOIN_SOURCE_GROUP, &request, sizeof request);
+        joined_before = EADDRNOTAVAIL;
     }
-    if (failed != 0) return base::fail_errno("joining a multicast group", errno);
+    // A socket of another process (shared_sockets.h) may have done so.
+    if (failed != 0 && errno != joined_before) return base::fail_errno("joining a multicast group", errno);
     return {};
 }
 
@@ -159,14 +161,14 @@ class Udp final : public UdpSocket {
         if (options.reports_destination) sources_.open(fd, v6_);
         if (options.for_clients) client_socket_.emplace().open(fd);
         TRY(watch_.open(fd, detail::Watch::kInputEdges));
-        if (const auto group = base::IpAddress::parse(address.ip); group && is_multicast(*group))
-            TRY(join(fd, *group, options), "joining " + address.ip);
-        else
-            TRY(set_multicast_output(fd, v6_, options));
         next_ = sockets.first;
         if (next_) next_->previous_ = this;
         sockets.first = this;
         ++sockets.count;
+        if (const auto group = base::IpAddress::parse(address.ip); group && is_multicast(*group))
+            TRY(join(fd, *group, options), "joining " + address.ip);
+        else
+            TRY(set_multicast_output(fd, v6_, options));
         return {};
     }
 

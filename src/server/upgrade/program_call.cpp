@@ -77,7 +77,9 @@ base::Result<pid_t> ProgramCall::start(int channel, const std::vector<std::strin
     for (char** variable = environ; *variable; ++variable) environment.emplace_back(*variable);
     environment.push_back(fmt::format("{}={}", kVariable, kChannel));
     FileActions actions;
-    posix_spawn_file_actions_addchdir_np(actions.get(), directory.c_str());
+    // The server's user may be unable to enter where root has started it; absolute paths need no directory.
+    if (faccessat(AT_FDCWD, directory.c_str(), X_OK, AT_EACCESS) == 0)
+        posix_spawn_file_actions_addchdir_np(actions.get(), directory.c_str());
     posix_spawn_file_actions_adddup2(actions.get(), channel, kChannel);
     Attributes attributes;
     pid_t pid = 0;

@@ -52,7 +52,7 @@ void GbUdpPort::on_datagram(const runtime::UdpPacket& datagram, runtime::Datagra
     if (!accepts_) return void(++caster_stats().refused_held_off);
 
     net::SessionTable& sessions = service_.sessions();
-    if (auto admitted = sessions.admission().admit(datagram.from.ip.text()); !admitted) {
+    if (auto admitted = sessions.admission().admit_without_descriptor(datagram.from.ip.text()); !admitted) {
         sessions.log_refusal("GB28181 publisher", datagram.from.ip.text(), admitted.error());
         return void(++caster_stats().refused_held_off);
     }

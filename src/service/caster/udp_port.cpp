@@ -139,7 +139,7 @@ void UdpPort::begin(Probe& probe, int64_t now_us) {
         encoder_->continue_from(from);
     } else {
         net::SessionTable& sessions = service_.sessions();
-        if (auto admitted = sessions.admission().admit(from.ip.text()); !admitted) {
+        if (auto admitted = sessions.admission().admit_without_descriptor(from.ip.text()); !admitted) {
             sessions.log_refusal("UDP publisher", from.ip.text(), admitted.error());
             probes_.clear();
             return encoder_refused();
