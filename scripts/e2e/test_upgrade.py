@@ -1,9 +1,12 @@
 """An upgrade without a cut: SIGUSR2 has a new process of the program replace the running one."""
 
 import asyncio
+import json
 import os
 import shutil
 import signal
+import socket
+import sys
 import threading
 import time
 
@@ -184,6 +187,42 @@ def test_the_old_process_is_killed(servers):
         publisher.stop()
         with edges.steady(server, "s"):
             assert_goes_on(player, "a player of the new process, whose publisher comes again")
+
+
+# The server's channel is its descriptor 3, as a process that it is to replace has it.
+AS_SUCCESSOR = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_the_old_process_dies_before_the_commit(servers):
+    server = servers.make(vhosts=VHOST)
+    mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = server.command()
+    server.command = lambda *_: [sys.executable, "-c", AS_SUCCESSOR, str(theirs.fileno()), *command]
+    theirs.set_inheritable(True)
+    server.inherited = (theirs.fileno(),)
+
+    def message(kind):
+        came = json.loads(mine.recv(65536) or "{}")
+        assert came.get("kind") == kind, f"{kind} was expected, {came} came\n{server.evidence()}"
+
+    with mine:
+        mine.settimeout(scaled(10))
+        server.spawn(SRS_UPGRADE_CHANNEL="3")
+        theirs.close()
+        message("hello")
+        mine.send(b'{"kind": "start"}')
+        message("ready")
+    server.wait_log("because the one that it was to replace has died")
+    with edges.steady(server, "s"):
+        wait_tags(live(server, "s"), 10, who="a player of the process that was to replace another")
+    assert int(server.pid_path.read_text()) == server.pid
+    server.stop()
+    assert not server.pid_path.exists(), "its pid file should be gone"
+    assert "bug:" not in server.log() + server.output(), server.evidence()
 
 
 def test_a_stop_ends_both(servers):

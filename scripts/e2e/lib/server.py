@@ -113,6 +113,7 @@ class Server:
         return {**{k: v for k, v in os.environ.items() if not k.startswith("SRS_")}, **sanitizer, **more}
 
     file_limit = None  # RLIMIT_NOFILE of the process
+    inherited = ()  # descriptors that it gets
 
     def spawn(self, *arguments, **environment):
         """Starts the process without waiting for anything."""
@@ -125,6 +126,7 @@ class Server:
             stdout=self.stdout_path.open("ab"),
             stderr=self.stderr_path.open("ab"),
             preexec_fn=limit,
+            pass_fds=self.inherited,
         )
         return self
 

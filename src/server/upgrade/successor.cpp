@@ -15,6 +15,7 @@ using upgrade::Kind;
 namespace {
 
 constexpr int kAnswerMs = 30'000;
+constexpr int kFailedMs = 1'000;
 
 }  // namespace
 
@@ -43,31 +44,32 @@ Result<void> Successor::take(ProcessMessage message, std::vector<std::string>& p
     return {};
 }
 
+// The channel is the loop's: it does not outlive it, whatever comes.
 Result<std::unique_ptr<runtime::ProcessChannel>> Successor::await_commit() {
-    on_loop_ = std::make_unique<runtime::ProcessChannel>();
-    TRY(on_loop_->open(std::exchange(channel_, -1)));
+    auto channel = std::make_unique<runtime::ProcessChannel>();
+    TRY(channel->open(std::exchange(channel_, -1)));
+    auto committed = await_commit_from(*channel);
+    if (committed) return channel;
+    // It has died: one that gives up kills this process.
+    if (committed.error().code() == Code::kClosed) return nullptr;
+    const upgrade::Message failed{.kind = Kind::kFailed, .text = committed.error().text()};
+    // The process ends anyway; its exit status tells the other one, too.
+    static_cast<void>(channel->send({upgrade::write_message(failed)}, runtime::Deadline::in_ms(kFailedMs)));
+    return std::unexpected(std::move(committed).error());
+}
+
+Result<void> Successor::await_commit_from(runtime::ProcessChannel& channel) {
     const runtime::Deadline limit = runtime::Deadline::in_ms(kAnswerMs);
-    auto outcome = on_loop_->send({upgrade::write_message({.kind = Kind::kReady})}, limit);
-    while (outcome) {
-        auto message = on_loop_->receive(limit);
-        if (message) {
-            const upgrade::Message parsed = TRY(upgrade::parse_message(message->text));
-            if (parsed.kind == Kind::kCommit) return std::move(on_loop_);
-            continue;
-        }
-        outcome = std::unexpected(std::move(message).error());
-    }
-    // It gives up by killing this process.
-    if (outcome.error().code() == Code::kClosed) return nullptr;
-    return std::unexpected(std::move(outcome).error());
+    TRY(channel.send({upgrade::write_message({.kind = Kind::kReady})}, limit));
+    while (TRY(upgrade::parse_message(TRY(channel.receive(limit)).text)).kind != Kind::kCommit) continue;
+    return {};
 }
 
 void Successor::fail(std::string_view why) const {
-    const int channel = on_loop_ ? on_loop_->fd() : channel_;
-    if (channel < 0) return;
+    if (channel_ < 0) return;
     const upgrade::Message message{.kind = Kind::kFailed, .text = std::string(why)};
     // The process ends anyway; its exit status tells the other one, too.
-    static_cast<void>(runtime::send_message_blocking(channel, {upgrade::write_message(message)}, 1'000));
+    static_cast<void>(runtime::send_message_blocking(channel_, {upgrade::write_message(message)}, kFailedMs));
 }
 
 }  // namespace server

@@ -26,16 +26,16 @@ class Successor {
     base::Result<std::vector<std::string>> introduce();
     int take_pid_file() { return std::exchange(pid_file_, -1); }  // -1: there is none
     // On the loop: all is started. Yields until the other process has said that this one serves, and returns the
-    // channel to it; null: it has died.
+    // channel to it; null: it has died. The other process is told of an error.
     base::Result<std::unique_ptr<runtime::ProcessChannel>> await_commit();
-    // It cannot replace the other process, and ends. At any time before the commit.
+    // It cannot replace the other process, and ends. Before await_commit(); harmless after it.
     void fail(std::string_view why) const;
 
   private:
     base::Result<void> take(runtime::ProcessMessage message, std::vector<std::string>& problems, bool& is_all);
+    static base::Result<void> await_commit_from(runtime::ProcessChannel& channel);
 
-    int channel_;  // -1: it is on_loop_
-    std::unique_ptr<runtime::ProcessChannel> on_loop_;
+    int channel_;  // -1: the loop has it
     int pid_file_ = -1;
 };
 
