@@ -187,6 +187,10 @@ bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api) {
     return api.auth.enabled && evaluate(ApiAccess::kPrivileged, request, api).status == 0;
 }
 
+AuthResult evaluate_records(const HttpRequest& request, const config::HttpApi& api) {
+    return evaluate(api.auth.enabled ? ApiAccess::kRead : ApiAccess::kPrivileged, request, api);
+}
+
 bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api) {
     if (rights_of(message.headers.get("Authorization"), api.auth) != Rights::kNone) return true;
     return (is_loopback(client_ip) || has(api.control.allow, client_ip)) && !is_from_proxy(message);

@@ -27,6 +27,9 @@ AuthResult evaluate(ApiAccess access, const HttpRequest& request, const config::
 // Whether the caller has proved, by credentials, that it may see what clients and the configuration put into URLs. A
 // caller on this machine has not: it may be a proxy, or any user.
 bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api);
+// Who may read what the files of service/accounts keep, and the names of customers: with auth enabled those who
+// authenticate, a read-only token suffices; without it the callers of ApiAccess::kPrivileged.
+AuthResult evaluate_records(const HttpRequest& request, const config::HttpApi& api);
 // Whether the request comes from an operator: from this machine or one of http_api.control's addresses, without a
 // proxy, or authenticated. evaluate() may still refuse such a request.
 bool is_operator(const http::Request& message, std::string_view client_ip, const config::HttpApi& api);

@@ -16,7 +16,7 @@ bool SessionQuery::matches(const ClosedSession& session) const {
     if (session.started_ms > to_ms) return false;
     if (session.ended_ms > 0 && session.ended_ms < from_ms) return false;
     if (!stream.empty() && session.stream_id != stream && !ends_with_name(session.stream, stream)) return false;
-    return client.empty() || session.id == client || session.ip == client || session.token == client;
+    return client.empty() || session.id == client || session.ip == client || (finds_tokens && session.token == client);
 }
 
 }  // namespace net

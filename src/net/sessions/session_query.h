@@ -17,6 +17,8 @@ struct SessionQuery {
     std::string stream{};  // its name, "app/name", "vhost/app/name", or its id; empty: any
     std::string client{};  // the session's id, the address, or the token; empty: any
     size_t most = 0;       // for reading files: enough are found then
+    // Whether client may be a token: who may not see tokens could guess them.
+    bool finds_tokens = true;
 
     bool matches(const ClosedSession& session) const;
 };

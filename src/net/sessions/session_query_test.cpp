@@ -30,6 +30,8 @@ TEST(SessionQuery, ByTimeStreamAndClient) {
                 {{.client = "192.0.2.7"}, true},
                 {{.client = "acme"}, true},
                 {{.client = "192.0.2"}, false},
+                {{.client = "acme", .finds_tokens = false}, false},
+                {{.client = "abc", .finds_tokens = false}, true},
                 {{.from_ms = 2001, .stream = "cam"}, false}};
     for (const auto& row : rows)
         EXPECT_EQ(row.query.matches(session), row.matches)

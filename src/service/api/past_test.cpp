@@ -10,7 +10,7 @@
 namespace service::api {
 namespace {
 
-using runtime::testing::ok;
+using net::testing::Answer;
 
 class PastTest : public testing::ApiTest {
   protected:
@@ -47,6 +47,51 @@ TEST_F(PastTest, ASortByViewersCountsEachRowOnce) {
     for (size_t i = 1; i < rows.size(); ++i)
         ASSERT_LE(rows[i - 1]["unique_viewers"].get<int>(), rows[i]["unique_viewers"].get<int>()) << i;
     EXPECT_LT(rows.front()["unique_viewers"].get<int>(), rows.back()["unique_viewers"].get<int>());
+}
+
+net::ClosedSession closed_at(const std::string& id, int64_t ended_ms) {
+    net::ClosedSession session{.id = id, .ip = "192.0.2.9", .type = net::SessionType::kFlvPlay, .stream = "v/live/s"};
+    session.started_ms = 1;
+    session.ended_ms = ended_ms;
+    session.token = "acme";
+    return session;
+}
+
+TEST_F(PastTest, AStrangerSeesNoFilesAndNoTokens) {
+    offers_.usage = &ledger_;
+    ledger_.change({20261129, {"v", "live", "s"}, "acme"}).sent = 5;
+    int reads = 0;
+    offers_.past_sessions = [&](const net::SessionQuery&) -> base::Result<net::PastSessions> {
+        ++reads;
+        return net::PastSessions{.sessions = {closed_at("file", 1000)}};
+    };
+    sessions_.add_closed(closed_at("memory", 2000));
+    constexpr std::string_view kProxy = "X-Forwarded-For: 192.0.2.1\r\n", kPage = "Origin: http://a.example\r\n";
+    for (const std::string_view stranger : {kProxy, kPage}) {
+        const Json seen = json("/api/v1/sessions", stranger);
+        EXPECT_EQ(seen["total"], 1) << seen;
+        EXPECT_EQ(seen["sessions"][0]["id"], "memory");
+        EXPECT_EQ(seen["sessions"][0]["token"], "");
+        EXPECT_EQ(seen["complete"], false);
+        EXPECT_EQ(json("/api/v1/sessions?client=acme", stranger)["total"], 0) << "it could be guessed";
+        for (const char* query : {"by=token", "by=day,token", "token=acme"}) {
+            const Answer answer = ask(fmt::format("/api/v1/usage?{}", query), stranger);
+            EXPECT_EQ(answer.status, 403) << query;
+            EXPECT_NE(answer.body.find("by=token and token="), std::string::npos) << answer.body;
+        }
+        EXPECT_EQ(json("/api/v1/usage", stranger)["usage"][0]["sent_bytes"], 5);
+    }
+    EXPECT_EQ(reads, 0) << "a stranger makes the server read no files";
+    EXPECT_EQ(json("/api/v1/sessions")["total"], 2) << "this machine";
+    EXPECT_EQ(json("/api/v1/sessions?client=acme")["sessions"][0]["token"], "acme");
+    EXPECT_EQ(json("/api/v1/usage?by=token")["usage"][0]["token"], "acme");
+    // With credentials from anywhere.
+    auto next = std::make_shared<config::Snapshot>(*snapshot_);
+    next->http_api.auth = {.enabled = true, .read_tokens = {"a-token-to-read"}};
+    service_->reload(next);
+    const std::string reader = std::string(kProxy) + "Authorization: Bearer a-token-to-read\r\n";
+    EXPECT_EQ(json("/api/v1/sessions", reader)["total"], 2);
+    EXPECT_EQ(json("/api/v1/usage?token=acme", reader)["total"], 1);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "net/access/auth.h"
 #include "net/sessions/session_line.h"
 #include "net/sessions/session_query.h"
 #include "net/sessions/usage_ledger.h"
@@ -27,8 +28,10 @@ constexpr size_t kMaxFromFiles = 20'000;
 constexpr size_t kMaxGroups = 100'000;
 constexpr int64_t kUsageFreshMs = 250;  // age of the accounts
 
-Json session_record(const net::ClosedSession& session) {
-    return Json::parse(net::session_json_line(session, net::all_session_fields()), nullptr, false);
+Json session_record(const net::ClosedSession& session, bool shows_token) {
+    Json record = Json::parse(net::session_json_line(session, net::all_session_fields()), nullptr, false);
+    if (!shows_token) record["token"] = "";
+    return record;
 }
 
 // ---- Usage
@@ -113,7 +116,8 @@ std::vector<Endpoint> Past::endpoints() {
     Endpoint& sessions = rows.get(
         "/api/v1/sessions",
         "the sessions that are there and those that have ended, the newest first: from memory, and from access_log "
-        "where that is on",
+        "where that is on; access_log and token only for this machine, http_api's control { allow } and those who "
+        "authenticate",
         "total:int complete:bool sessions[@Session]", &Past::sessions);
     sessions.parameters = page_parameters();
     sessions.parameters.push_back(
@@ -142,7 +146,9 @@ std::vector<Endpoint> Past::endpoints() {
     for (const char* name : {"vhost", "app", "stream", "token"})
         usage.parameters.push_back({.name = name, .doc = "that one alone"});
     usage.parameters.push_back(sort_parameter(names_of<UsageRow>(kUsageColumns)));
-    usage.failures = {{400, "from or to is no day, or by has another word"}, {404, "usage { enabled on; } is not set"}};
+    usage.failures = {{400, "from or to is no day, or by has another word"},
+                      {403, "by=token and token= are for this machine, http_api's control { allow } and with auth"},
+                      {404, "usage { enabled on; } is not set"}};
     return rows.take();
 }
 
@@ -166,6 +172,8 @@ Result<void> Past::sessions(Request& request, Response& response) {
     const auto is_wanted = [&](const net::ClosedSession& session) {
         return query.matches(session) && (action.empty() || net::action_of(session.type) == action);
     };
+    const bool sees_records = net::evaluate_records(request, context_.snapshot->http_api).status == 0;
+    query.finds_tokens = sees_records;
     const Page page = page_of(request);
     query.most = std::min(kMaxFromFiles, page.start + page.count);
 
@@ -196,7 +204,7 @@ Result<void> Past::sessions(Request& request, Response& response) {
         TRY(is_wanted(session) ? list.add(session) : list.skip());
     }
     bool complete = query.from_ms >= oldest_ms;
-    if (!complete && context_.offers.past_sessions) {
+    if (!complete && sees_records && context_.offers.past_sessions) {
         auto past = context_.offers.past_sessions(query);
         if (!past && past.error().code() == base::Code::kCancelled) return std::unexpected(std::move(past).error());
         complete = past && past->complete;
@@ -206,7 +214,8 @@ Result<void> Past::sessions(Request& request, Response& response) {
                     is_wanted(session))
                     TRY(list.add(std::move(session)));
     }
-    return list.send(response, session_record, {{"complete", complete}});
+    return list.send(response, [&](const net::ClosedSession& session) { return session_record(session, sees_records); },
+                     {{"complete", complete}});
 }
 
 Result<void> Past::usage(Request& request, Response& response) {
@@ -228,6 +237,10 @@ Result<void> Past::usage(Request& request, Response& response) {
     filter.app = request.message.parameter("app");
     filter.stream = request.message.parameter("stream");
     filter.token = request.message.parameter("token");
+    if (const auto result = net::evaluate_records(request, context_.snapshot->http_api);
+        result.status && (*groups & kToken || !filter.token.empty()))
+        return send_failure(response, context_.identity, result.status,
+                            fmt::format("by=token and token=: {}", result.why));
     TRY(context_.sessions.count(kUsageFreshMs));
     std::map<net::UsageKey, net::Usage> sums;
     net::UsageKey last;
