@@ -300,12 +300,13 @@ def test_usage_survives_a_restart(servers, tmp_path):
 
 
 def test_what_has_no_row_is_counted_together(servers, tmp_path):
-    server = servers(top=conf(tmp_path, api.ON, usage="rows 10;"))
+    server = servers(top=conf(tmp_path, api.ON, usage="rows 20;"))
     for number in range(14):
         with rtmp.publisher(server, "live", f"s{number}") as client:
             publishing.send_all(client, media.tags(media.plain())[:20])
     wait_until(lambda: sum(row["sessions"] for row in usage(server)) == 14, 10, lambda: str(usage(server)))
     other = [row for row in usage(server) if row["stream"] == "(other)"]
+    # A day takes half of the rows.
     assert len(usage(server)) == 11 and other[0]["sessions"] == 4, usage(server)
 
 

@@ -91,6 +91,8 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     const Traffic& traffic() const { return traffic_; }
     Rates rates(int64_t now_ms) const { return window_.rates(traffic_, now_ms); }
     const Session* publisher() const { return publisher_; }  // null: no session publishes
+    // A session publishes, or did since there is this account.
+    bool had_publisher() const { return had_publisher_; }
     uint32_t players() const { return players_; }
     // The most players at one time since the last call.
     uint32_t take_peak() const { return std::exchange(peak_players_, players_); }
@@ -104,9 +106,14 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     VhostAccount& vhost_;
     const base::StreamKey key_;
     const std::string id_;
+    void set_publisher(const Session* session) {
+        publisher_ = session;
+        had_publisher_ = true;
+    }
     void add_player() { peak_players_ = std::max(peak_players_, ++players_); }
     void remove_player() { --players_; }
     const Session* publisher_ = nullptr;
+    bool had_publisher_ = false;
     uint32_t players_ = 0;
     mutable uint32_t peak_players_ = 0;
     Traffic traffic_;

@@ -119,7 +119,7 @@ void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
         meter.is_new = true;
         meter.counted_ms = static_cast<uint32_t>(base::monotonic_ms());
     }
-    if (publishing) account_->publisher_ = this;
+    if (publishing) account_->set_publisher(this);
 }
 
 void Session::leave_stream() {

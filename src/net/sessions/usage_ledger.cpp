@@ -19,6 +19,8 @@ bool read(std::string_view text, T& value) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
+UsageKey other_key(int day) { return {day, {"", "", std::string(UsageLedger::kOther)}, ""}; }
+
 }  // namespace
 
 Usage& Usage::operator+=(const Usage& more) {
@@ -35,14 +37,34 @@ Usage& Usage::operator+=(const Usage& more) {
 
 Usage& UsageLedger::change(const UsageKey& key) {
     auto found = rows_.find(key);
-    if (found == rows_.end() && rows_.size() >= max_rows_) {
+    if (found == rows_.end() && !has_room(key.day)) {
         ++overflows_;
-        found = rows_.try_emplace({key.day, {"", "", std::string(kOther)}, ""}).first;
-    } else if (found == rows_.end()) {
-        found = rows_.try_emplace(key).first;
+        return change_other(key.day);
     }
+    if (found == rows_.end()) found = insert(key);
     changed_.insert(found->first);
     return found->second;
+}
+
+Usage& UsageLedger::change_other(int day) {
+    const auto row = insert(other_key(day));
+    changed_.insert(row->first);
+    return row->second;
+}
+
+bool UsageLedger::has_room(int day) const {
+    const auto found = rows_of_day_.find(day);
+    const size_t own = found == rows_of_day_.end() ? 0 : found->second;
+    const size_t of_others = rows_.size() - own;
+    const size_t left = max_rows_ - std::min(max_rows_, of_others);
+    return own < (left + 1) / 2;
+}
+
+UsageLedger::Rows::iterator UsageLedger::insert(UsageKey key) {
+    const int day = key.day;
+    const auto [row, is_new] = rows_.try_emplace(std::move(key));
+    if (is_new) ++rows_of_day_[day];
+    return row;
 }
 
 void UsageLedger::restore(UsageKey key, Usage usage) {
@@ -50,22 +72,28 @@ void UsageLedger::restore(UsageKey key, Usage usage) {
     if (found != rows_.end()) {
         found->second = std::move(usage);
     } else if (rows_.size() < max_rows_) {
-        rows_.emplace(std::move(key), std::move(usage));
+        insert(std::move(key))->second = std::move(usage);
     } else {
         ++overflows_;
-        rows_[{key.day, {"", "", std::string(kOther)}, ""}] += usage;
+        insert(other_key(key.day))->second += usage;
     }
 }
 
 void UsageLedger::forget_before(int day) {
     first_day_ = day;
     rows_.erase(rows_.begin(), rows_.lower_bound(UsageKey{.day = day}));
+    rows_of_day_.erase(rows_of_day_.begin(), rows_of_day_.lower_bound(day));
     changed_.erase(changed_.begin(), changed_.lower_bound(UsageKey{.day = day}));
 }
 
 const UsageLedger::Rows::value_type* UsageLedger::after(const UsageKey& key) const {
     const auto found = rows_.upper_bound(key);
     return found == rows_.end() ? nullptr : &*found;
+}
+
+bool UsageLedger::has_stream(int day, const base::StreamKey& stream) const {
+    const auto found = rows_.lower_bound({day, stream, ""});
+    return found != rows_.end() && found->first.day == day && found->first.stream == stream;
 }
 
 const Usage* UsageLedger::find(const UsageKey& key) const {

@@ -1,7 +1,8 @@
 #pragma once
 // UsageLedger: what was used per day, stream and token: traffic, time watched and published, viewers. Bounded by its
-// number of rows: what would be a further row is counted in a row of that day whose stream is kOther. Days are handed
-// in as numbers: 20261129. Pure.
+// number of rows: what would be a further row is counted in a row of that day whose stream is kOther. A day takes at
+// most half of the rows that other days leave, so that one day of many names leaves room for the days after it. Days
+// are handed in as numbers: 20261129. Pure.
 
 #include <compare>
 #include <cstdint>
@@ -47,12 +48,15 @@ class UsageLedger {
 
     // The row to add to; it is written with the next changes.
     Usage& change(const UsageKey& key);
+    // The row kOther of that day, likewise: for what is to take no row of its own.
+    Usage& change_other(int day);
     // Replaces a row, as a file has it.
     void restore(UsageKey key, Usage usage);
     void forget_before(int day);
     int first_day() const { return first_day_; }  // of the last call
 
-    const Usage* find(const UsageKey& key) const;  // null: there is no such row
+    const Usage* find(const UsageKey& key) const;                   // null: there is no such row
+    bool has_stream(int day, const base::StreamKey& stream) const;  // by any token
     size_t size() const { return rows_.size(); }
     uint64_t overflows() const { return overflows_; }  // changes that went to a row kOther for want of room
     // The first row, or the first behind that key; null: there is none. For passes that yield.
@@ -62,8 +66,12 @@ class UsageLedger {
     std::set<UsageKey> take_changes();
 
   private:
+    bool has_room(int day) const;
+    Rows::iterator insert(UsageKey key);
+
     size_t max_rows_;
     Rows rows_;
+    std::map<int, size_t> rows_of_day_;
     std::set<UsageKey> changed_;
     uint64_t overflows_ = 0;
     int first_day_ = 0;

@@ -22,7 +22,7 @@ TEST(UsageLedger, HasARowForEachDayStreamAndToken) {
 }
 
 TEST(UsageLedger, WhatHasNoRoomIsCountedTogether) {
-    UsageLedger ledger(3);
+    UsageLedger ledger(6);
     for (int i = 0; i < 10; ++i) ledger.change(key_of(20261129, std::to_string(i))).sent += 1;
     EXPECT_EQ(ledger.size(), 4u);
     EXPECT_EQ(ledger.overflows(), 7u);
@@ -31,6 +31,35 @@ TEST(UsageLedger, WhatHasNoRoomIsCountedTogether) {
     EXPECT_EQ(ledger.find(other)->sent, 7u);
     ledger.change(key_of(20261129, "1")).sent += 1;
     EXPECT_EQ(ledger.overflows(), 7u) << "a row that is there";
+}
+
+TEST(UsageLedger, ADayTakesHalfOfTheRowsThatAreLeft) {
+    UsageLedger ledger(100);
+    for (const int day : {20261127, 20261128, 20261129})
+        for (int i = 0; i < 200; ++i) ledger.change(key_of(day, std::to_string(i)));
+    const auto rows_of = [&](int day) {
+        size_t rows = 0;
+        for (int i = 0; i < 200; ++i) rows += ledger.find(key_of(day, std::to_string(i))) != nullptr;
+        return rows;
+    };
+    EXPECT_EQ(rows_of(20261127), 50u);
+    EXPECT_EQ(rows_of(20261128), 25u) << "50 less the row of the others";
+    EXPECT_EQ(rows_of(20261129), 12u);
+    ledger.forget_before(20261128);
+    ledger.change(key_of(20261129, "199"));
+    EXPECT_EQ(rows_of(20261129), 13u) << "there is room again";
+}
+
+TEST(UsageLedger, KnowsItsStreams) {
+    UsageLedger ledger(100);
+    ledger.change(key_of(20261129, "b", "acme"));
+    EXPECT_TRUE(ledger.has_stream(20261129, {"v", "live", "b"}));
+    EXPECT_FALSE(ledger.has_stream(20261128, {"v", "live", "b"}));
+    EXPECT_FALSE(ledger.has_stream(20261129, {"v", "live", "a"}));
+    EXPECT_FALSE(ledger.has_stream(20261129, {"v", "live", "c"}));
+    ledger.change_other(20261129).sent += 1;
+    EXPECT_EQ(ledger.overflows(), 0u);
+    EXPECT_EQ(ledger.size(), 2u);
 }
 
 TEST(UsageLedger, ForgetsOldDays) {

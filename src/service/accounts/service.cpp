@@ -149,12 +149,18 @@ int Service::today() {
     return day_;
 }
 
+net::Usage& Service::row_of(const base::StreamKey& stream, const net::StreamAccount* account, std::string token) {
+    const int day = today();
+    const bool is_known = (account && account->had_publisher()) || ledger_.has_stream(day, stream);
+    return is_known ? ledger_.change({day, stream, std::move(token)}) : ledger_.change_other(day);
+}
+
 void Service::on_session_traffic(const net::Session& session, const net::Traffic& more, int64_t ms, bool is_first) {
     if (!counts_usage_ || !net::is_client(session.type())) return;
     const net::StreamAccount& account = *session.stream_account();
     const bool publishes = net::publishes(session.type());
-    net::UsageKey key{today(), account.key(), token_of(account.key(), publishes, session.details().params)};
-    net::Usage& usage = ledger_.change(key);
+    const std::string token = token_of(account.key(), publishes, session.details().params);
+    net::Usage& usage = row_of(account.key(), &account, token);
     const auto lasted_ms = static_cast<uint64_t>(ms);
     if (publishes) {
         usage.received += more.received_bytes;
@@ -167,12 +173,12 @@ void Service::on_session_traffic(const net::Session& session, const net::Traffic
         usage.watched_ms += lasted_ms;
         usage.sessions += is_first;
         usage.peak = std::max(usage.peak, account.take_peak());
-        usage.viewers.add(hash_of_viewer(session, key.token));
+        usage.viewers.add(hash_of_viewer(session, token));
     }
 }
 
 void Service::on_stream_traffic(const base::StreamKey& stream, const net::Traffic& more) {
-    if (counts_usage_) ledger_.change({today(), stream, ""}).sent += more.sent_bytes;
+    if (counts_usage_) row_of(stream, sessions_.accounts().find(stream), "").sent += more.sent_bytes;
 }
 
 // ---- Changes

@@ -52,6 +52,8 @@ class Service final : private net::SessionObserver {
     const ServerConfig& own() const { return snapshot_->get<ServerConfig>(); }
     void apply();
     int today();
+    // The row to add to, of today. Anybody may ask for streams of any names: those that nobody publishes have no rows.
+    net::Usage& row_of(const base::StreamKey& stream, const net::StreamAccount* account, std::string token);
 
     config::SnapshotPtr snapshot_;
     net::SessionTable& sessions_;

@@ -173,6 +173,42 @@ TEST_F(AccountsTest, UsageIsByStreamAndToken) {
     service.stop();
 }
 
+TEST_F(AccountsTest, PlaysOfStreamsThatNobodyPublishesTakeNoRows) {
+    Service service(snapshot(all()), sessions_);
+    ASSERT_TRUE(ok(service.start()));
+    std::vector<std::unique_ptr<TestSession>> players;
+    for (int i = 0; i < 50; ++i) {
+        players.push_back(std::make_unique<TestSession>(sessions_, std::to_string(i), net::SessionType::kFlvPlay,
+                                                        "?sign_name=made-up-" + std::to_string(i)));
+        players.back()->enter_stream({"v", "live", "made-up-" + std::to_string(i)}, false);
+        players.back()->bytes = {5, 100};
+    }
+    sessions_.accounts().add({"v", "live", "made-up"}, {0, 7});
+    ASSERT_TRUE(ok(sessions_.count()));
+    const net::UsageLedger& ledger = service.ledger();
+    ASSERT_EQ(ledger.size(), 1u);
+    EXPECT_EQ(ledger.first()->first.stream.name, net::UsageLedger::kOther);
+    EXPECT_EQ(ledger.first()->second.sent, 5007u);
+    {
+        TestSession publisher(sessions_, "p", net::SessionType::kFmlePublish);
+        publisher.enter_stream({"v", "live", "made-up-7"}, true);
+        publisher.bytes = {9, 0};
+        ASSERT_TRUE(ok(sessions_.count()));
+    }
+    players[7]->bytes.sent_bytes += 40;
+    ASSERT_TRUE(ok(sessions_.count()));
+    sessions_.accounts().add({"v", "live", "made-up-7"}, {0, 2});
+    const int day = ledger.first()->first.day;
+    const net::Usage* row = ledger.find({day, {"v", "live", "made-up-7"}, "made-up-7"});
+    ASSERT_NE(row, nullptr) << "it was published meanwhile";
+    EXPECT_EQ(row->sent, 40u);
+    row = ledger.find({day, {"v", "live", "made-up-7"}, ""});
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->received, 9u);
+    EXPECT_EQ(row->sent, 2u);
+    service.stop();
+}
+
 TEST_F(AccountsTest, PastSessionsAreReadFromTheFile) {
     Service service(snapshot(all()), sessions_);
     ASSERT_TRUE(ok(service.start()));
