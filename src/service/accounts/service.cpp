@@ -88,11 +88,12 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions)
 
 Result<void> Service::start() {
     if (counts_usage_) {
+        // Before the file is read: its older days are left out.
+        ledger_.forget_before(first_day(base::wall_ms(), snapshot_->global.utc_time, own().usage.days));
         if (auto opened = usage_file_.open(); !opened) {
             if (opened.error().code() == Code::kCancelled) return opened;
             base::log::error("usage: {}; it is counted in memory only", opened.error().text());
         }
-        ledger_.forget_before(first_day(base::wall_ms(), snapshot_->global.utc_time, own().usage.days));
         usage_file_.start();
     }
     apply();

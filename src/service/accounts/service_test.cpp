@@ -209,6 +209,25 @@ TEST_F(AccountsTest, PlaysOfStreamsThatNobodyPublishesTakeNoRows) {
     service.stop();
 }
 
+TEST_F(AccountsTest, ExpiredDaysAreNotReadAtTheStart) {
+    ServerConfig own = all();
+    own.usage.rows = 10;
+    const net::UsageKey kept{20991231, {"v", "live", "cam"}, ""};
+    std::filesystem::create_directories(directory_);
+    {
+        std::ofstream file(own.usage.path);
+        for (int i = 0; i < 20; ++i)
+            file << net::usage_line({20200101, {"v", "live", std::to_string(i)}, ""}, {.sent = 1});
+        file << net::usage_line(kept, {.sent = 3});
+    }
+    Service service(snapshot(own), sessions_);
+    ASSERT_TRUE(ok(service.start()));
+    EXPECT_EQ(service.ledger().size(), 1u);
+    EXPECT_EQ(service.ledger().overflows(), 0u);
+    EXPECT_NE(service.ledger().find(kept), nullptr);
+    service.stop();
+}
+
 TEST_F(AccountsTest, PastSessionsAreReadFromTheFile) {
     Service service(snapshot(all()), sessions_);
     ASSERT_TRUE(ok(service.start()));

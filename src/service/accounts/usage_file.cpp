@@ -1,6 +1,7 @@
 #include "service/accounts/usage_file.h"
 
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "base/log.h"
@@ -42,20 +43,21 @@ Result<void> UsageFile::open() {
     return {};
 }
 
-// The last line of each row counts. What was counted before the file could be read is added to it.
+// The last line of each row counts. What was counted before the file could be read is added to it. The newest days get
+// the rows that there are.
 void UsageFile::read(std::string_view text) {
     std::map<net::UsageKey, net::Usage> rows;
     std::string_view line;
     while (base::take_line(text, line)) {
         net::UsageKey key;
         net::Usage usage;
-        if (net::read_usage_line(line, key, usage))
-            rows[std::move(key)] = std::move(usage);
-        else
+        if (!net::read_usage_line(line, key, usage))
             ++unreadable_lines_;
+        else if (key.day >= ledger_.first_day())
+            rows[std::move(key)] = std::move(usage);
     }
     whole_ = ledger_.size() > 0;
-    for (auto& [key, usage] : rows) {
+    for (auto& [key, usage] : std::views::reverse(rows)) {
         if (const net::Usage* counted = ledger_.find(key)) usage += *counted;
         ledger_.restore(key, std::move(usage));
     }

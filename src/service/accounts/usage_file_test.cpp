@@ -82,6 +82,29 @@ TEST_F(UsageFileTest, WhatACrashCutIsLeftOut) {
     file.stop();
 }
 
+TEST_F(UsageFileTest, ExpiredDaysTakeNoRoomOfNewOnes) {
+    std::filesystem::create_directories(path_.parent_path());
+    const auto key_at = [](int day, int i) { return net::UsageKey{day, {"v", "live", std::to_string(i)}, ""}; };
+    {
+        std::ofstream file(path_);
+        for (const int day : {20260101, 20261128, 20261129})
+            for (int i = 0; i < 4; ++i) file << net::usage_line(key_at(day, i), {.sent = 1});
+    }
+    net::UsageLedger ledger(6);
+    ledger.forget_before(20261128);
+    UsageFile file(path_, ledger);
+    ASSERT_TRUE(ok(file.open()));
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_EQ(ledger.find(key_at(20260101, i)), nullptr) << i;
+        EXPECT_NE(ledger.find(key_at(20261129, i)), nullptr) << "the newest day: " << i;
+    }
+    const net::Usage* other = ledger.find({20261128, {"", "", std::string(net::UsageLedger::kOther)}, ""});
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(other->sent, 2u) << "the day before has what room is left";
+    EXPECT_EQ(ledger.first()->first.day, 20261128);
+    file.stop();
+}
+
 TEST_F(UsageFileTest, DoesNotGrowWithEachChange) {
     net::UsageLedger ledger(100);
     UsageFile file(path_, ledger);
