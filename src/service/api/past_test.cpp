@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
+#include <memory>
 
 #include "net/sessions/session_query.h"
 #include "net/sessions/usage_ledger.h"
@@ -55,6 +57,48 @@ net::ClosedSession closed_at(const std::string& id, int64_t ended_ms) {
     session.ended_ms = ended_ms;
     session.token = "acme";
     return session;
+}
+
+struct PastViewer final : net::Session {
+    PastViewer(net::SessionTable& table, std::string_view id) : Session(table, id, "192.0.2.9") {
+        set_type(net::SessionType::kFlvPlay);
+        enter_stream({"v", "live", "s"}, false);
+    }
+    ~PastViewer() override { log_end("closed", base::CloseReason::kPeerClosed); }
+    std::string stream_text() const override { return "v/live/s"; }
+    net::Traffic traffic() const override { return {}; }
+    void kick(std::string_view) override {}
+};
+
+TEST_F(PastTest, SessionsOfTheProcessBeforeAreListed) {
+    for (const int64_t ended_ms : {2000, 3000, 4000})
+        sessions_.add_closed(closed_at(fmt::format("m{}", ended_ms), ended_ms));
+    auto leaving = std::make_unique<PastViewer>(sessions_, "leaves");
+    PastViewer staying(sessions_, "stays");
+    // The process before ends at the same time, and writes to the same file.
+    offers_.past_sessions = [&](const net::SessionQuery&) -> base::Result<net::PastSessions> {
+        net::PastSessions past;
+        if (leaving) {
+            leaving.reset();
+            past.sessions.push_back(closed_at("leaves", sessions_.closed().newest(0).ended_ms));
+        }
+        for (const int64_t ended_ms : {4500, 4000, 3500, 3000, 2000, 1000})
+            past.sessions.push_back(
+                closed_at(fmt::format("{}{}", ended_ms % 1000 || ended_ms == 1000 ? "f" : "m", ended_ms), ended_ms));
+        return past;
+    };
+    const auto ids_of = [&](std::string_view query) {
+        std::vector<std::string> ids;
+        const Json answer = json(fmt::format("/api/v1/sessions?count=100{}", query));
+        for (const Json& one : answer["sessions"]) ids.push_back(one["id"]);
+        return ids;
+    };
+    std::vector<std::string> ids = ids_of("");
+    ASSERT_GE(ids.size(), 2u);
+    std::ranges::sort(ids.begin(), ids.begin() + 2);
+    EXPECT_EQ(ids, (std::vector<std::string>{"leaves", "stays", "f4500", "m4000", "f3500", "m3000", "m2000", "f1000"}));
+    EXPECT_EQ(ids_of("&from=4"), (std::vector<std::string>{"stays", "leaves", "f4500", "m4000"}))
+        << "memory goes back further, and does not have those of the process before";
 }
 
 TEST_F(PastTest, AStrangerSeesNoFilesAndNoTokens) {

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "base/clock.h"
@@ -32,6 +35,58 @@ Json session_record(const net::ClosedSession& session, bool shows_token) {
     Json record = Json::parse(net::session_json_line(session, net::all_session_fields()), nullptr, false);
     if (!shows_token) record["token"] = "";
     return record;
+}
+
+using IsWanted = std::function<bool(const net::ClosedSession&)>;
+
+struct Present {
+    std::vector<net::ClosedSession> sessions{};  // the newest first
+    std::unordered_set<std::string> ids{};       // of these: one that ends meanwhile is not listed again
+};
+
+Result<Present> present_sessions(const net::SessionTable& table, const IsWanted& is_wanted) {
+    Present present;
+    runtime::CpuSlice slice(16);
+    for (size_t i = table.size(); i > 0; --i) {
+        TRY(slice.step());
+        if (i > table.size() || !net::is_client(table.at(i - 1).type())) continue;
+        net::ClosedSession session = table.at(i - 1).record();
+        if (!is_wanted(session)) continue;
+        present.ids.insert(session.id);
+        present.sessions.push_back(std::move(session));
+    }
+    std::ranges::sort(present.sessions, std::greater(), &net::ClosedSession::started_ms);
+    return present;
+}
+
+struct Ended {
+    std::vector<net::ClosedSession> sessions{};         // that are wanted, the newest first
+    std::set<std::pair<std::string, int64_t>> known{};  // all: id and end
+    int64_t oldest_ms = std::numeric_limits<int64_t>::max();
+
+    // Whether a session of the file is one of them. A file without ids has at its end those of this process.
+    bool has(const net::ClosedSession& session) const {
+        if (session.id.empty()) return session.ended_ms >= oldest_ms;
+        return known.contains({session.id, session.ended_ms});
+    }
+};
+
+// As far as memory has them.
+Result<Ended> ended_sessions(const net::ClosedSessions& closed, const IsWanted& is_wanted) {
+    Ended ended;
+    runtime::CpuSlice slice(16);
+    // Of those that end while this yields none is taken twice.
+    const uint64_t before = closed.total();
+    for (size_t i = 0; i < closed.size(); ++i) {
+        const size_t index = i + static_cast<size_t>(closed.total() - before);
+        if (index >= closed.size()) break;
+        const net::ClosedSession& session = closed.newest(index);
+        ended.oldest_ms = session.ended_ms;
+        ended.known.emplace(session.id, session.ended_ms);
+        if (is_wanted(session)) ended.sessions.push_back(session);
+        TRY(slice.step());
+    }
+    return ended;
 }
 
 // ---- Usage
@@ -178,41 +233,29 @@ Result<void> Past::sessions(Request& request, Response& response) {
     query.most = std::min(kMaxFromFiles, page.start + page.count);
 
     List<net::ClosedSession> list(request, context_.identity, "sessions");
-    std::vector<net::ClosedSession> found;
-    const net::SessionTable& table = context_.sessions;
-    runtime::CpuSlice slice(16);
-    for (size_t i = table.size(); i > 0; --i) {
-        TRY(slice.step());
-        if (i > table.size() || !net::is_client(table.at(i - 1).type())) continue;
-        if (net::ClosedSession session = table.at(i - 1).record(); is_wanted(session))
-            found.push_back(std::move(session));
-    }
-    std::ranges::sort(found, std::greater(), &net::ClosedSession::started_ms);
-    for (net::ClosedSession& session : found) TRY(list.add(std::move(session)));
-
-    // Of those that end while this yields none is taken twice.
-    const net::ClosedSessions& closed = table.closed();
-    const uint64_t before = closed.total();
-    std::set<std::pair<std::string, int64_t>> known;
-    int64_t oldest_ms = INT64_MAX;
-    for (size_t i = 0; i < closed.size(); ++i) {
-        const size_t index = i + static_cast<size_t>(closed.total() - before);
-        if (index >= closed.size()) break;
-        const net::ClosedSession& session = closed.newest(index);
-        oldest_ms = session.ended_ms;
-        known.emplace(session.id, session.ended_ms);
-        TRY(is_wanted(session) ? list.add(session) : list.skip());
-    }
-    bool complete = query.from_ms >= oldest_ms;
-    if (!complete && sees_records && context_.offers.past_sessions) {
+    Present present = TRY(present_sessions(context_.sessions, is_wanted));
+    for (net::ClosedSession& session : present.sessions) TRY(list.add(std::move(session)));
+    Ended ended = TRY(ended_sessions(context_.sessions.closed(), is_wanted));
+    bool complete = query.from_ms >= ended.oldest_ms;
+    std::vector<net::ClosedSession> older;
+    if (sees_records && context_.offers.past_sessions) {
+        // The file has those of memory, too: with them enough are to be found.
+        if (complete) query.most = std::min(kMaxFromFiles, query.most + ended.known.size());
         auto past = context_.offers.past_sessions(query);
         if (!past && past.error().code() == base::Code::kCancelled) return std::unexpected(std::move(past).error());
-        complete = past && past->complete;
-        if (past)
-            for (net::ClosedSession& session : past->sessions)
-                if (session.ended_ms <= oldest_ms && !known.contains({session.id, session.ended_ms}) &&
-                    is_wanted(session))
-                    TRY(list.add(std::move(session)));
+        // Without the file memory is all that there is.
+        if (past || past.error().code() != base::Code::kConfig) complete = past && past->complete;
+        if (past) older = std::move(past->sessions);
+    }
+    // Both are in order. In the file are those of memory, too, and those of another process that ends at this time.
+    auto mine = ended.sessions.begin();
+    auto theirs = older.begin();
+    while (mine != ended.sessions.end() || theirs != older.end()) {
+        const bool is_mine =
+            theirs == older.end() || (mine != ended.sessions.end() && mine->ended_ms >= theirs->ended_ms);
+        net::ClosedSession& next = is_mine ? *mine++ : *theirs++;
+        const bool is_new = !present.ids.contains(next.id) && (is_mine || !ended.has(next));
+        TRY(is_new && is_wanted(next) ? list.add(std::move(next)) : list.skip());
     }
     return list.send(response, [&](const net::ClosedSession& session) { return session_record(session, sees_records); },
                      {{"complete", complete}});
