@@ -288,6 +288,34 @@ def test_hls_goes_on(servers):
         assert seen == list(range(seen[0], seen[0] + len(seen))), f"the numbers should go on: {seen}"
 
 
+def test_the_old_process_reloads(servers):
+    """By a signal: not because a file has changed, which is the new process's business. Its HLS is that one's, too."""
+    server = servers(
+        top="inotify_auto_reload on;\n", vhosts=hls.vhost(rejoin=20000, fragment="1", window="8", dispose="60")
+    )
+    path = server.dir / "html/live/s.m3u8"
+    with Upgrades(server) as upgrades, edges.steady(server, "s"):
+        hls.wait(server, "/live/s.m3u8", lambda playlist: len(playlist.segments) >= 2, 15)
+        new = upgrades.upgrade()
+        server.conf_path.write_text(server.conf + "\n# changed\n")
+        server.wait_log(rf"\[{new}\].*reload: a file changed", 10)
+        os.kill(server.pid, signal.SIGHUP)
+        server.wait_log(rf"\[{server.pid}\].*reload: SIGHUP")
+        before, seen = hls.Playlist(path.read_text()).segments[-1].sequence, {}
+
+        def goes_on():
+            for segment in hls.Playlist(path.read_text()).segments:
+                known = seen.setdefault(segment.sequence, segment)
+                assert segment == known, f"one process should write the playlist: {segment} was {known}"
+            return max(seen) >= before + 5
+
+        wait_until(goes_on, 20, lambda: f"five more segments: {seen}")
+        opened = [name for name in server.open_files().values() if "/html/live/" in name]
+        assert not opened, f"the old process should have no files of HLS: {opened}"
+        lines = [line for line in server.log().splitlines() if f"[{server.pid}]" in line and "a file changed" in line]
+        assert not lines, f"the old process should not watch its files: {lines}"
+
+
 def test_a_recording_is_not_cut(servers):
     server = servers(
         vhosts=default_vhost(vhost="dvr { enabled on; dvr_path ./html/[app]/[stream].[timestamp].flv; dvr_plan session; }")

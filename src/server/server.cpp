@@ -194,7 +194,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     auto_reload.adapt();
 
     {
-        Upgrade upgrade({started.call, managed, lifecycle, link, pid_file, manager, snapshot_now});
+        Upgrade upgrade({started.call, managed, lifecycle, link, pid_file, manager, auto_reload, snapshot_now});
         SignalLoop loop(*signals, lifecycle, *operations,
                         {.snapshot = snapshot_now,
                          .reload = [&reloader] { static_cast<void>(reloader.reload("SIGHUP")); },

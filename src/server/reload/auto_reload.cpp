@@ -23,6 +23,7 @@ base::Result<FileMarks> read_marks(const FileMarks& marks) {
 bool in_container() { return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0; }
 
 bool AutoReload::wanted() const {
+    if (is_given_over_) return false;
     const config::Global& global = reloader_.snapshot()->global;
     return global.inotify_auto_reload || (global.auto_reload_for_docker && container_);
 }
@@ -35,6 +36,12 @@ void AutoReload::adapt() {
 
 void AutoReload::stop() {
     if (task_) task_.cancel_and_join();
+}
+
+void AutoReload::give_over(bool on) {
+    is_given_over_ = on;
+    if (on) stop();
+    adapt();
 }
 
 base::Result<void> AutoReload::watch_what_was_read(const std::shared_ptr<runtime::FileWatch>& watch) {

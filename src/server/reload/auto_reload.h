@@ -26,6 +26,8 @@ class AutoReload {
     // Starts or stops watching according to the configuration in force; call it again after each reload.
     void adapt();
     void stop();
+    // Another process of the server serves, and watches the files: nothing is reloaded; or this one does again. Yields.
+    void give_over(bool on);
 
   private:
     bool wanted() const;
@@ -36,6 +38,7 @@ class AutoReload {
 
     Reloader& reloader_;
     const bool container_;
+    bool is_given_over_ = false;
     runtime::Task task_;
 };
 

@@ -128,6 +128,7 @@ Result<void> Upgrade::commit() {
     parts_.manager.replaced_by(child_, fmt::format("Upgraded: process {} serves", child_));
     parts_.link.open(std::move(channel_), parts_.snapshot, false);
     state_ = State::kGivenOver;
+    parts_.auto_reload.give_over(true);
     base::log::trace(
         "upgrade: process {} (version {}) serves new clients from now on; this one ends with its last "
         "client; busy: {}",
@@ -191,6 +192,7 @@ void Upgrade::take_back() {
     if (auto written = parts_.pid_file.write(); !written) base::log::error("{}", written.error().describe());
     parts_.lifecycle.give_over(false);
     runtime::hold_clients(false);
+    parts_.auto_reload.give_over(false);
     state_ = State::kNone;
 }
 

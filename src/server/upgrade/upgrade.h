@@ -17,6 +17,7 @@
 #include "server/lifecycle.h"
 #include "server/process/pid_file.h"
 #include "server/process/service_manager.h"
+#include "server/reload/auto_reload.h"
 #include "server/upgrade/process_link.h"
 #include "server/upgrade/program_call.h"
 
@@ -35,6 +36,7 @@ class Upgrade {
         ProcessLink& link;
         PidFile& pid_file;
         ServiceManager& manager;
+        AutoReload& auto_reload;
         std::function<config::SnapshotPtr()> snapshot;
     };
 

@@ -185,7 +185,8 @@ void Service::leave(live::Stream& stream) {
 void Service::reload(const config::SnapshotPtr& next) {
     snapshot_ = next;
     viewers_.quota().set_limits(viewer_limits(*next));
-    followed_.reload(next);
+    // What was given over is the other process's; start() begins with the configuration that is in force then.
+    if (started_) followed_.reload(next);
 }
 
 bool Service::publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names) {
