@@ -14,6 +14,7 @@ import pytest
 from lib import publishing, rtmp
 from lib.server import Server, can_connect
 from lib.timing import SLOW, scaled, wait_until
+from lib.upgrades import Upgrades
 
 API = "http_api { enabled on; listen 127.0.0.1:API_PORT; }\n"
 
@@ -155,6 +156,22 @@ def test_the_watchdog_is_served_while_the_loop_runs(servers, manager):
     server.signal(signal.SIGCONT)
     assert not texts, f"a server that stands still should send nothing: {texts}"
     assert "WATCHDOG=1" in manager.all_for(2 * period), "and again when it runs"
+
+
+def test_the_watchdog_is_served_again_after_the_new_process_died(servers, manager):
+    period = 0.3 * SLOW
+    server = servers(environment={"NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": str(int(period * 1e6))})
+    manager.next("READY")
+    with Upgrades(server) as upgrades, rtmp.publisher(server, "live", "s") as client:
+        publishing.send_all(client, [])
+        new = upgrades.upgrade()
+        texts = manager.all_for(2 * period)
+        assert any(f"MAINPID={new}\n" in text for text in texts), f"the new process should be the main one: {texts}"
+        os.kill(new, signal.SIGKILL)
+        fields = manager.next("MAINPID")
+        assert fields["MAINPID"] == str(server.pid) and fields["READY"] == "1", f"the old one is it again: {fields}"
+        texts = manager.all_for(5 * period)
+        assert set(texts) == {"WATCHDOG=1"} and 6 <= len(texts) <= 13, f"twice per period, ten in five periods: {texts}"
 
 
 def test_the_watchdog_of_another_process_is_not_served(servers, manager):

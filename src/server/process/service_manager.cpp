@@ -110,7 +110,7 @@ void ServiceManager::run() {
         if (watchdog_us_ > 0) {
             const int64_t now_ms = base::monotonic_ms();
             if (now_ms >= next_ms) {
-                static_cast<void>(try_to_send("WATCHDOG=1"));
+                if (!is_replaced_) static_cast<void>(try_to_send("WATCHDOG=1"));
                 next_ms = now_ms + watchdog_ms;
             }
             wait_ms = std::min(kRetryMs, next_ms - now_ms);
@@ -136,7 +136,7 @@ void ServiceManager::send_waiting() {
 }
 
 void ServiceManager::send(std::string message) {
-    if (socket_ < 0) return;
+    if (socket_ < 0 || is_replaced_) return;
     waiting_.push_back(std::move(message));
     send_waiting();
     while (waiting_.size() > kMaxWaiting) {
@@ -150,7 +150,12 @@ void ServiceManager::ready(std::string_view status) { send(fmt::format("READY=1\
 // The watchdog's messages count if they come from the main process, which the other one is from here on.
 void ServiceManager::replaced_by(int64_t pid, std::string_view status) {
     send(fmt::format("MAINPID={}\nSTATUS={}", pid, sentence(status)));
-    stop();
+    is_replaced_ = true;
+}
+
+void ServiceManager::taken_back(std::string_view status) {
+    if (!std::exchange(is_replaced_, false) || socket_ < 0) return;
+    send(fmt::format("MAINPID={}\nREADY=1\nSTATUS={}", getpid(), sentence(status)));
 }
 
 // The time tells a service manager that this is the answer to the reload that it asked for, and not to an earlier one.

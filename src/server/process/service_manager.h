@@ -45,8 +45,11 @@ class ServiceManager {
     // beyond kMaxWaiting are dropped. status: a sentence for people; control characters in it become blanks.
     void ready(std::string_view status);
     void reloading();
-    // Another process is the service's from now on; this one has nothing more to say.
+    // Another process is the service's from now on; until taken_back() nothing more is said, as the service manager
+    // cannot tell that it is not of that one.
     void replaced_by(int64_t pid, std::string_view status);
+    // That one has ended: this one is the service's again, and serves the watchdog.
+    void taken_back(std::string_view status);
     // extend_ms: the end may take as long, whatever limit the service manager has; 0: within its limit.
     void stopping(std::string_view status, int64_t extend_ms);
 
@@ -65,6 +68,7 @@ class ServiceManager {
     int64_t watchdog_us_ = 0;
     std::deque<std::string> waiting_;
     uint64_t dropped_ = 0;
+    bool is_replaced_ = false;
     bool failed_ = false;  // an error was logged
     runtime::Task task_;
 };

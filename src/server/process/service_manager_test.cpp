@@ -124,6 +124,26 @@ TEST_F(ServiceManagerTest, TheWatchdogIsNotServedByALoopThatStandsStill) {
     EXPECT_EQ(listener.next(), "nothing");
 }
 
+// The service manager takes what any process of the service says, and would end the service.
+TEST_F(ServiceManagerTest, SaysNothingWhileAnotherProcessIsTheMainOne) {
+    Listener listener(unique("@"));
+    ServiceManager manager;
+    ASSERT_TRUE(ok(manager.start({.notify_socket = listener.name(), .watchdog_usec = "20000"})));
+    manager.taken_back("too early");
+    EXPECT_EQ(listener.next(), "nothing") << "it is the main process already";
+    manager.replaced_by(7, "Upgraded");
+    EXPECT_EQ(listener.next(), "MAINPID=7\nSTATUS=Upgraded");
+    manager.reloading();
+    manager.ready("s");
+    manager.stopping("Ending", 0);
+    ASSERT_TRUE(ok(runtime::sleep_ms(50)));
+    EXPECT_EQ(listener.next(), "nothing");
+    manager.taken_back("Again");
+    EXPECT_EQ(listener.next(), "MAINPID=" + std::to_string(getpid()) + "\nREADY=1\nSTATUS=Again");
+    ASSERT_TRUE(ok(runtime::sleep_ms(50)));
+    EXPECT_EQ(listener.next(), "WATCHDOG=1");
+}
+
 TEST_F(ServiceManagerTest, TheWatchdogOfAnotherProcessIsNotServed) {
     Listener listener(unique("@"));
     ServiceManager manager;

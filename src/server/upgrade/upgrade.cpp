@@ -187,12 +187,14 @@ void Upgrade::end_with_it() {
 
 // The other process is dead. Clients may have come to its sockets, which are this one's, too.
 void Upgrade::take_back() {
-    base::log::error("upgrade: process {} has ended: this one accepts clients again", std::exchange(child_, 0));
+    const pid_t ended = std::exchange(child_, 0);
+    base::log::error("upgrade: process {} has ended: this one accepts clients again", ended);
     parts_.link.close();
     if (auto written = parts_.pid_file.write(); !written) base::log::error("{}", written.error().describe());
     parts_.lifecycle.give_over(false);
     runtime::hold_clients(false);
     parts_.auto_reload.give_over(false);
+    parts_.manager.taken_back(fmt::format("Process {} has ended: this one serves again", ended));
     state_ = State::kNone;
 }
 
