@@ -17,6 +17,17 @@ using runtime::Deadline;
 using upgrade::Kind;
 using upgrade::Message;
 
+namespace {
+
+// Neither what comes from the other process, nor what this one pulls from other servers for its players: the other one
+// pulls that from there, too, and would otherwise be a player that never leaves.
+bool is_own(const live::Stream& stream) {
+    const live::PublicationOwner* publisher = stream.publisher();
+    return publisher && !publisher->is_copy() && !publisher->is_relay();
+}
+
+}  // namespace
+
 ProcessLink::~ProcessLink() { close(); }
 
 void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::function<config::SnapshotPtr()> snapshot,
@@ -31,7 +42,7 @@ void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::fu
     parts_->gate.add(*this);
     std::vector<base::StreamKey> published;
     parts_->registry.for_each([&](live::Stream& stream) {
-        if (stream.published() && !stream.publisher()->is_copy()) published.push_back(stream.key());
+        if (stream.published() && is_own(stream)) published.push_back(stream.key());
     });
     named_ = {published.begin(), published.end()};
     for (const Message& message : upgrade::messages_of(Kind::kPublished, published)) post(message);
@@ -141,7 +152,7 @@ void ProcessLink::take(runtime::ProcessMessage& message) {
 // ---- Streams
 
 void ProcessLink::stream_published(live::Stream& stream) {
-    if (stream.publisher()->is_copy() || !named_.insert(stream.key()).second) return;
+    if (!is_own(stream) || !named_.insert(stream.key()).second) return;
     for (const Message& message : upgrade::messages_of(Kind::kPublished, {stream.key()})) post(message);
 }
 

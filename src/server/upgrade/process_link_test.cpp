@@ -18,14 +18,16 @@ using upgrade::Message;
 
 class Owner final : public live::PublicationOwner {
   public:
-    explicit Owner(bool is_alive = true, bool copies = false) : is_alive_(is_alive), copies_(copies) {}
+    explicit Owner(bool is_alive = true, bool copies = false, bool relays = false)
+        : is_alive_(is_alive), copies_(copies), relays_(relays) {}
     bool publisher_alive() const override { return is_alive_; }
     bool is_copy() const override { return copies_; }
+    bool is_relay() const override { return relays_; }
     void publication_revoked(std::string_view, base::CloseReason reason) override { revoked = reason; }
     base::CloseReason revoked = base::CloseReason::kUnknown;
 
   private:
-    bool is_alive_, copies_;
+    bool is_alive_, copies_, relays_;
 };
 
 // The link's other end is the test.
@@ -94,6 +96,22 @@ TEST_F(ProcessLinkTest, NamesWhatIsPublishedHere) {
         const auto copied = publish("copied", copy);
     }
     EXPECT_EQ(heard(), (Message{.kind = Kind::kUnpublished, .keys = {key("s")}})) << "a copy is not named";
+}
+
+TEST_F(ProcessLinkTest, WhatIsPulledForPlayersIsNotNamed) {
+    Owner pulled(true, false, true), owner;
+    const auto before = publish("before", pulled);
+    auto pair = runtime::process_channel_pair();
+    ASSERT_TRUE(ok(pair));
+    link_.close();
+    other_.close();
+    ASSERT_TRUE(ok(other_.open(*pair->second.release_one())));
+    auto channel = std::make_unique<ProcessChannel>();
+    ASSERT_TRUE(ok(channel->open(*pair->first.release_one())));
+    open(std::move(channel));
+    { const auto after = publish("after", pulled); }
+    const auto published = publish("own", owner);
+    EXPECT_EQ(heard(), (Message{.kind = Kind::kPublished, .keys = {key("own")}})) << "nothing else comes before it";
 }
 
 TEST_F(ProcessLinkTest, KnowsWhatIsPublishedThere) {

@@ -32,11 +32,10 @@ Scheme scheme_of(const VhostConfig& cluster, bool by_flv) {
 
 }  // namespace
 
-Pull::Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms, bool is_kept)
+Pull::Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms)
     : SourceRunner(owner, {.log_name = "edge pull",
                            .session_type = edge_pull_type(),
                            .key = std::move(key),
-                           .on_demand = !is_kept,
                            .not_before_ms = not_before_ms}),
       owner_(owner),
       address_(address) {}

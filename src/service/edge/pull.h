@@ -30,6 +30,8 @@ class PullOwner : public relay::SourceOwner {
     virtual const std::string& request_name() const = 0;
     // The servers that have the stream now, as far as that is known beside the vhost's origins. Yields.
     virtual std::vector<std::string> locate(const config::Vhost& vhost, const live::StreamKey& key, bool by_http) = 0;
+    // Whether the stream is pulled without players, too, now.
+    virtual bool is_kept(const live::StreamKey& key) const = 0;
 
   protected:
     ~PullOwner() = default;
@@ -39,10 +41,9 @@ class Pull final : public relay::SourceRunner {
   public:
     static constexpr size_t kStates = SourceRunner::kStates - 1;  // it is never idle
 
-    // address: of the client that asks first. not_before_ms: by the loop's clock, of the first attempt. is_kept: it
-    // goes on without players. The owner must outlive it.
-    Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms,
-         bool is_kept = false);
+    // address: of the client that asks first. not_before_ms: by the loop's clock, of the first attempt. The owner
+    // must outlive it.
+    Pull(PullOwner& owner, live::StreamKey key, const base::IpAddress& address, int64_t not_before_ms);
 
     // The vhost's configuration has changed: a connection that no longer fits it is replaced.
     void reconfigure();
@@ -59,6 +60,7 @@ class Pull final : public relay::SourceRunner {
     void on_streaming() override;
     void on_streaming_ended() override;
     int64_t on_failure(const base::Error& error) override;
+    bool is_kept() const override { return owner_.is_kept(key()); }
     // For connect of RTMP.
     amf::Value arguments() const;
 

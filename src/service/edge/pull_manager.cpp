@@ -107,7 +107,7 @@ bool PullManager::is_kept(const live::StreamKey& key) const {
                                [&](const SegmentOffer& offer) { return offer.fragment(*vhost).has_value(); });
 }
 
-Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip, bool is_kept) {
+Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip) {
     const auto parsed = base::IpAddress::parse(ip);
     const base::IpAddress address = parsed ? net::AddressLimiter::key_of(*parsed) : base::IpAddress();
     const auto is_of = [&](const Pull& pull) { return parsed && pull.address() == address; };
@@ -130,7 +130,7 @@ Pull* PullManager::begin(const live::StreamKey& key, const std::string& ip, bool
     }
     PullOwner& owner = *this;
     const auto asked = asked_.find(key);
-    auto pull = std::make_unique<Pull>(owner, key, address, asked == asked_.end() ? 0 : asked->second, is_kept);
+    auto pull = std::make_unique<Pull>(owner, key, address, asked == asked_.end() ? 0 : asked->second);
     if (!pull->start()) return nullptr;
     return pulls_[key] = &all_.add(std::move(pull));
 }
@@ -187,8 +187,8 @@ void PullManager::other_process_changed(const live::StreamKey& key) {
     if (stream && stream->published()) return;
     if (stream) stream->wake_waiting();
     if (found != pulls_.end()) return found->second->reconfigure();
-    const bool kept = is_kept(key);
-    if ((kept || (stream && stream->demand() > 0)) && fetching(*snapshot_, key.vhost)) (void)begin(key, {}, kept);
+    const bool is_wanted = is_kept(key) || (stream && stream->demand() > 0);
+    if (is_wanted && fetching(*snapshot_, key.vhost)) (void)begin(key);
 }
 
 void PullManager::resume(const live::StreamKey& key) {

@@ -76,8 +76,8 @@ class PullManager final : private PullOwner, private net::Guard, private live::S
     base::Result<void> check(const net::Visitor& visitor, const config::Vhost& vhost) override;
     base::Result<void> fetch(const live::StreamKey& key, const net::Visitor& visitor, const config::Vhost& vhost);
     // ip: of the client that asks.
-    Pull* begin(const live::StreamKey& key, const std::string& ip = {}, bool is_kept = false);
-    bool is_kept(const live::StreamKey& key) const;
+    Pull* begin(const live::StreamKey& key, const std::string& ip = {});
+    bool is_kept(const live::StreamKey& key) const override;
     bool evict_one(const base::IpAddress& address);
     void end_for(Pull& pull, std::string_view why);
     void record_missing(const Pull& pull);

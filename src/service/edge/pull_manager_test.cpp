@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "runtime/loop/simulated_time_testing.h"
 #include "service/edge/testing.h"
 
@@ -298,6 +300,33 @@ TEST_F(PullsTest, EndWhereTheVhostIsNoEdgeAnyMore) {
     pulls_->reload(with({}, "local"));
     EXPECT_EQ(find("a"), nullptr);
     EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kNever);
+}
+
+// It has ended when it publishes nothing.
+struct FakeOtherProcess final : OtherProcess {
+    std::set<base::StreamKey> published;
+    bool is_there() const override { return !published.empty(); }
+    bool is_replaced() const override { return is_there(); }
+    bool publishes(const base::StreamKey& stream) const override { return published.contains(stream); }
+    base::Result<std::unique_ptr<runtime::ByteStream>> connect() override {
+        return base::fail(base::Code::kClosed, "not here");
+    }
+};
+
+TEST_F(PullsTest, AKeptPullEndsWithTheOtherProcess) {
+    FakeOtherProcess other;
+    offers_.other_process = &other;
+    offers_.segments.push_back(
+        {.name = "hls", .fragment = [](const config::Vhost&) { return 1.0; }, .is_segment = nullptr});
+    runtime::testing::SimulatedTime time;
+    other.published = {key("a")};
+    pulls_->other_process_changed(key("a"));
+    ASSERT_NE(find("a"), nullptr) << "what is cut into segments is pulled without players";
+    time.pass_ms(3 * Pull::kUnwatchedMs);
+    EXPECT_NE(find("a"), nullptr) << "it is kept while the other process publishes it";
+    other.published.clear();
+    time.pass_ms(2'000);
+    EXPECT_EQ(find("a"), nullptr) << "the vhost's origins are not asked for it for ever";
 }
 
 TEST_F(PullsTest, AreGivenUpAfterAWhile) {

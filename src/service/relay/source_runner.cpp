@@ -133,7 +133,7 @@ bool SourceRunner::has_players() const {
 }
 
 bool SourceRunner::is_unwanted() {
-    if (!options_.on_demand) return false;
+    if (!options_.on_demand || is_kept()) return false;
     if (has_players()) wanted_ms_ = runtime::now_ms();
     return wanted_ms_ == 0 || runtime::now_ms() - wanted_ms_ >= kUnwatchedMs;
 }

@@ -107,6 +107,8 @@ class SourceRunner {
     virtual void on_streaming_ended() {}
     // An attempt at server() has failed. Returns how long to wait at least, whoever waits, ms.
     virtual int64_t on_failure(const base::Error& error) = 0;
+    // The stream is wanted without players, for now.
+    virtual bool is_kept() const { return false; }
 
     SourceOwner& owner() const { return owner_; }
     bool is_streaming() const { return streaming_ms_ > 0; }
