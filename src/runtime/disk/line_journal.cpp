@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/disk/blocking_file.h"
+#include "runtime/loop/clock.h"
 #include "runtime/threads/workers.h"
 
 namespace runtime {
@@ -26,11 +27,8 @@ constexpr uint64_t kCompactAbove = 256 * 1024;  // appended bytes
 constexpr int64_t kLockMs = 1'000;              // how often it is tried
 constexpr int64_t kOpenMs = 10'000;
 constexpr int64_t kStopMs = 5'000;
+constexpr int64_t kReplaceRetryMs = 10'000;
 constexpr int kFlags = O_CREAT | O_RDWR | O_APPEND;
-
-void notify(std::vector<LineJournal::Written>& waiting) {
-    for (LineJournal::Written& written : std::exchange(waiting, {})) written();
-}
 
 }  // namespace
 
@@ -145,12 +143,13 @@ Result<void> LineJournal::take_lock() {
 
 void LineJournal::append(std::string_view lines, Written written) {
     if (awaits_lock_) {
-        if (written) written();
+        if (written) written(false);
         return;
     }
     if (failed_ || stopping_ || pending_.size() + lines.size() > options_.max_pending_bytes) {
         ++lost_;
-        if (written) written();
+        is_stale_ = true;
+        if (written) written(false);
         return;
     }
     pending_ += lines;
@@ -171,19 +170,38 @@ void LineJournal::wake() {
 
 Result<void> LineJournal::write(std::string lines) {
     if (!disk_) TRY(open());
-    auto result = std::make_shared<Result<void>>();
+    struct Outcome {
+        Result<void> replaced{}, appended{};
+    };
+    auto outcome = std::make_shared<Outcome>();
     const bool replaces = compact_due_ || bytes_ > compacted_bytes_ + std::max(kCompactAbove, compacted_bytes_);
     compact_due_ = false;
-    auto job = [disk = disk_, result, lines = std::move(lines),
+    auto job = [disk = disk_, outcome, lines = std::move(lines),
                 compaction = replaces ? options_.compaction() : Compaction()]() mutable {
-        // A file that could not be replaced is still good, and tried again when it has grown further.
-        if (compaction) (void)disk->replace(compaction).has_value();
-        *result = disk->append(lines);
+        // A file that could not be replaced is still good.
+        if (compaction) outcome->replaced = disk->replace(compaction);
+        outcome->appended = disk->append(lines);
     };
-    TRY(offload(std::move(job), Deadline::never()));
-    if (replaces) compacted_bytes_ = disk_->size;
+    auto ran = offload(std::move(job), Deadline::never());
+    if (!ran) {
+        is_stale_ = true;
+        return ran;
+    }
     bytes_ = disk_->size;
-    return std::move(*result);
+    if (replaces) {
+        compacted_bytes_ = bytes_;
+        is_stale_ = !outcome->replaced;
+        if (is_stale_) stale_retry_ms_ = now_ms() + kReplaceRetryMs;
+    }
+    if (!outcome->appended)
+        is_stale_ = true;
+    else if (is_stale_ && !replaces)
+        compact_due_ = stopping_ || now_ms() >= stale_retry_ms_;
+    return std::move(outcome->appended);
+}
+
+void LineJournal::notify(std::vector<Written> waiting, bool is_written) {
+    for (Written& written : waiting) written(is_written);
 }
 
 void LineJournal::run() {
@@ -202,13 +220,13 @@ void LineJournal::run() {
         auto waiting = std::exchange(waiting_, {});
         const size_t appends = std::exchange(pending_appends_, 0);
         auto written = write(std::exchange(pending_, {}));
-        notify(waiting);
+        notify(std::move(waiting), written.has_value());
         if (written) continue;
         lost_ += appends;
         options_.failed(written.error());
         if (disk_) continue;
         failed_ = true;
-        notify(waiting_);
+        notify(std::exchange(waiting_, {}), false);
         return;
     }
 }

@@ -6,7 +6,9 @@
 // synchronised. Locked: two servers never share one.
 //
 // A full disk costs the lines that it has no room for: what was written of them is removed again, they are counted, and
-// later lines are tried anew. A file that cannot be opened is not tried again.
+// later lines are tried anew. Behind the first that are written the file is replaced, because lines that say what is
+// done may be missing; as long as that fails it is tried again with later lines, not all the time. A file that cannot
+// be opened is not tried again.
 
 #include <sys/types.h>
 
@@ -26,7 +28,7 @@ namespace runtime {
 class LineJournal {
   public:
     // Called once, when the line is in the file or cannot get there; now or later. It must not yield.
-    using Written = std::move_only_function<void()>;
+    using Written = std::move_only_function<void(bool is_written)>;
     // Makes the lines that are still needed of the file's text. Runs on a worker thread: it owns its data.
     using Compaction = std::move_only_function<std::string(std::string_view text)>;
 
@@ -71,6 +73,7 @@ class LineJournal {
     void run();
     bool has_work() const { return !pending_.empty() || (compact_due_ && disk_); }
     base::Result<void> write(std::string lines);
+    static void notify(std::vector<Written> waiting, bool is_written);
     base::Result<void> take_lock();
 
     Options options_;
@@ -79,6 +82,8 @@ class LineJournal {
     bool awaits_lock_ = false;
     bool stopping_ = false;
     bool compact_due_ = false;
+    bool is_stale_ = false;       // lines were lost since the file was replaced, or it could not be replaced
+    int64_t stale_retry_ms_ = 0;  // of the loop's clock
     std::string pending_;
     size_t pending_appends_ = 0;
     std::vector<Written> waiting_;  // for the pending lines

@@ -1,14 +1,13 @@
 #include "runtime/disk/line_journal.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "runtime/disk/full_disk_testing.h"
 #include "runtime/loop/testing.h"
 
 namespace runtime {
@@ -45,7 +44,7 @@ class LineJournalTest : public testing::RuntimeTest {
     // Until the appends so far have been tried.
     static void flush(LineJournal& journal) {
         bool done = false;
-        journal.append("", [&] { done = true; });
+        journal.append("", [&](bool) { done = true; });
         for (int i = 0; i < 2'000 && !done; ++i) ASSERT_TRUE(ok(sleep_ms(1)));
         ASSERT_TRUE(done);
     }
@@ -71,7 +70,7 @@ TEST_F(LineJournalTest, WaitsForTheFileOfAnotherProcess) {
     LineJournal journal(options());
     journal.await_lock();
     bool done = false;
-    journal.append("early\n", [&] { done = true; });
+    journal.append("early\n", [&](bool) { done = true; });
     EXPECT_TRUE(done) << "nobody waits for the other process";
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(ok(sleep_ms(1)));
     EXPECT_FALSE(journal.is_open());
@@ -128,20 +127,27 @@ TEST_F(LineJournalTest, IsReplacedWhenItHasGrownByItsOwnSize) {
 }
 
 TEST_F(LineJournalTest, AFullDiskCostsTheLinesThatDoNotFitAndNoOthers) {
-    LineJournal journal(options());
+    auto whole = options();
+    whole.compaction = [this]() -> LineJournal::Compaction {
+        ++compactions_;
+        return [](std::string_view text) { return std::string(text); };
+    };
+    LineJournal journal(whole);
     journal.append("a\n");
     flush(journal);
-    // Beyond a limit of the size of files the kernel writes a part of the line, as on a full disk.
-    ::signal(SIGXFSZ, SIG_IGN);
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const rlimit small{1'000, before.rlim_max};
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-    journal.append(std::string(2'000, 'x') + "\n");
-    flush(journal);
-    journal.append("b\n");
-    flush(journal);
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    {
+        const testing::FullDisk full(1'000);
+        std::string told;
+        const auto tell = [&](bool is_written) { told += is_written ? "written " : "lost "; };
+        journal.append(std::string(2'000, 'x') + "\n", tell);
+        flush(journal);
+        EXPECT_EQ(compactions_, 0);
+        journal.append("b\n", tell);
+        flush(journal);
+        EXPECT_EQ(told, "lost written ");
+    }
+    for (int i = 0; i < 2'000 && compactions_ == 0; ++i) ASSERT_TRUE(ok(sleep_ms(1)));
+    EXPECT_EQ(compactions_, 1) << "what the lost line said may be that something is done";
     EXPECT_EQ(content(), "a\nb\n");
     EXPECT_NE(failures_, "");
     EXPECT_GE(journal.lost(), 1u);
@@ -152,17 +158,38 @@ TEST_F(LineJournalTest, AFullDiskCostsTheLinesThatDoNotFitAndNoOthers) {
     EXPECT_EQ(journal.lost(), lost);
 }
 
+TEST_F(LineJournalTest, AFileThatCannotBeReplacedIsTriedAgainAtTheEnd) {
+    LineJournal journal(options());
+    journal.append("keep\nno more\n");
+    flush(journal);
+    const std::filesystem::path blocker = path_.string() + ".new";
+    std::filesystem::create_directory(blocker);
+    journal.compact();
+    for (int i = 0; i < 2'000 && compactions_ == 0; ++i) ASSERT_TRUE(ok(sleep_ms(1)));
+    for (int i = 0; i < 5; ++i) {
+        journal.append("keep\n");
+        flush(journal);
+    }
+    EXPECT_EQ(compactions_, 1) << "not with each line";
+    EXPECT_EQ(failures_, "") << "no line is lost by it";
+    std::filesystem::remove(blocker);
+    journal.append("end\n");
+    journal.stop();
+    EXPECT_EQ(compactions_, 2);
+    EXPECT_EQ(content(), "keep\n");
+}
+
 TEST_F(LineJournalTest, WhatWaitsForTheDiskIsBounded) {
     auto limited = options();
     limited.max_pending_bytes = 10;
     LineJournal journal(limited);
-    journal.append("12345678\n");
+    journal.append("keep\n");
     bool told = false;
-    journal.append("9\n", [&] { told = true; });
+    journal.append("no room\n", [&](bool is_written) { told = !is_written; });
     EXPECT_TRUE(told) << "there is no room";
     EXPECT_EQ(journal.lost(), 1u);
     journal.stop();
-    EXPECT_EQ(content(), "12345678\n");
+    EXPECT_EQ(content(), "keep\n");
 }
 
 TEST_F(LineJournalTest, AFileThatIsTooLargeIsLeftAlone) {

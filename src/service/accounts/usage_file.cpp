@@ -106,9 +106,8 @@ Result<void> UsageFile::save() {
     whole_ |= !text;
     const uint64_t lost = journal_.lost();
     if (const std::string lines = TRY(std::move(text)); !lines.empty())
-        journal_.append(lines, [this, lost] {
-            if (journal_.lost() == lost && !whole_ && error_.clear())
-                base::log::warn("usage: {} can be written again", path_);
+        journal_.append(lines, [this](bool is_written) {
+            if (is_written && !whole_ && error_.clear()) base::log::warn("usage: {} can be written again", path_);
         });
     whole_ |= journal_.lost() > lost;
     return {};

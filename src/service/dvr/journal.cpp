@@ -37,7 +37,9 @@ Result<std::vector<OpenRecording>> Journal::open() {
 
 void Journal::opened(const OpenRecording& recording, Written written) {
     open_.push_back(recording);
-    file_.append(journal_line_open(recording), std::move(written));
+    file_.append(journal_line_open(recording), [written = std::move(written)](bool) mutable {
+        if (written) written();
+    });
 }
 
 void Journal::done(const std::string& growing) {

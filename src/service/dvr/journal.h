@@ -15,7 +15,7 @@ namespace service::dvr {
 
 class Journal {
   public:
-    using Written = runtime::LineJournal::Written;
+    using Written = std::move_only_function<void()>;
 
     explicit Journal(std::string path);
     Journal(const Journal&) = delete;

@@ -355,10 +355,12 @@ void Outbox::stop(int64_t wait_ms) {
     stopping_ = true;
     if (watcher_) watcher_.cancel_and_join();
     for (runtime::Task& task : std::exchange(workers_, {})) task.cancel_and_join();
+    file_.settle();
     size_t kept = 0, dropped = 0;
     for (const auto& [key, report] : reports_) {
-        ++(report.is_on_disk ? kept : dropped);
-        if (!report.is_on_disk) record_drop(report.route->hook, Drop::kStopped);
+        const bool is_kept = report.is_on_disk && file_.has(report.number);
+        ++(is_kept ? kept : dropped);
+        if (!is_kept) record_drop(report.route->hook, Drop::kStopped);
     }
     if (kept > 0) base::log::warn("hooks: {} reports wait in the outbox for the next start", kept);
     if (dropped > 0) base::log::warn("hooks: {} reports are dropped, the server stops", dropped);

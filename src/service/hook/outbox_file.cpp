@@ -48,11 +48,22 @@ void OutboxFile::add(const SavedSession& session) {
 
 void OutboxFile::add(uint64_t number, const std::string& line) {
     live_.insert(number);
-    journal_.append(line);
+    ++pending_;
+    journal_.append(line, [this, number](bool is_written) {
+        --pending_;
+        if (!is_written) live_.erase(number);
+    });
 }
 
 void OutboxFile::done(uint64_t number) {
     if (live_.erase(number) > 0) journal_.append(done_line(number));
+}
+
+void OutboxFile::settle() {
+    constexpr int64_t kPollMs = 5, kMaxMs = 1'000;
+    const auto until = runtime::Deadline::in_ms(kMaxMs);
+    while (pending_ > 0 && !until.passed() && runtime::sleep_ms(kPollMs)) {
+    }
 }
 
 void OutboxFile::stop() {

@@ -34,6 +34,11 @@ class OutboxFile {
     void add(const SavedSession& session);
     // Of a report or a session; others are ignored.
     void done(uint64_t number);
+    // Waits until the disk has taken or refused what was added, for a second at most. Yields.
+    void settle();
+    // Of a report or a session that was added and is not done: false: the disk had no room for it. Before settle() it
+    // may be on its way.
+    bool has(uint64_t number) const { return live_.contains(number); }
     // Writes what waits. Whatever is not done is left to the next run. Yields.
     void stop();
 
@@ -48,6 +53,7 @@ class OutboxFile {
     const std::string run_;
     uint64_t last_number_ = 0;
     std::set<uint64_t> live_;
+    size_t pending_ = 0;  // on their way to the disk
     SavedOutbox left_;
     runtime::LogLimit failure_log_{3, 10'000};
     runtime::LineJournal journal_;

@@ -66,7 +66,7 @@ struct Outbox::Report : OrderedReport {
     Share* share;
     std::string body, url, client_id;
     size_t bytes;
-    bool is_on_disk = false;
+    bool is_on_disk = false;  // it was given to the file, which may have lost it
     State state = State::kBlocked;
     uint16_t attempts = 0;
     uint16_t own_failures = 0;                                 // while its host gave others a valid answer

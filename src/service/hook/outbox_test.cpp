@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/disk/full_disk_testing.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "service/hook/hook_server_testing.h"
@@ -402,6 +403,29 @@ TEST_F(OutboxTest, WhatIsOnDiskWaitsForTheNextStartAndIsNotDropped) {
     outbox_->reload(next);
     EXPECT_EQ(outbox_->waiting(), 0u);
     EXPECT_EQ(file_->live(), 0u);
+    outbox_.reset();
+    file_->stop();
+}
+
+TEST_F(OutboxTest, WhatTheDiskDidNotTakeIsCountedAsDroppedAtTheEnd) {
+    hooks().outbox = true;
+    outbox_->reload(snapshot_);
+    open();
+    server_.answers["hook"] = kDown;
+    add(Hook::kOnUnpublish, "a");
+    file_->settle();
+    {
+        const runtime::testing::FullDisk full(std::filesystem::file_size(path_) + 10);
+        add(Hook::kOnUnpublish, "b");
+        file_->settle();
+        add(Hook::kOnUnpublish, "c");
+        outbox_->stop(0);  // it is not known yet whether the disk takes c
+        EXPECT_EQ(dropped(Drop::kStopped), 2u);
+    }
+    file_->stop();
+    begin("next");
+    open();
+    EXPECT_EQ(outbox_->waiting(), 1u);
     outbox_.reset();
     file_->stop();
 }

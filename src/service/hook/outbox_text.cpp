@@ -27,6 +27,12 @@ std::optional<Number> number_of(std::string_view text) {
 
 std::string_view type_of(std::string_view line) { return line.substr(0, line.find('\t')); }
 
+// Whether the run has ended, behind a line of that type. The line of a run may be missing: the disk was full.
+void update_ended(std::string_view type, bool& has_ended) {
+    if (type == kEnd) has_ended = true;
+    if (type == kRun || type == kReport || type == kSession) has_ended = false;
+}
+
 // The field behind the type.
 std::optional<uint64_t> number_in(std::string_view line) {
     const size_t tab = line.find('\t');
@@ -106,12 +112,11 @@ SavedOutbox read_outbox(std::string_view text) {
     std::map<uint64_t, std::string_view> live;  // lines
     for (std::string_view line; base::take_line(text, line);) {
         const std::string_view type = type_of(line);
-        if (type == kEnd) saved.has_ended = true;
+        update_ended(type, saved.has_ended);
         if (type == kRun) {
             const Fields fields = base::record_fields(line);
             if (fields.size() != 2) continue;
             saved.run = fields[1];
-            saved.has_ended = false;
         }
         const auto number = number_in(line);
         if (!number || (type != kReport && type != kSession && type != kDone)) continue;
@@ -130,13 +135,17 @@ SavedOutbox read_outbox(std::string_view text) {
             saved.sessions.push_back(*std::move(session));
         }
     }
+    // It has told the ends of all its clients, though the disk may not have taken that.
+    if (saved.has_ended) saved.sessions.clear();
     return saved;
 }
 
 std::string compact_outbox(std::string_view text, std::span<const uint64_t> live) {
     std::string run, lines;
+    bool has_ended = false;
     for (std::string_view line; base::take_line(text, line);) {
         const std::string_view type = type_of(line);
+        update_ended(type, has_ended);
         if (type == kRun) run = std::string(line) + "\n";
         if (type != kReport && type != kSession) continue;
         const auto number = number_in(line);
@@ -144,7 +153,7 @@ std::string compact_outbox(std::string_view text, std::span<const uint64_t> live
         lines += line;
         lines += '\n';
     }
-    return run + lines;
+    return run + lines + (has_ended ? end_line() : "");
 }
 
 }  // namespace service::hook

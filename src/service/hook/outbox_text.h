@@ -45,10 +45,10 @@ struct SavedSession {
 };
 
 struct SavedOutbox {
-    std::vector<SavedReport> reports{};  // in the order of their numbers
-    std::vector<SavedSession> sessions{};
-    std::string run{};      // the last one; empty: there was none
-    bool has_ended = true;  // that run, by itself
+    std::vector<SavedReport> reports{};    // in the order of their numbers
+    std::vector<SavedSession> sessions{};  // whose end nobody told; none if the run ended by itself
+    std::string run{};                     // the last one; empty: there was none
+    bool has_ended = true;                 // that run, by itself
     uint64_t last_number = 0;
 };
 
@@ -60,7 +60,8 @@ std::string end_line();
 
 // What is not done.
 SavedOutbox read_outbox(std::string_view text);
-// The lines that are still needed: those of reports and sessions with these numbers, in ascending order, and the run's.
+// The lines that are still needed: those of reports and sessions with these numbers, in ascending order, and those of
+// the last run.
 std::string compact_outbox(std::string_view text, std::span<const uint64_t> live);
 
 }  // namespace service::hook

@@ -50,6 +50,17 @@ TEST(OutboxText, WhatIsNotDoneComesBack) {
     EXPECT_FALSE(read_outbox(text + end_line() + run_line("run2")).has_ended);
 }
 
+TEST(OutboxText, ARunThatEndedByItselfHasToldTheEndsOfItsClients) {
+    const std::string client = session_line(session(1)), run = run_line("run1");
+    EXPECT_EQ(read_outbox(run + client).sessions.size(), 1u);
+    EXPECT_EQ(read_outbox(run + client + end_line()).sessions.size(), 0u);
+    EXPECT_EQ(read_outbox(run + report_line(report(2)) + end_line()).reports.size(), 1u);
+    EXPECT_EQ(read_outbox(run + end_line() + client).sessions.size(), 1u) << "the line of its run is lost";
+    const std::vector<uint64_t> live{2};
+    EXPECT_EQ(compact_outbox(run + client + report_line(report(2)) + done_line(1) + end_line(), live),
+              run + report_line(report(2)) + end_line());
+}
+
 TEST(OutboxText, NothingIsAFirstRun) {
     const SavedOutbox saved = read_outbox("");
     EXPECT_EQ(saved.run, "");

@@ -2,11 +2,14 @@
 
 #include "service/hook/service.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "runtime/disk/blocking_file.h"
+#include "runtime/disk/full_disk_testing.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "service/hook/hook_server_testing.h"
@@ -351,6 +354,44 @@ TEST_F(HookServiceTest, TheEndOfWhomACrashCutIsReportedByTheNextRun) {
     const auto body = base::parse_json(server_->last_body);
     EXPECT_EQ(body["previous_id"], "run2");
     EXPECT_EQ(body["crashed"], false);
+}
+
+TEST_F(HookServiceTest, AnEndThatAFullDiskDidNotTakeIsNotReportedAgain) {
+    service_.reset();
+    hooks().outbox = true;
+    hooks().on_unpublish = {server_->url("end")};
+    service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run1");
+    EXPECT_TRUE(service_->start());
+    EXPECT_TRUE(service_->admit(visitor(Action::kPublish), vhost()));
+    const auto saved = [&] {
+        const auto file = runtime::BlockingFile::open(path_, O_RDONLY);
+        return file ? read_outbox(file->read_all(1 << 20).value()) : SavedOutbox();
+    };
+    for (int i = 0; i < 500 && saved().sessions.empty(); ++i) (void)runtime::sleep_ms(10);
+    {
+        const runtime::testing::FullDisk full(std::filesystem::file_size(path_) + 5);
+        service_->left(visitor(Action::kPublish), {});
+        for (int i = 0; i < 500 && (server_->calls.empty() || service_->outbox().waiting() > 0); ++i)
+            (void)runtime::sleep_ms(10);
+        for (int i = 0; i < 500 && service_->file().lost() == 0; ++i) (void)runtime::sleep_ms(10);
+        (void)runtime::sleep_ms(100);  // lines that come to nothing
+        EXPECT_EQ(saved().sessions.size(), 1u) << "the disk knows of no end";
+    }
+    // There is room again: the file has what is so, also after a crash.
+    EXPECT_TRUE(service_->admit(visitor(Action::kPublish, "c2"), vhost()));
+    const auto clients = [&] {
+        std::string ids;
+        for (const SavedSession& session : saved().sessions) ids += session.visitor.id + " ";
+        return ids;
+    };
+    for (int i = 0; i < 500 && clients() != "c2 "; ++i) (void)runtime::sleep_ms(10);
+    EXPECT_EQ(clients(), "c2 ");
+    service_->left(visitor(Action::kPublish, "c2"), {});
+    service_.reset();
+    EXPECT_EQ(server_->calls, "end on_unpublish c1;end on_unpublish c2;");
+    service_ = std::make_unique<Service>(snapshot_, gate_, events_, registry_, "run2");
+    EXPECT_TRUE(service_->start());
+    EXPECT_EQ(service_->outbox().waiting(), 0u);
 }
 
 TEST_F(HookServiceTest, AReloadOpensTheFile) {
