@@ -220,11 +220,13 @@ void LineJournal::run() {
         auto waiting = std::exchange(waiting_, {});
         const size_t appends = std::exchange(pending_appends_, 0);
         auto written = write(std::exchange(pending_, {}));
+        // The user hears of the error first: it must not take the disk for well again.
+        if (!written) {
+            lost_ += appends;
+            options_.failed(written.error());
+        }
         notify(std::move(waiting), written.has_value());
-        if (written) continue;
-        lost_ += appends;
-        options_.failed(written.error());
-        if (disk_) continue;
+        if (written || disk_) continue;
         failed_ = true;
         notify(std::exchange(waiting_, {}), false);
         return;

@@ -40,7 +40,7 @@ class LineJournal {
         // All of these are called on the loop and must not yield.
         std::function<void(std::string_view text)> opened;     // what an earlier run left, maybe with a torn last line
         std::function<Compaction()> compaction;                // by the lines so far, those that wait included
-        std::function<void(const base::Error& error)> failed;  // lines were lost
+        std::function<void(const base::Error& error)> failed;  // lines were lost; called before their Written
     };
 
     explicit LineJournal(Options options);

@@ -138,7 +138,11 @@ TEST_F(LineJournalTest, AFullDiskCostsTheLinesThatDoNotFitAndNoOthers) {
     {
         const testing::FullDisk full(1'000);
         std::string told;
-        const auto tell = [&](bool is_written) { told += is_written ? "written " : "lost "; };
+        const auto tell = [&](bool is_written) {
+            told += is_written ? "written " : "lost ";
+            EXPECT_GE(journal.lost(), 1u) << "the error is counted and known before: " << told;
+            EXPECT_NE(failures_, "") << told;
+        };
         journal.append(std::string(2'000, 'x') + "\n", tell);
         flush(journal);
         EXPECT_EQ(compactions_, 0);
