@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,10 +49,24 @@ Result<BlockingFile> BlockingFile::open(const std::string& path, int flags, mode
 }
 
 Result<BlockingFile> BlockingFile::open_locked(const std::string& path, int flags, mode_t mode) {
-    BlockingFile file = TRY(open(path, flags, mode));
-    if (flock(file.fd_, LOCK_EX | LOCK_NB) == 0) return file;
-    if (errno == EWOULDBLOCK) return fail(Code::kBusy, path + " is in use by another server");
-    return fail_errno("locking " + path, errno);
+    constexpr int kMaxAttempts = 10;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+        BlockingFile file = TRY(open(path, flags, mode));
+        if (flock(file.fd_, LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK) return fail(Code::kBusy, path + " is in use by another server");
+            return fail_errno("locking " + path, errno);
+        }
+        // Its last owner may have replaced it before the lock: that of a deleted file is worth nothing.
+        if (file.is_at(path)) return file;
+    }
+    return fail(Code::kBusy, path + " is replaced by another server all the time");
+}
+
+bool BlockingFile::is_at(const std::string& path) const {
+    struct stat open_file {
+    }, named_file{};
+    return ::fstat(fd_, &open_file) == 0 && ::lstat(path.c_str(), &named_file) == 0 &&
+           open_file.st_ino == named_file.st_ino && open_file.st_dev == named_file.st_dev;
 }
 
 Result<size_t> BlockingFile::read_at(uint64_t offset, std::span<uint8_t> buffer) const {

@@ -28,10 +28,13 @@ class BlockingFile {
 
     // flags: those of open(2); a symbolic link is not followed. mode: of a new file. kNotFound: there is no such file.
     static base::Result<BlockingFile> open(const std::string& path, int flags, mode_t mode = 0644);
-    // The same, for this process alone until it is closed. kBusy: another one has it.
+    // The same, for this process alone until it is closed. kBusy: another one has it. The path names the file when it
+    // is locked, although its last owner may have replaced it meanwhile.
     static base::Result<BlockingFile> open_locked(const std::string& path, int flags, mode_t mode = 0644);
 
     bool is_open() const { return fd_ >= 0; }
+    // Whether the path names this file, and not one that has replaced it.
+    bool is_at(const std::string& path) const;
     int fd() const { return fd_; }
 
     // Reads what there is from that offset on; less than the buffer's size only at the end of the file. The number of

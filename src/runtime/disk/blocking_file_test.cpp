@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <thread>
 
 namespace runtime {
 namespace {
@@ -85,6 +87,30 @@ TEST_F(BlockingFileTest, ALockIsOfOneAtATime) {
     *first = BlockingFile();
     EXPECT_FALSE(first->is_open());
     EXPECT_TRUE(BlockingFile::open_locked(path_, O_RDWR));
+}
+
+// Each owner replaces the file, as a journal does. Another one may open it just before that, and lock it after.
+TEST_F(BlockingFileTest, ALockIsThatOfTheFileThatThePathNames) {
+    constexpr int kTries = 20'000;
+    const auto own = [&](const std::string& next, int& owned) {
+        int wrong = 0;
+        for (int i = 0; i < kTries; ++i) {
+            auto file = BlockingFile::open_locked(path_, O_RDWR | O_CREAT);
+            if (!file) continue;
+            ++owned;
+            wrong += !file->is_at(path_);
+            const auto replacement = BlockingFile::open_locked(next, O_RDWR | O_CREAT);
+            if (replacement) ::rename(next.c_str(), path_.c_str());
+        }
+        return wrong;
+    };
+    int owned = 0, owned_by_other = 0, wrong_of_other = 0;
+    std::thread other([&] { wrong_of_other = own(path_ + ".other", owned_by_other); });
+    const int wrong = own(path_ + ".one", owned);
+    other.join();
+    EXPECT_EQ(wrong + wrong_of_other, 0) << "of " << owned << " and " << owned_by_other;
+    EXPECT_GT(owned, 0);
+    EXPECT_GT(owned_by_other, 0);
 }
 
 }  // namespace
