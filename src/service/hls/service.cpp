@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "live/hub/leases.h"
@@ -107,7 +108,9 @@ void Service::give_over(bool on) {
         // Their playlists may be asked for from now on.
         for (const auto limit = runtime::Deadline::in_ms(kStopMs); !has_taken_over_ && !limit.passed();)
             if (!runtime::sleep_ms(1)) return;
-        for (runtime::Task& task : recoveries_) static_cast<void>(task.join(runtime::Deadline::in_ms(kStopMs)));
+        // Others begin meanwhile, which nobody waits for.
+        std::vector<runtime::Task> begun = recoveries_;
+        for (runtime::Task& task : begun) static_cast<void>(task.join(runtime::Deadline::in_ms(kStopMs)));
         return;
     }
     for (auto& [location, output] : outputs_)
@@ -123,6 +126,7 @@ void Service::end_outputs() {
     registry_.remove_holder(*this);
     files_.remove(*this);
     if (housekeeper_) housekeeper_.cancel_and_join();
+    has_taken_over_ = false;
     keep_stream_list();
     int64_t until = runtime::now_ms() + kStopMs;
     auto busy = [this] {
@@ -134,8 +138,8 @@ void Service::end_outputs() {
     for (auto& [location, output] : outputs_)
         if (!output->idle())
             base::log::warn("HLS of {}: not all data has been written to the disk", output->key().text());
-    for (runtime::Task& task : recoveries_) task.cancel_and_join();
-    recoveries_.clear();
+    std::vector<runtime::Task> begun = std::exchange(recoveries_, {});
+    for (runtime::Task& task : begun) task.cancel_and_join();
     viewers_.end_all();
     outputs_.clear();
     urls_.clear();
