@@ -18,6 +18,13 @@ int64_t viewer_patience_ms(const Stream& stream, int64_t now_ms) {
     const int64_t rejoin_ms = stream.options().rejoin_timeout_ms;
     return stream.awaits_standby(now_ms) ? std::max(rejoin_ms, kStandbyWaitMs) : rejoin_ms;
 }
+
+// A callback may end itself or another one, which is not called then.
+template <class Call>
+void for_each_of(const std::vector<StreamWatcher*>& watchers, Call call) {
+    for (StreamWatcher* watcher : std::vector(watchers))
+        if (std::ranges::find(watchers, watcher) != watchers.end()) call(*watcher);
+}
 }  // namespace
 
 Registry::Registry() : instance_(runtime::new_context_id()) {}
@@ -67,15 +74,15 @@ void Registry::forget(const Stream& stream) {
 }
 
 void Registry::notify_published(Stream& stream) const {
-    for (auto* watcher : watchers_) watcher->stream_published(stream);
+    for_each_of(watchers_, [&](StreamWatcher& watcher) { watcher.stream_published(stream); });
 }
 
 void Registry::notify_unpublished(Stream& stream) const {
-    for (auto* watcher : watchers_) watcher->stream_unpublished(stream);
+    for_each_of(watchers_, [&](StreamWatcher& watcher) { watcher.stream_unpublished(stream); });
 }
 
 void Registry::notify_standby(Stream& stream, const StandbyChange& change) const {
-    for (auto* watcher : watchers_) watcher->standby_changed(stream, change);
+    for_each_of(watchers_, [&](StreamWatcher& watcher) { watcher.standby_changed(stream, change); });
 }
 
 size_t Registry::memory() const {

@@ -164,6 +164,33 @@ struct WatchingRecorder : StreamWatcher {
     }
 };
 
+// Ends itself and another one with the first stream.
+struct EndingWatcher : StreamWatcher {
+    EndingWatcher(Registry& in, StreamWatcher* also) : registry(in), other(also) {}
+    Registry& registry;
+    StreamWatcher* other;
+    int calls = 0;
+    void stream_published(Stream&) override {
+        ++calls;
+        registry.unwatch(*this);
+        if (other) registry.unwatch(*other);
+    }
+};
+
+TEST(Registry, AWatcherMayEndItselfAndOthers) {
+    Registry registry;
+    EndingWatcher ended(registry, nullptr), first(registry, &ended), last(registry, nullptr);
+    for (StreamWatcher* watcher :
+         {static_cast<StreamWatcher*>(&first), static_cast<StreamWatcher*>(&ended), static_cast<StreamWatcher*>(&last)})
+        registry.watch(*watcher);
+    Owner owner;
+    auto stream = registry.find_or_create({"v", "live", "s"}, {});
+    auto publication = publish(*stream, owner);
+    EXPECT_EQ(first.calls, 1);
+    EXPECT_EQ(ended.calls, 0) << "it was ended before";
+    EXPECT_EQ(last.calls, 1) << "none is skipped";
+}
+
 TEST(Registry, NotifiesWatchersOfAPublicationBeforeItsFirstFrame) {
     Registry registry;
     WatchingRecorder watcher;

@@ -76,6 +76,8 @@ void ProcessLink::end(std::string_view why) {
     base::log::trace("upgrade: the link to the other process has ended: {}", why);
     parts_->registry.unwatch(*this);
     parts_->gate.remove(*this);
+    // What passes has no coroutine: this does not yield.
+    if (is_replaced_) datagrams_.close();
     streams_.clear();
     named_.clear();
     answered_.pulse();
