@@ -16,6 +16,7 @@
 #include "live/hub/input_faults.h"
 #include "live/hub/publisher_limits.h"
 #include "live/hub/stream.h"
+#include "net/sessions/session_figures.h"
 #include "protocol/rtcp/parser.h"
 #include "protocol/rtp/jitter_buffer.h"
 #include "protocol/rtp/reception_stats.h"
