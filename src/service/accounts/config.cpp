@@ -48,9 +48,9 @@ void check(config::Checks& checks) {
     const ServerConfig& own = checks.snapshot().get<ServerConfig>();
     for (const std::string& name : own.access_log.fields)
         if (!net::find_session_field(name))
-            checks.error("access_log/fields", fmt::format("access_log has no field {}", name));
+            checks.error("access_log/fields", fmt::format("fields: access_log has no field {}", name));
     if (own.access_log.enabled && own.audit_log.enabled && own.access_log.path == own.audit_log.path)
-        checks.error("audit_log/path", "audit_log and access_log need different files");
+        checks.error("audit_log/path", "path: audit_log and access_log need different files");
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ class SourceRunner {
     virtual void on_streaming_ended() {}
     // An attempt at server() has failed. Returns how long to wait at least, whoever waits, ms.
     virtual int64_t on_failure(const base::Error& error) = 0;
-    // The stream is wanted without players, for now.
+    // Whether it is fetched without players, too. May change at any time.
     virtual bool is_kept() const { return false; }
 
     SourceOwner& owner() const { return owner_; }
