@@ -162,8 +162,8 @@ def document(server):
     return json.loads(http.get(server.api_port, "/api/v1/openapi.json").body)
 
 
-def test_the_document_has_every_endpoint(servers):
-    server = servers(top=api.CONF % "debug on;")
+def test_the_document_has_every_endpoint(servers, tmp_path):
+    server = servers(top=f"{api.DEBUG}usage {{ enabled on; path {tmp_path}/usage.txt; }}")
     found = document(server)
     assert found["openapi"].startswith("3.1."), found["openapi"]
     for path in (

@@ -17,6 +17,8 @@ AUTH = f"auth {{ enabled on; username ops; password s3cret; tokens {ALL}; read_t
 KNOWN = {"DELETE /api/v1/clients/{id}", "GET /api/v1/raw", "GET /api/v1/debug/coroutines", "GET /api/v1/config"}
 # Without a proxy that is trusted these are only words.
 FORGED = {"X_Forwarded_For": "127.0.0.1", "X_Real_IP": "127.0.0.1", "Forwarded": "for=127.0.0.1", "Via": "1.1 x"}
+# Open to who may read, but for the names of customers, which take what a privileged call takes, or authentication.
+RECORDS = {"/api/v1/usage": "?by=token"}
 WEB_PAGES = [
     {"Origin": "http://evil.example"},
     {"Sec_Fetch_Site": "cross-site"},
@@ -25,14 +27,15 @@ WEB_PAGES = [
 ]
 
 
-def start(servers, more=""):
-    server = servers(top=API.format(more))
+def start(servers, tmp_path, more=""):
+    server = servers(top=f"{API.format(more)}\nusage {{ enabled on; path {tmp_path}/usage.txt; }}")
     wait_until(lambda: can_connect(server.api_port), 5, "the API listens")
     return server
 
 
 def operations(server, **headers):
-    """(method, path, who may call it): "privileged", "read" or "open", by the answers that the document tells of."""
+    """(method, path, who may call it): "privileged", "records", "read" or "open", by the answers that the document tells
+    of."""
     response = http.get(server.api_port, "/api/v1/openapi.json", **headers)
     assert response.status == 200, response.describe()
     found = []
@@ -43,7 +46,7 @@ def operations(server, **headers):
             answers = operation["responses"]
             # What is open to everybody may still refuse, for reasons of its own: a hook's no to a publisher by WebRTC.
             is_open = operation.get("security") == []
-            kind = "open" if is_open else "privileged" if "403" in answers else "read" if "401" in answers else "open"
+            kind = "open" if is_open else "records" if path in RECORDS else "privileged" if "403" in answers else "read" if "401" in answers else "open"
             found.append((method.upper(), path, kind))
     return found
 
@@ -53,7 +56,7 @@ def status(server, method, path, **headers):
     for name in ("{id}", "{stream}", "{name}"):
         path = path.replace(name, "vid-nobody")
     with http.Connection(server.api_port) as connection:
-        connection.request(method, path, **headers)
+        connection.request(method, path + RECORDS.get(path, ""), **headers)
         return connection.read_head().status
 
 
@@ -61,8 +64,8 @@ def is_slow(path):
     return "pprof/profile" in path
 
 
-def test_the_document_tells_of_them(servers):
-    server = start(servers)
+def test_the_document_tells_of_them(servers, tmp_path):
+    server = start(servers, tmp_path)
     privileged = {f"{method} {path}" for method, path, kind in operations(server) if kind == "privileged"}
     assert KNOWN <= privileged, f"{KNOWN - privileged} should be among {privileged}"
     changing = {f"{m} {p}" for m, p, kind in operations(server) if m != "GET" and p.startswith("/api/") and kind == "open"}
@@ -70,18 +73,18 @@ def test_the_document_tells_of_them(servers):
 
 
 @pytest.mark.parametrize("headers", [*({k: v} for k, v in FORGED.items()), *WEB_PAGES], ids=str)
-def test_neither_forwarded_nor_from_a_web_page(servers, headers):
+def test_neither_forwarded_nor_from_a_web_page(servers, tmp_path, headers):
     """Without auth they are for this machine itself: who says that he speaks for it is somebody else."""
-    server = start(servers)
+    server = start(servers, tmp_path)
     for method, path, kind in operations(server):
-        if kind == "privileged":
+        if kind in ("privileged", "records"):
             got = status(server, method, path, **headers)
             assert got == 403, f"{method} {path} with {headers} should be refused with 403, it was {got}"
     assert status(server, "GET", "/api/v1/versions", **headers) == 200, "what only reads is as the listener is"
 
 
-def test_wrong_credentials(servers):
-    server = start(servers, AUTH)
+def test_wrong_credentials(servers, tmp_path):
+    server = start(servers, tmp_path, AUTH)
 
     def basic(text):
         return "Basic " + base64.b64encode(text.encode()).decode()
@@ -95,6 +98,9 @@ def test_wrong_credentials(servers):
         for one in wrong:
             got = status(server, method, path, **({"Authorization": one} if one else {}), **FORGED)
             assert got == 401, f"{method} {path} with {one} should be refused with 401, it was {got}"
+        if kind == "records":
+            got = status(server, method, path, Authorization=f"Bearer {READ}")
+            assert got == 200, f"{method} {path} by who may read was {got}"
         if kind == "privileged":
             got = status(server, method, path, Authorization=f"Bearer {READ}")
             assert got == 403, f"{method} {path} with a token that may only read should be 403, it was {got}"
