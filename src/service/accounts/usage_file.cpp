@@ -13,6 +13,11 @@ namespace service::accounts {
 using base::Result;
 using runtime::Deadline;
 
+namespace {
+constexpr int64_t kPieceMs = 60'000;
+constexpr int64_t kStopMs = 10'000;
+}  // namespace
+
 UsageFile::UsageFile(std::string path, net::UsageLedger& ledger)
     : path_(std::move(path)),
       ledger_(ledger),
@@ -31,7 +36,9 @@ UsageFile::UsageFile(std::string path, net::UsageLedger& ledger)
                         whole_ = true;
                         if (error_.update(error.text()))
                             base::log::error("usage: {}; it is kept in memory meanwhile", error.text());
-                    }}) {}
+                    }}) {
+    written_.set();
+}
 
 Result<void> UsageFile::open() {
     auto opened = journal_.open();
@@ -70,22 +77,27 @@ void UsageFile::start() {
     task_ = runtime::spawn("usage", [this] {
         while (true) {
             static_cast<void>(stop_.wait(Deadline::in_ms(kSaveMs)));
-            if (stop_.is_set() || runtime::cancelled() || !save()) return;
+            if (stop_.is_set() || runtime::cancelled()) return;
+            static_cast<void>(save());  // what it could not is tried again
         }
     });
 }
 
-Result<std::string> UsageFile::text_of_changes() {
+Result<void> UsageFile::save_changes() {
     std::string text;
     runtime::CpuSlice slice(16);
     for (const net::UsageKey& key : ledger_.take_changes()) {
         if (const net::Usage* usage = ledger_.find(key)) text += net::usage_line(key, *usage);
+        if (text.size() >= kPieceBytes) {
+            TRY(append(text));
+            text.clear();
+        }
         TRY(slice.step());
     }
-    return text;
+    return append(text);
 }
 
-Result<std::string> UsageFile::text_of_all() {
+Result<void> UsageFile::save_all() {
     static_cast<void>(ledger_.take_changes());
     std::string text;
     runtime::CpuSlice slice(16);
@@ -93,32 +105,47 @@ Result<std::string> UsageFile::text_of_all() {
     for (const auto* row = ledger_.first(); row; row = ledger_.after(last)) {
         text += net::usage_line(row->first, row->second);
         last = row->first;
+        if (text.size() >= kPieceBytes) {
+            TRY(append(text));
+            text.clear();
+        }
         TRY(slice.step());
     }
-    return text;
+    return append(text);
+}
+
+// Waits until the piece before is written: the journal refuses what is more than it may keep.
+Result<void> UsageFile::append(std::string_view text) {
+    if (text.empty()) return {};
+    TRY(written_.wait(stop_.is_set() ? stop_until_ : Deadline::in_ms(kPieceMs)), "the disk is too slow");
+    written_.reset();
+    const uint64_t lost = journal_.lost();
+    journal_.append(text, [this](bool is_written) {
+        written_.set();
+        if (is_written && !whole_ && error_.clear()) base::log::warn("usage: {} can be written again", path_);
+    });
+    if (journal_.lost() == lost) return {};
+    return base::fail(base::Code::kLimit, path_ + " takes no more lines");
 }
 
 Result<void> UsageFile::save() {
     if (!is_open_) return {};
-    const bool all = std::exchange(whole_, false);
-    // Cancelled: the rows that were taken are written with the next save.
-    auto text = all ? text_of_all() : text_of_changes();
-    whole_ |= !text;
-    const uint64_t lost = journal_.lost();
-    if (const std::string lines = TRY(std::move(text)); !lines.empty())
-        journal_.append(lines, [this](bool is_written) {
-            if (is_written && !whole_ && error_.clear()) base::log::warn("usage: {} can be written again", path_);
-        });
-    whole_ |= journal_.lost() > lost;
-    return {};
+    auto saved = std::exchange(whole_, false) ? save_all() : save_changes();
+    if (saved) return {};
+    // The rows that were taken are written with the next save.
+    whole_ = true;
+    if (saved.error().code() != base::Code::kCancelled && error_.update(saved.error().text()))
+        base::log::error("usage: {}; it is kept in memory meanwhile", saved.error().text());
+    return saved;
 }
 
 void UsageFile::stop() {
-    constexpr int64_t kStopMs = 10'000;
+    stop_until_ = Deadline::in_ms(kStopMs);
     stop_.set();
-    if (task_) (void)task_.join(Deadline::in_ms(kStopMs));
+    if (task_) (void)task_.join(stop_until_);
     if (task_ && !task_.done()) task_.cancel_and_join();
-    if (auto saved = save(); !saved) base::log::error("usage: {}", saved.error().text());
+    stop_until_ = Deadline::in_ms(kStopMs);
+    static_cast<void>(save());
     journal_.stop();
     is_open_ = false;
 }

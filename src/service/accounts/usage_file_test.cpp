@@ -125,6 +125,26 @@ TEST_F(UsageFileTest, DoesNotGrowWithEachChange) {
     read.stop();
 }
 
+TEST_F(UsageFileTest, ALargeLedgerIsWrittenInPieces) {
+    constexpr int kRows = 3500;
+    const std::string name(20'000, 'x');
+    static_assert(kRows * 20'000 > UsageFile::kMaxPending, "it does not fit in what may wait");
+    {
+        net::UsageLedger ledger(2 * kRows);
+        UsageFile file(path_, ledger);
+        ASSERT_TRUE(ok(file.open()));
+        for (int i = 0; i < kRows; ++i) ledger.change(key_of(std::to_string(i) + name)).sent = 7;
+        ASSERT_TRUE(ok(file.save()));
+        file.stop();
+    }
+    net::UsageLedger again(2 * kRows);
+    UsageFile read(path_, again);
+    ASSERT_TRUE(ok(read.open()));
+    EXPECT_EQ(again.size(), static_cast<size_t>(kRows));
+    EXPECT_EQ(read.unreadable_lines(), 0u);
+    read.stop();
+}
+
 TEST_F(UsageFileTest, TheNextProcessTakesItOver) {
     net::UsageLedger ledger(100), other(100);
     UsageFile file(path_, ledger), second(path_, other);
