@@ -174,6 +174,17 @@ def test_the_watchdog_is_served_again_after_the_new_process_died(servers, manage
         assert set(texts) == {"WATCHDOG=1"} and 6 <= len(texts) <= 13, f"twice per period, ten in five periods: {texts}"
 
 
+def test_a_refused_upgrade_is_told(servers, manager):
+    """Whoever has sent the signal for the package asks the service manager what came of it."""
+    server = servers(environment={"NOTIFY_SOCKET": manager.name})
+    manager.next("READY")
+    server.conf_path.write_text(server.conf_path.read_text() + "nonsense on;\n")
+    server.signal(signal.SIGUSR2)
+    assert manager.next("STATUS")["STATUS"].startswith("Upgrading: starting ")
+    status = manager.next("STATUS")["STATUS"]
+    assert status.startswith("Not upgraded: ") and "nonsense" in status, f"the reason should be told: {status}"
+
+
 def test_the_watchdog_of_another_process_is_not_served(servers, manager):
     servers(environment={"NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "100000", "WATCHDOG_PID": "1"})
     manager.next("READY")

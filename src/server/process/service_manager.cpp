@@ -147,6 +147,8 @@ void ServiceManager::send(std::string message) {
 
 void ServiceManager::ready(std::string_view status) { send(fmt::format("READY=1\nSTATUS={}", sentence(status))); }
 
+void ServiceManager::status(std::string_view status) { send(fmt::format("STATUS={}", sentence(status))); }
+
 // The watchdog's messages count if they come from the main process, which the other one is from here on.
 void ServiceManager::replaced_by(int64_t pid, std::string_view status) {
     send(fmt::format("MAINPID={}\nSTATUS={}", pid, sentence(status)));

@@ -44,6 +44,7 @@ class ServiceManager {
     // These do not yield. A message for which the socket has no room is sent later; of those that wait, the oldest
     // beyond kMaxWaiting are dropped. status: a sentence for people; control characters in it become blanks.
     void ready(std::string_view status);
+    void status(std::string_view status);
     void reloading();
     // Another process is the service's from now on; until taken_back() nothing more is said, as the service manager
     // cannot tell that it is not of that one.

@@ -35,18 +35,30 @@ Upgrade::~Upgrade() {
 }
 
 void Upgrade::begin() {
-    if (state_ == State::kGivenOver)
-        return base::log::warn("SIGUSR2: process {} replaces this one already; send it the signal", child_);
-    if (state_ == State::kPreparing) return base::log::warn("SIGUSR2: an upgrade is being prepared already");
-    if (parts_.link.is_there())
-        return base::log::warn(
-            "SIGUSR2: the process that this one has replaced still has clients; there is no upgrade before it has "
-            "ended");
-    if (parts_.snapshot()->global.asprocess)
-        return base::log::warn("SIGUSR2: asprocess is on: the process that started this one would lose the server");
+    if (const std::string why = obstacle(); !why.empty()) return refuse(why);
     state_ = State::kPreparing;
+    parts_.manager.status(fmt::format("Upgrading: starting {}", parts_.call.program));
     task_ = runtime::spawn("upgrade", [this] { run(); });
-    if (!task_) state_ = State::kNone;
+    if (task_) return;
+    state_ = State::kNone;
+    refuse("no coroutine could be started");
+}
+
+// Empty: there is none.
+std::string Upgrade::obstacle() const {
+    if (state_ == State::kGivenOver)
+        return fmt::format("process {} replaces this one already; send it the signal", child_);
+    if (state_ == State::kPreparing) return "an upgrade is being prepared already";
+    if (parts_.link.is_there())
+        return "the process that this one has replaced still has clients; there is no upgrade before it has ended";
+    if (parts_.snapshot()->global.asprocess)
+        return "asprocess is on: the process that started this one would lose the server";
+    return {};
+}
+
+void Upgrade::refuse(std::string_view why) {
+    base::log::warn("SIGUSR2: {}", why);
+    if (state_ != State::kPreparing) parts_.manager.status(fmt::format("Not upgraded: {}", why));
 }
 
 bool Upgrade::is_over() const { return state_ == State::kGivenOver && parts_.lifecycle.idle(); }
@@ -59,6 +71,7 @@ void Upgrade::run() {
         if (prepared.error().code() == Code::kCancelled) return;
         base::log::error("upgrade: {} cannot replace this process, which goes on: {}", parts_.call.program,
                          prepared.error().text());
+        parts_.manager.status(fmt::format("Not upgraded: {}", prepared.error().text()));
         end_child();
         channel_.reset();
         state_ = State::kNone;

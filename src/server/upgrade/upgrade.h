@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/snapshot.h"
@@ -45,7 +46,7 @@ class Upgrade {
     ~Upgrade();  // yields
     Upgrade(const Upgrade&) = delete;
 
-    // By a signal. What prevents it is logged. Does not yield.
+    // By a signal. What prevents it is logged, and told to the service manager. Does not yield.
     void begin();
     // New clients come to another process, and the last one of this process has left.
     bool is_over() const;
@@ -53,6 +54,8 @@ class Upgrade {
   private:
     enum class State : uint8_t { kNone, kPreparing, kGivenOver };
 
+    std::string obstacle() const;
+    void refuse(std::string_view why);
     void run();
     base::Result<void> prepare();
     base::Result<void> give_sockets(runtime::Deadline limit);
