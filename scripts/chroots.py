@@ -220,6 +220,10 @@ class Booted:
     def run(self, *command):
         return call([*self.enter(), *command], timeout=60)
 
+    def alive(self, pid):
+        """pid: as it is inside."""
+        return subprocess.run([*self.enter(), "test", "-d", f"/proc/{pid}"], check=False).returncode == 0
+
     def end(self):
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
@@ -255,30 +259,39 @@ def get(url):
         return 0, str(error)
 
 
-def publish_and_play():
-    """With ffmpeg by RTMP, played as HTTP-FLV; what ffprobe says must be what was published."""
+@contextlib.contextmanager
+def publisher():
+    """ffmpeg publishes live/livestream by RTMP. Yields its process when the API lists the stream."""
     source = ["-f", "lavfi", "-i", "testsrc=size=320x180:rate=25", "-f", "lavfi", "-i", "sine", "-t", "90"]
     codecs = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac"]
     words = ["ffmpeg", "-v", "error", "-re", *source, *codecs, "-f", "flv", "rtmp://127.0.0.1/live/livestream"]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as publisher:
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
             wait_until(
                 lambda: '"name":"livestream"' in get("http://127.0.0.1:1985/api/v1/streams/")[1],
                 15,
                 "the API lists the stream",
             )
-            probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width"]
-            probe += ["-of", "csv=p=0", "-rw_timeout", "10000000"]
-            said = call([*probe, "http://127.0.0.1:8080/live/livestream.flv"], timeout=20)
-            assert sorted(said.split()) == ["aac", "h264,320"], (
-                f"ffprobe should see H.264 of 320 pixels and AAC: {said!r}"
-            )
-            # The first segment has 10 s by default.
-            playlist = "http://127.0.0.1:8080/live/livestream.m3u8"
-            wait_until(lambda: "#EXTM3U" in get(playlist)[1], 30, lambda: f"there is a playlist: {get(playlist)}")
+            yield process
         finally:
-            publisher.terminate()
-            publisher.wait(10)
+            process.terminate()
+            process.wait(10)
+
+
+def play():
+    """By HTTP-FLV and HLS; what ffprobe says must be what was published."""
+    probe = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width"]
+    probe += ["-of", "csv=p=0", "-rw_timeout", "10000000"]
+    said = call([*probe, "http://127.0.0.1:8080/live/livestream.flv"], timeout=20)
+    assert sorted(said.split()) == ["aac", "h264,320"], f"ffprobe should see H.264 of 320 pixels and AAC: {said!r}"
+    # The first segment has 10 s by default.
+    playlist = "http://127.0.0.1:8080/live/livestream.m3u8"
+    wait_until(lambda: "#EXTM3U" in get(playlist)[1], 30, lambda: f"there is a playlist: {get(playlist)}")
+
+
+def publish_and_play():
+    with publisher():
+        play()
 
 
 class Checks:
