@@ -27,27 +27,65 @@ from lib import ports  # noqa: E402  (found only after the path is set)
 # The dashboard's variables, as if all were chosen.
 VARIABLES = {"$__rate_interval": "10s", "$instance": ".*", "$vhost": ".*"}
 
-SERVER = """
+ORIGIN = """
 listen 127.0.0.1:{rtmp};
 daemon off;
-pid {dir}/srs.pid;
+pid {dir}/origin.pid;
 srs_log_tank console;
 max_connections 1000;
-http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}/html; }}
+sender_threads 1;
+ff_log_dir {dir}/tools;
+http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}/html;
+    https {{ enabled on; listen 127.0.0.1:{https}; key {dir}/key.pem; cert {dir}/cert.pem; }} }}
 exporter {{ enabled on; listen 127.0.0.1:{exporter}; label here; }}
 http_api {{ enabled on; listen 127.0.0.1:{api}; }}
 rtc_server {{ enabled on; listen 127.0.0.1:{udp}; candidate 127.0.0.1; }}
+rtsp_server {{ enabled on; listen 127.0.0.1:{rtsp}; }}
+srt_server {{ enabled on; listen 127.0.0.1:{srt}; }}
+access_log {{ enabled on; path {dir}/access.log; }}
+usage {{ enabled on; path {dir}/usage.txt; }}
 vhost __defaultVhost__ {{
     http_remux {{ enabled on; mount [vhost]/[app]/[stream].flv; }}
     hls {{ enabled on; hls_path {dir}/hls; hls_fragment 2; }}
     rtc {{ enabled on; rtmp_to_rtc on; rtc_to_rtmp on; }}
+    rtsp {{ enabled on; }}
+    srt {{ enabled on; }}
+    ingest file {{ enabled on; input {{ type file; url {media}; }} ffmpeg ffmpeg;
+        engine {{ enabled off; output rtmp://127.0.0.1:{rtmp}/live/file; }} }}
+}}
+"""
+# What an origin does not have: origins, and hooks.
+EDGE = """
+listen 127.0.0.1:{edge};
+daemon off;
+pid {dir}/edge.pid;
+srs_log_tank console;
+max_connections 1000;
+exporter {{ enabled on; listen 127.0.0.1:{edge_exporter}; }}
+vhost __defaultVhost__ {{
+    cluster {{ mode remote; origin 127.0.0.1:{rtmp}; }}
+    http_hooks {{ enabled on; on_play http://127.0.0.1:{hook}/; on_stop http://127.0.0.1:{hook}/; }}
 }}
 """
 PROMETHEUS = """
 global: {{ scrape_interval: 1s, evaluation_interval: 1s }}
 scrape_configs:
   - job_name: srs
-    static_configs: [{{ targets: ["127.0.0.1:{exporter}"] }}]
+    static_configs: [{{ targets: ["127.0.0.1:{exporter}", "127.0.0.1:{edge_exporter}"] }}]
+"""
+
+HOOK_SERVER = """
+import http.server, sys
+
+class Yes(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "1")
+        self.end_headers()
+        self.wfile.write(b"0")
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Yes).serve_forever()
 """
 
 HLS_PLAYER = """
@@ -125,26 +163,30 @@ def check_queries(base):
 
 def run(arguments, directory, processes):
     binary = pathlib.Path(arguments.objs).resolve()
-    rtmp, http, exporter, prometheus, api, udp = ports.take(6)
-    (directory / "html").mkdir()
-    (directory / "srs.conf").write_text(
-        SERVER.format(rtmp=rtmp, http=http, exporter=exporter, api=api, udp=udp, dir=directory)
-    )
-    (directory / "prometheus.yml").write_text(PROMETHEUS.format(exporter=exporter))
+    names = "rtmp http https exporter prometheus api udp rtsp srt edge edge_exporter hook".split()
+    at = dict(zip(names, ports.take(len(names)), strict=True))
+    exporter, prometheus = at["exporter"], at["prometheus"]
+    for name in ("html", "tools"):
+        (directory / name).mkdir()
+    media = make_media(directory)
+    make_certificate(directory)
+    for name, text in (("origin.conf", ORIGIN), ("edge.conf", EDGE), ("prometheus.yml", PROMETHEUS)):
+        (directory / name).write_text(text.format(**at, dir=directory, media=media))
 
     def start(name, *words):
         log = (directory / f"{name}.log").open("wb")
         processes.append(subprocess.Popen(list(map(str, words)), cwd=directory, stdout=log, stderr=log))
         return processes[-1]
 
-    start("srs", binary / "srs", "-c", directory / "srs.conf")
+    servers = {name: start(name, binary / "srs", "-c", directory / f"{name}.conf") for name in ("origin", "edge")}
     metrics = f"http://127.0.0.1:{exporter}/metrics"
-    wait_for(metrics, 30)
+    for port in (exporter, at["edge_exporter"]):
+        wait_for(f"http://127.0.0.1:{port}/metrics", 30)
     start(
         "prometheus", "prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data",
         f"--web.listen-address=127.0.0.1:{prometheus}", "--log.level=warn",
     )  # fmt: skip
-    load(binary, rtmp, http, arguments.seconds, start, make_media(directory))
+    load(binary, at, arguments.seconds, start, media)
     base = f"http://127.0.0.1:{prometheus}"
     wait_for(f"{base}/-/ready", 30)
     # A rate needs two samples of what comes and goes.
@@ -154,10 +196,10 @@ def run(arguments, directory, processes):
         if not problems or time.monotonic() > end:
             break
         time.sleep(1)
-    if processes[0].poll() is not None:
-        said = (directory / "srs.log").read_text(errors="replace")
-        problems.append(f"the server ended with {processes[0].returncode}:\n{said[-20000:]}")
-        return count, problems
+    for name, process in servers.items():
+        if process.poll() is not None:
+            said = (directory / f"{name}.log").read_text(errors="replace")
+            return count, [*problems, f"the {name} ended with {process.returncode}:\n{said[-20000:]}"]
     checked = subprocess.run(
         ["promtool", "check", "metrics"], input=get(metrics).encode(), capture_output=True, check=False
     )
@@ -178,23 +220,36 @@ def make_media(directory):
     return out
 
 
-def load(binary, rtmp, http, seconds, start, media):
+def make_certificate(directory):
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost"]
+    words += ["-keyout", str(directory / "key.pem"), "-out", str(directory / "cert.pem")]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+
+
+def load(binary, at, seconds, start, media):
     """Publishers, players of each protocol that stay, and players that leave."""
-    host = "127.0.0.1"
+    host, rtmp, http = "127.0.0.1", at["rtmp"], at["http"]
     length = ["--seconds", seconds + 60, "-q"]
+    start("hook", sys.executable, "-c", HOOK_SERVER, at["hook"])
     start("publish", binary / "bench", "publish", f"rtmp://{host}:{rtmp}/live/s{{i}}", "-n", 3, "--loop", "--file", media, *length)
     for number in range(3):
         wait_for(f"http://{host}:{http}/live/s{number}.flv", 30)
     for name, url in (("rtmp", f"rtmp://{host}:{rtmp}/live/s1"), ("flv", f"http://{host}:{http}/live/s1.flv")):
         start(name, binary / "bench", "play", url, "-n", 5, *length)
+    start("edge-play", binary / "bench", "play", f"rtmp://{host}:{at['edge']}/live/s1", "-n", 2, *length)
     start("whip", binary / "bench", "whip", f"http://{host}:{http}/rtc/v1/whip/?app=live&stream=w{{i}}", "-n", 2, "--file", media, *length)
     start("whep", binary / "bench", "whep", f"http://{host}:{http}/rtc/v1/whep/?app=live&stream=s1", "-n", 3, "--nack", *length)
     # HLS, by whatever asks for its playlist; and a player of what came by WebRTC.
     start("hls", sys.executable, "-c", HLS_PLAYER, f"http://{host}:{http}/live/s1.m3u8", seconds + 60)
     start("w0", binary / "bench", "play", f"rtmp://{host}:{rtmp}/live/w0", "-n", 1, *length)
-    start(
-        "churn", binary / "bench", "churn", f"rtmp://{host}:{rtmp}/live/s1", "--cycles", 100_000, "--concurrency", 2, *length
-    )
+    ffmpeg = ["ffmpeg", "-v", "error", "-nostdin", "-t", seconds + 60]
+    start("rtsp", *ffmpeg, "-i", f"rtsp://{host}:{at['rtsp']}/live/s1", "-f", "null", "-")
+    streamid = "streamid=#!::r=live/srt,m=publish"
+    start("srt", *ffmpeg, "-re", "-stream_loop", -1, "-i", media, "-c", "copy", "-f", "mpegts", f"srt://{host}:{at['srt']}?{streamid}")
+    for name, port in (("churn", rtmp), ("edge-churn", at["edge"])):
+        start(
+            name, binary / "bench", "churn", f"rtmp://{host}:{port}/live/s1", "--cycles", 100_000, "--concurrency", 2, *length
+        )
 
 
 def main():

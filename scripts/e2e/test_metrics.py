@@ -283,6 +283,13 @@ def test_a_real_prometheus_understands_it_and_the_dashboard():
     assert done.returncode == 0, f"every query of the dashboard should find something:\n{text}"
 
 
+def test_the_dashboard_is_that_of_its_table():
+    done = subprocess.run(
+        [sys.executable, ROOT / "research/grafana/make_dashboard.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool: apt install prometheus")
 def test_alerts():
     """Each rule has a case in which it fires and another one in which it does not, and uses metrics that there are."""
