@@ -276,6 +276,7 @@ const std::vector<Line>& lines() {
         {"vhost/signed_urls/play", "on", kSwitchOn, kNoSwitch},
         {"console/enabled", "on", kSwitchOn, kNoSwitch},
         {"console/dir", "./objs/nginx/pages", {"/srv"}, kNoText},
+        {"console/embed_sites", "*", {"none", "https://a.example http://*.b.example:*"}, {"''"}},
         {"access_log/enabled", "off", kSwitchOff, kNoSwitch},
         {"access_log/path", "./objs/access.log", {"/var/log/srs/access.log"}, kNoText},
         {"access_log/format", "json", {"clf"}, {"xml", "''"}},

@@ -57,9 +57,8 @@ class Web:
                 web.busy -= 1
                 status, body, *headers = web.answer(request) if callable(web.answer) else web.answer
                 self.send_response(status)
-                for name, value in headers[0].items() if headers else ():
+                for name, value in ({"Content-Type": "application/json"} | (headers[0] if headers else {})).items():
                     self.send_header(name, value)
-                self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

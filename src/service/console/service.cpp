@@ -1,5 +1,8 @@
 #include "service/console/service.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -15,16 +18,20 @@ using base::Result;
 
 namespace {
 
-// Streams and the API may be on other ports and other servers: hence the schemes.
-const net::ResponseHeaders kHeaders{
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-     "media-src 'self' blob: http: https:; connect-src 'self' http: https: ws: wss:; worker-src 'self' blob:; "
-     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cache-Control", "no-cache"},
-};
+// Streams and the API may be on other ports and other servers: hence the schemes. The sites that may show the page in a
+// frame follow.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+    "media-src 'self' blob: http: https:; connect-src 'self' http: https: ws: wss:; worker-src 'self' blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors ";
+
+constexpr std::string_view kEmbedPage = "/players/embed.html";
+
+std::string ancestors_of(const ServerConfig& config) {
+    const auto& sites = config.embed_sites;
+    if (sites == std::vector<std::string>{"none"}) return "'none'";
+    return fmt::format("'self' {}", fmt::join(sites, " "));
+}
 
 // The last two are pages that WebRTC has built in as well, at literal patterns, which come before that with a wildcard.
 constexpr const char* kPages[] = {"/console/*", "/players/*", "/icon.svg",          "/start.html",
@@ -62,12 +69,28 @@ std::string file_name(const std::string& path) { return path.ends_with('/') ? pa
 
 Service::Service(config::SnapshotPtr snapshot, const net::FileAccess& access, net::HttpRouter& router,
                  net::HttpRouter& api)
-    : snapshot_(std::move(snapshot)), access_(access) {
+    : snapshot_(std::move(snapshot)), headers_(headers_for("'self'")), access_(access) {
+    reload(snapshot_);
     for (const char* pattern : kPages) {
         add_route(router, pattern, &Service::serve_page);
         add_route(api, pattern, &Service::serve_from_api);
     }
     for (const char* pattern : {"/", "/index.html"}) add_route(router, pattern, &Service::serve_start);
+}
+
+std::shared_ptr<const Service::PageHeaders> Service::headers_for(std::string_view ancestors) {
+    auto made = std::make_shared<PageHeaders>();
+    made->policy = fmt::format("{}{}", kPolicy, ancestors);
+    made->fields = {{"Content-Security-Policy", made->policy},
+                    {"X-Content-Type-Options", "nosniff"},
+                    {"Referrer-Policy", "no-referrer"},
+                    {"Cache-Control", "no-cache"}};
+    return made;
+}
+
+void Service::reload(const config::SnapshotPtr& next) {
+    snapshot_ = next;
+    embed_headers_ = headers_for(ancestors_of(next->get<ServerConfig>()));
 }
 
 void Service::add_route(net::HttpRouter& router, std::string pattern, Handler handler) {
@@ -123,7 +146,7 @@ Result<void> Service::serve_page(net::HttpRequest& request, net::HttpResponse& r
 Result<void> Service::serve_start(net::HttpRequest& request, net::HttpResponse& response) {
     TRY(send_file(std::string(kStartFile), request, response));
     if (response.started()) return {};
-    for (const auto& [name, value] : kHeaders) response.header(name, value);
+    for (const auto& [name, value] : headers_->fields) response.header(name, value);
     return response.send(200, "text/html; charset=utf-8", kNoStartPage);
 }
 
@@ -131,7 +154,9 @@ Result<void> Service::send_file(const std::string& path, const net::HttpRequest&
                                 net::HttpResponse& response) const {
     const std::string name = file_name(path);
     if (!belongs_to_page(name)) return {};
-    return net::StaticFiles(snapshot_->get<ServerConfig>().dir, &access_, &kHeaders).serve(name, request, response);
+    const std::shared_ptr<const PageHeaders> headers = path == kEmbedPage ? embed_headers_ : headers_;
+    return net::StaticFiles(snapshot_->get<ServerConfig>().dir, &access_, &headers->fields)
+        .serve(name, request, response);
 }
 
 }  // namespace service::console

@@ -2,10 +2,12 @@
 // The server's web pages, which `make console` puts into a directory of their own: the console, the players, and the
 // start page at /. They are served on http_server's port, and but for the start page on the API's. On both an
 // operator's file of the same path in http_server.dir takes precedence, and is served as it is: SRS's console and
-// players have inline scripts. Ours have a Content-Security-Policy. Only the types of files that a page consists of are
-// served.
+// players have inline scripts. Ours have a Content-Security-Policy, by which only pages of this origin may show them in
+// a frame, but for the player to be embedded (embed_sites). Only the types of files that a page consists of are served.
 
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "config/snapshot.h"
 #include "net/access/file_access.h"
@@ -22,9 +24,16 @@ class Service : public WithoutClients {
 
     // Logs a line if there are no pages. Yields.
     base::Result<void> start();
-    void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    void reload(const config::SnapshotPtr& next);
 
   private:
+    // The fields of a page, and the policy that one of them refers to.
+    struct PageHeaders {
+        std::string policy;
+        net::ResponseHeaders fields;
+    };
+    static std::shared_ptr<const PageHeaders> headers_for(std::string_view ancestors);
+
     using Handler = base::Result<void> (Service::*)(net::HttpRequest&, net::HttpResponse&);
     void add_route(net::HttpRouter& router, std::string pattern, Handler handler);
 
@@ -36,6 +45,8 @@ class Service : public WithoutClients {
                                  net::HttpResponse& response) const;
 
     config::SnapshotPtr snapshot_;
+    const std::shared_ptr<const PageHeaders> headers_;
+    std::shared_ptr<const PageHeaders> embed_headers_;  // of snapshot_; an answer keeps those that it began with
     const net::FileAccess& access_;
 };
 

@@ -113,6 +113,26 @@ TEST_F(ConsoleTest, PagesHaveTheirTypesAndHeaders) {
     EXPECT_EQ(get("/start.js/").status, 404);
 }
 
+// The other pages can change something: a site that shows them in a frame could have a visitor click on that.
+TEST_F(ConsoleTest, OnlyThePlayerToBeEmbeddedIsForFramesOfOtherSites) {
+    put("pages/players/embed.html", "embed");
+    const auto ancestors = [&](std::string_view path) {
+        const std::string policy(get(path).header("Content-Security-Policy"));
+        return policy.substr(policy.find("frame-ancestors"));
+    };
+    EXPECT_EQ(ancestors("/players/embed.html?stream=a"), "frame-ancestors 'self' *");
+    for (const char* path : {"/console/", "/players/", "/players/whip.html", "/"})
+        EXPECT_EQ(ancestors(path), "frame-ancestors 'self'") << path;
+    auto next = std::make_shared<config::Snapshot>(*snapshot_);
+    next->get<ServerConfig>().embed_sites = {"https://a.example", "https://*.b.example"};
+    service_->reload(next);
+    EXPECT_EQ(ancestors("/players/embed.html"), "frame-ancestors 'self' https://a.example https://*.b.example");
+    next = std::make_shared<config::Snapshot>(*snapshot_);
+    next->get<ServerConfig>().embed_sites = {"none"};
+    service_->reload(next);
+    EXPECT_EQ(ancestors("/players/embed.html"), "frame-ancestors 'none'");
+}
+
 TEST_F(ConsoleTest, FoldersHaveRelativeRedirects) {
     EXPECT_EQ(get("/console").status, 301);
     EXPECT_EQ(get("/console").header("Location"), "console/");

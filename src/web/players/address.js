@@ -16,9 +16,10 @@ export const hasSegments = (protocol) => protocol in ENDINGS;
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
 const path = (text) => text.split("/").map(encodeURIComponent).join("/");
 
-// The absolute address of a stream of this server. place: vhost ("": by the page's host), app, stream.
-export function streamUrl(protocol, { vhost, app, stream }) {
-    const query = new URLSearchParams();
+// The absolute address of a stream of this server. place: vhost ("": by the page's host), app, stream. more: further
+// parameters, of a signed URL or for hooks.
+export function streamUrl(protocol, { vhost, app, stream }, more = "") {
+    const query = new URLSearchParams(more);
     if (protocol === "whep" || protocol === "whip") {
         query.set("app", app);
         query.set("stream", stream);
@@ -85,4 +86,12 @@ export function pageUrl({ view, vhost, app, stream, url = "", autostart = false 
     }
     if (autostart) query.set("autostart", "true");
     return at(`players/?${query}`);
+}
+
+// The address of the player for pages of other sites. more: as of streamUrl.
+export function embedUrl({ vhost, app, stream }, more = "") {
+    const query = new URLSearchParams({ app, stream });
+    if (vhost) query.set("vhost", vhost);
+    const rest = `${new URLSearchParams(more)}`;
+    return at(`players/embed.html?${query}${rest && `&${rest}`}`);
 }

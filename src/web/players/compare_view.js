@@ -4,7 +4,7 @@ import { bitrate } from "../shared/format.js";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
 import { NAMES, pageUrl, streamUrl } from "./address.js";
-import { CopyButton } from "./copy.js";
+import { CopyButton } from "../shared/copy.js";
 import { MoreFields, PlaceFields, PublishedStreams } from "./form.js";
 import { latencyText, latencyTitle, milliseconds, ProblemBox, Screen, stateText } from "./player_view.js";
 import { published } from "./published.js";

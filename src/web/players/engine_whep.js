@@ -24,7 +24,7 @@ async function sampleOf(peer, rate) {
     };
 }
 
-export function open({ video, url, token, ready, failed }) {
+export function open({ video, url, token, connectMs, ready, failed }) {
     if (!window.RTCPeerConnection) throw new Problem("no-webrtc");
     const peer = new RTCPeerConnection();
     const abort = new AbortController();
@@ -45,7 +45,7 @@ export function open({ video, url, token, ready, failed }) {
     const start = async () => {
         session = await negotiate(peer, url, { token, signal: abort.signal });
         if (abort.signal.aborted) return session.end();
-        unwatch = watchConnection(peer, session.candidates, { connected: () => {}, failed: over });
+        unwatch = watchConnection(peer, session.candidates, { connected: () => {}, failed: over, connectMs });
     };
     // The server is not told the end of a session that it has ended.
     const over = (problem) => {

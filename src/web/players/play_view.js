@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
 import { NAMES, pageUrl, streamUrl } from "./address.js";
-import { CopyButton } from "./copy.js";
+import { CopyButton } from "../shared/copy.js";
 import { Field, MoreFields, PlaceFields, PublishedStreams } from "./form.js";
 import { PlayerFigures, ProblemBox, Screen, stateText } from "./player_view.js";
 import { PlayerSession } from "./session.js";

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
 import { addressProblem, pageUrl, streamUrl } from "./address.js";
-import { CopyLine } from "./copy.js";
+import { CopyLine } from "../shared/copy.js";
 import { Choice, Field, MoreFields, PlaceFields } from "./form.js";
 import { ProblemBox, PublisherFigures } from "./player_view.js";
 import { PublisherSession } from "./publisher.js";

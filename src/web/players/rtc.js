@@ -120,9 +120,9 @@ export function closeConnection(peer, session) {
 // A server ends a session that is not connected 10 s after the offer.
 const CONNECT_MS = 8000;
 
-// Calls back once: connected(), or failed(Problem) when there is no connection within CONNECT_MS, when it is lost, or when
+// Calls back once: connected(), or failed(Problem) when there is no connection within connectMs, when it is lost, or when
 // the server has ended it ("ended"), which DTLS says.
-export function watchConnection(peer, candidates, { connected, failed }) {
+export function watchConnection(peer, candidates, { connected, failed, connectMs = CONNECT_MS }) {
     let was = false;
     const unwatch = () => {
         clearTimeout(timer);
@@ -133,7 +133,7 @@ export function watchConnection(peer, candidates, { connected, failed }) {
         unwatch();
         failed(was ? problem : new Problem("no-candidate", candidates.join(", ")));
     };
-    const timer = setTimeout(() => fail(), CONNECT_MS);
+    const timer = setTimeout(() => fail(), connectMs);
     const look = () => {
         if (peer.connectionState === "connected" && !was) {
             was = true;

@@ -32,10 +32,12 @@ export class PlayerSession {
     attempts = 0;
 
     // request: { protocol, url, token, place }: place of a stream of this server, else null. muted: begin without audio,
-    // as a browser demands where nobody has clicked; silent: and do not offer it.
-    start(video, request, { muted = false, silent = false } = {}) {
+    // as a browser demands where nobody has clicked; silent: and do not offer it. measure: read the latency from the
+    // frames. instead(problem, run): the { request, pauseMs } by which it goes on after a problem, or null: as always.
+    start(video, request, { muted = false, silent = false, measure = true, connectMs, instead = () => null } = {}) {
         this.stop();
         [this.video, this.request, this.attempts, this.silent] = [video, request, 0, silent];
+        [this.measure, this.connectMs, this.instead] = [measure, connectMs, instead];
         video.muted = muted || silent;
         this.attempt();
     }
@@ -88,6 +90,7 @@ export class PlayerSession {
                 url,
                 token,
                 lowLatency: protocol === "ll-hls",
+                connectMs: this.connectMs,
                 ready: () => this.play(run), // the element has its source
                 ended: (why) => this.fail(run, new Problem("ended", why)),
                 failed: (problem) => this.fail(run, problem),
@@ -95,7 +98,7 @@ export class PlayerSession {
         } catch (error) {
             return this.fail(run, Problem.of(error));
         }
-        this.meter = new LatencyMeter(this.video);
+        if (this.measure) this.meter = new LatencyMeter(this.video);
         this.timer = setInterval(() => this.sample(run), SAMPLE_MS);
     }
 
@@ -117,6 +120,13 @@ export class PlayerSession {
         const explained = await this.explain(problem);
         if (this.run || this.attempts !== attempt || this.state.value === "idle") return; // stopped or begun anew meanwhile
         this.problem.value = explained;
+        const other = this.instead(explained, { reason: problem.kind, wasPlaying: run.firstFrameMs !== null, attempts: this.attempts });
+        if (other) {
+            [this.request, this.attempts] = [other.request, 0];
+            this.state.value = "connecting";
+            this.retryTimer = setTimeout(() => this.attempt(), other.pauseMs);
+            return;
+        }
         if (!PASSING.includes(explained.kind) || this.attempts >= PAUSES_S.length) {
             this.state.value = "failed";
             return;

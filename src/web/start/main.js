@@ -9,7 +9,7 @@ import { PageHeader } from "../shared/page_header.js";
 import "../shared/theme.css";
 import { DEFAULT_PLACE, NAMES, pageUrl, streamUrl, USUAL } from "../players/address.js";
 import { chinese as own } from "../players/chinese.js";
-import { CopyLine } from "../players/copy.js";
+import { CopyLine } from "../shared/copy.js";
 import { PublishedStreams } from "../players/form.js";
 import { PlayerFigures, ProblemBox, Screen, stateText } from "../players/player_view.js";
 import { placeText } from "../players/problems.js";

@@ -1,7 +1,7 @@
 // A button that copies a text; where the clipboard is not allowed (a page by http), the text is selected instead.
 import { useRef, useState } from "preact/hooks";
-import { html } from "../shared/html.js";
-import { t } from "../shared/i18n.js";
+import { html } from "./html.js";
+import { t } from "./i18n.js";
 
 export function CopyButton({ text, label, from = null }) {
     const [copied, setCopied] = useState("");
@@ -31,6 +31,6 @@ export function CopyButton({ text, label, from = null }) {
 // A command or address in a line of its own, with its button.
 export function CopyLine({ text, label }) {
     const code = useRef();
-    return html`<div class="copy-line" role="group" aria-label=${label}><code ref=${code}>${text}</code>
+    return html`<div class="copy-line" role="group" aria-label=${label}><code ref=${code} title=${text}>${text}</code>
         <${CopyButton} text=${text} from=${code} /></div>`;
 }
