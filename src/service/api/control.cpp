@@ -96,6 +96,8 @@ std::vector<Endpoint> Control::endpoints() {
                                 &Control::configuration);
     config.parameters = page_parameters();
     config.parameters.push_back({.name = "name", .doc = "those alone whose name has this in it, as http_api/listen"});
+    config.parameters.push_back(
+        {.name = "vhost", .doc = "those outside of vhosts, and those of the vhost of this name, alone"});
     config.parameters.push_back({.name = "set", .type = Parameter::Type::kBoolean, .doc = "true: without defaults"});
     return rows.take();
 }
@@ -151,11 +153,13 @@ Result<void> Control::configuration(Request& request, Response& response) {
     const std::string_view set = request.message.parameter("set"), name = request.message.parameter("name");
     if (!set.empty() && set != "true" && set != "false")
         return send_failure(response, context_.identity, 400, "set is true or false");
+    const std::string_view only = request.message.parameter("vhost");
     const config::SnapshotPtr snapshot = context_.snapshot;
     List<config::Listed> list(request, context_.identity, "directives");
     // One vhost at a time: there may be thousands, and other coroutines must run.
     for (size_t i = 0; i <= snapshot->vhosts.size(); ++i) {
         const config::Vhost* vhost = i == 0 ? nullptr : &snapshot->vhosts[i - 1];
+        if (vhost && !only.empty() && vhost->name != only) continue;
         for (config::Listed& listed : config::list_directives(*snapshot, vhost)) {
             const bool is_left_out = (set == "true" && listed.origin == "default") ||
                                      (!name.empty() && listed.row->path().find(name) == std::string::npos);

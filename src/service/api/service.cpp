@@ -120,6 +120,7 @@ void Service::add_routes() {
     add(overview_.endpoints());
     add(diagnosis_.endpoints());
     add(control_.endpoints());
+    add(url_signing_.endpoints());
     add(recordings_.endpoints());
     add(snapshots_.endpoints());
     add(log_lines_.endpoints());

@@ -25,6 +25,7 @@
 #include "service/api/snapshots/snapshots.h"
 #include "service/api/system.h"
 #include "service/api/table/context.h"
+#include "service/api/url_signing.h"
 
 namespace service::api {
 
@@ -76,6 +77,7 @@ class Service {
     Overview overview_{context_, statistics_, system_};
     DiagnosisEndpoint diagnosis_{context_, statistics_};
     Control control_{context_, statistics_};
+    UrlSigning url_signing_{context_};
     Recordings recordings_{context_};
     Snapshots snapshots_{context_, statistics_};
     LogLines log_lines_{context_};
