@@ -14,6 +14,7 @@ import { Icon } from "../parts/icons.js";
 import { Meter } from "../parts/meter.js";
 import { Preview } from "../parts/preview.js";
 import { RecordButton } from "../parts/record_button.js";
+import { ShareButton } from "../parts/share.js";
 import { count, explain, streamName } from "../text.js";
 import { audioText, videoText } from "./streams.js";
 
@@ -88,6 +89,7 @@ export function Stream({ id }) {
             <${Verdict} verdict=${health.verdict} />
             ${stream.recording && html`<span class="tag" data-tag="recorded">${t("recorded")}</span>`}
             <span class="space"></span>
+            <${ShareButton} stream=${stream} vhost=${health.stream.vhost} />
             <${RecordButton} id=${id} recording=${recording} onChange=${() => load(id, state).catch(() => {})} />
         </header>
         ${problem}
