@@ -54,11 +54,17 @@ enum class Fetching : uint8_t {
 // Does not yield.
 using FetchOffer = std::function<Fetching(const live::StreamKey&)>;
 
-// An output of a stream (a forward, a transcoding) that does not work.
-struct OutputProblem {
-    std::string output;  // "forward"
-    std::string text;    // where to, and why
+// Where a published stream goes, beside its players.
+struct StreamOutput {
+    enum class State : uint8_t { kWorks, kStarts, kFails };
+    std::string output;  // "hls", "dash", "dvr", "forward", "edge", "transcode", "exec", "hook"
+    std::string to{};    // the other server, or the name of the program; may be empty
+    State state = State::kWorks;
+    std::string problem{};  // why it fails
 };
+using OutputVisit = std::function<void(const live::StreamKey&, StreamOutput)>;
+// Visits the outputs of that stream; of null, those of all streams that fail. Does not yield.
+using OutputOffer = std::function<void(const live::StreamKey* only, const OutputVisit& visit)>;
 
 // What services offer to each other. A service puts its offer here when it is made and uses those of others from
 // Module::connect() on. An offer whose service is not built in stays empty. A service outlives those that are started
@@ -68,8 +74,7 @@ struct Offers {
     std::vector<SegmentOffer> segments{};
     std::vector<PushOffer> pushes{};
     std::vector<FetchOffer> fetches{};
-    // Those of the outputs that are no events (live::OutputFailed). They do not yield.
-    std::vector<std::function<std::vector<OutputProblem>(const live::StreamKey&)>> output_problems{};
+    std::vector<OutputOffer> outputs{};  // of services that do not report theirs by events (live::OutputFailed)
     Locator* locator = nullptr;
     // The server's; null: the process will never have another one (tests).
     OtherProcess* other_process = nullptr;
@@ -96,6 +101,11 @@ struct Offers {
         return Fetching::kNever;
     }
     bool is_fetched(const live::StreamKey& key) const { return fetching(key) != Fetching::kNever; }
+    // The length of the vhost's segments of "hls" or "dash", s; nothing: it has none.
+    std::optional<double> fragment(const config::Vhost& vhost, std::string_view format) const {
+        const auto offer = std::ranges::find(segments, format, &SegmentOffer::name);
+        return offer != segments.end() ? offer->fragment(vhost) : std::nullopt;
+    }
 };
 
 struct SharedParts {

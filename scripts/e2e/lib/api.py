@@ -20,6 +20,7 @@ VHOST = {
 STREAM = {
     "id": str, "name": str, "vhost": str, "app": str, "tcUrl": str, "url": str, "live_ms": int, "clients": int,
     "frames": int, "audio_frames": int, "video_frames": int, "send_bytes": int, "recv_bytes": int, "kbps": KBPS,
+    "verdict": {"level": str, "code": str, "text": str, "advice": str, "unit": str},
     "publish": {"active": bool}, "video": (dict, type(None)), "audio": (dict, type(None)),
 }  # fmt: skip
 CLIENT = {

@@ -7,6 +7,7 @@
 #include "net/access/auth.h"
 #include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
+#include "service/api/diagnosis/verdicts.h"
 #include "service/api/lists/statistics.h"
 #include "service/api/system.h"
 
@@ -20,10 +21,11 @@ std::string_view protocol_of(net::SessionType type) {
     return protocol == "rtc" ? "webrtc" : protocol;
 }
 
-Overview::Overview(const Context& context, const Statistics& statistics, const System& system)
+Overview::Overview(const Context& context, const Statistics& statistics, const System& system, Verdicts& verdicts)
     : context_(context),
       statistics_(statistics),
       system_(system),
+      verdicts_(verdicts),
       began_ms_(base::monotonic_ms()),
       cpu_us_(runtime::process_cpu_us()),
       cpu_at_us_(base::monotonic_us()) {}
@@ -34,6 +36,7 @@ std::vector<Endpoint> Overview::endpoints() {
              "overview{now_ms:int uptime_ms:int version:str process{cpu_percent:num memory_bytes:int} "
              "machine{cpu_percent:num processors:int memory_bytes:int memory_used_bytes:int load_1m:num} "
              "traffic{recv_bytes:int send_bytes:int} connections{now:int limit:int} streams{total:int published:int} "
+             "verdicts{fine:int notice:int sick:int} "
              "publishers:any players:any longest_stall_ms:int senders:any ends:any access{reads:bool changes:bool "
              "debug:bool}}",
              &Overview::answer);
@@ -50,6 +53,7 @@ base::Result<void> Overview::answer(Request& request, Response& response) {
 }
 
 base::Result<Json> Overview::make() {
+    const auto verdicts = TRY(verdicts_.all());
     TRY(context_.sessions.count());  // now_ms below is the time of this count: rates are made of both
     const net::Admission& admission = context_.sessions.admission();
     Json figures = {{"now_ms", base::wall_ms()},
@@ -60,6 +64,8 @@ base::Result<Json> Overview::make() {
                           {"send_bytes", context_.sessions.traffic().sent_bytes}};
     figures["connections"] = {{"now", admission.connections()}, {"limit", admission.options().max_connections}};
     add_clients(figures);
+    for (size_t i = 0; i < std::size(kVerdictLevels); ++i)
+        figures["verdicts"][std::string(kVerdictLevels[i])] = verdicts->counts[i];
     add_senders(figures);
     figures["longest_stall_ms"] = runtime::loop_stats().minute.longest_ms(base::monotonic_ms());
     Json& ends = figures["ends"] = Json::object();

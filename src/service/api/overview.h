@@ -17,6 +17,7 @@ namespace service::api {
 
 class Statistics;
 class System;
+class Verdicts;
 
 class Overview {
   public:
@@ -24,7 +25,7 @@ class Overview {
     static constexpr int64_t kPatienceMs = 5'000;  // for the figures that another caller makes
 
     // All of them must outlive it.
-    Overview(const Context& context, const Statistics& statistics, const System& system);
+    Overview(const Context& context, const Statistics& statistics, const System& system, Verdicts& verdicts);
 
     std::vector<Endpoint> endpoints();
     // The number of times the figures were made.
@@ -40,6 +41,7 @@ class Overview {
     const Context& context_;
     const Statistics& statistics_;
     const System& system_;
+    Verdicts& verdicts_;
     const int64_t began_ms_;  // monotonic
     // Without what depends on the caller.
     runtime::CachedValue<Json> figures_{"the overview", kFreshMs, kPatienceMs};

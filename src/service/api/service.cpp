@@ -58,6 +58,7 @@ base::Result<void> Service::start() {
         while (runtime::sleep_ms(kApiHousekeepingMs)) {
             recordings_.drop_old();
             snapshots_.drop_old();
+            verdicts_.drop_old();
         }
     });
     log_control_access();

@@ -16,6 +16,7 @@
 #include "service/api/control.h"
 #include "service/api/diagnosis/debug.h"
 #include "service/api/diagnosis/diagnosis_endpoint.h"
+#include "service/api/diagnosis/verdicts.h"
 #include "service/api/lists/log_lines.h"
 #include "service/api/lists/past.h"
 #include "service/api/lists/recordings.h"
@@ -73,9 +74,10 @@ class Service {
     Context context_;
     About about_{context_};
     System system_{context_};
-    Statistics statistics_{context_};
-    Overview overview_{context_, statistics_, system_};
-    DiagnosisEndpoint diagnosis_{context_, statistics_};
+    Verdicts verdicts_{context_};
+    Statistics statistics_{context_, verdicts_};
+    Overview overview_{context_, statistics_, system_, verdicts_};
+    DiagnosisEndpoint diagnosis_{context_, statistics_, verdicts_};
     Control control_{context_, statistics_};
     UrlSigning url_signing_{context_};
     Recordings recordings_{context_};

@@ -18,6 +18,11 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         if (const auto edge = weak.lock()) edge->other_process_changed(key);
     };
     parts.offers.passes_up = [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().is_edge(); };
+    parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
+        for (const auto& push : service->pushes().list())
+            if (!push->ending() && (only ? push->key() == *only : push->fails()))
+                visit(push->key(), relay::output_of(*push, "edge", push->server()));
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     parts.api_rows.add(api_row(*service, parts.identity));

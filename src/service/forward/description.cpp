@@ -1,19 +1,15 @@
 #include "service/description.h"
 
-#include <fmt/format.h>
-
 #include "service/forward/config.h"
 #include "service/forward/service.h"
 
 namespace service::forward {
 namespace {
 
-std::vector<OutputProblem> problems_of(const Service& service, const live::StreamKey& key) {
-    std::vector<OutputProblem> problems;
+void visit_outputs(const Service& service, const live::StreamKey* only, const OutputVisit& visit) {
     for (const auto& push : service.pushes())
-        if (push->key() == key && !push->problem().empty() && !push->ending())
-            problems.push_back({"forward", fmt::format("to {}: {}", push->target().shown, push->problem())});
-    return problems;
+        if (!push->ending() && (only ? push->key() == *only : push->fails()))
+            visit(push->key(), relay::output_of(*push, "forward", push->target().shown));
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
@@ -23,8 +19,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     };
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry, std::move(post),
                                              parts.identity.service, parts.offers.pushes);
-    parts.offers.output_problems.push_back(
-        [service = service.get()](const live::StreamKey& key) { return problems_of(*service, key); });
+    parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
+        visit_outputs(*service, only, visit);
+    });
     return module_of("forward", std::move(service));
 }
 

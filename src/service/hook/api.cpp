@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/json.h"
 #include "runtime/loop/clock.h"
@@ -78,6 +79,32 @@ std::vector<HostState> host_states(const Service& service) {
         list.push_back(std::move(state));
     }
     return list;
+}
+
+void Service::visit_outputs(const live::StreamKey* only, const OutputVisit& visit) const {
+    using State = StreamOutput::State;
+    std::map<std::string, std::string> down;  // hosts, and why
+    for (const HostState& host : host_states(*this))
+        if (host.is_down) down.emplace(host.name, host.problem);
+    const auto visit_one = [&](const live::StreamKey& key) {
+        const VhostConfig* hooks = hooks_of(key.vhost);
+        if (!hooks) return;
+        std::set<std::string> hosts;
+        for (size_t i = 0; i < kHookNames.size(); ++i)
+            for (const std::string& url : urls_of(static_cast<Hook>(i), *hooks)) hosts.insert(target_of(url));
+        for (const std::string& host : hosts) {
+            const auto problem = down.find(host);
+            if (problem != down.end())
+                visit(key, {"hook", host, State::kFails, problem->second});
+            else if (only)
+                visit(key, {"hook", host});
+        }
+    };
+    if (only) return visit_one(*only);
+    if (!down.empty())
+        registry_.for_each([&](const live::Stream& stream) {
+            if (stream.published()) visit_one(stream.key());
+        });
 }
 
 net::ApiEndpoint api_row(const Service& service, const ::service::Identity& identity) {

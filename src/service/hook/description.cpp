@@ -23,6 +23,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         std::make_shared<Service>(snapshot, parts.gate, parts.events, parts.registry, parts.identity.service);
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
+    parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
+        service->visit_outputs(only, visit);
+    });
     parts.api_rows.add(api_row(*service, parts.identity));
     return module_of("hook", std::move(service));
 }

@@ -24,6 +24,7 @@
 #include "service/hook/remembered_answers.h"
 #include "service/hook/stats.h"
 #include "service/module.h"
+#include "service/shared_parts.h"
 
 namespace service::hook {
 
@@ -51,6 +52,8 @@ class Service final : public net::Guard, private live::EventListener, private li
     const Caller& caller() const { return caller_; }
     const Outbox& outbox() const { return outbox_; }
     const OutboxFile& file() const { return file_; }
+    // The hosts that a stream's hooks have, for Offers::outputs. Does not yield.
+    void visit_outputs(const live::StreamKey* only, const OutputVisit& visit) const;
 
   private:
     void on_recording(const live::RecordingDone& event) override;

@@ -25,6 +25,7 @@
 #include "service/push_link.h"
 #include "service/relay/outgoing_session.h"
 #include "service/relay/server_errors.h"
+#include "service/shared_parts.h"
 
 namespace service::relay {
 
@@ -74,6 +75,7 @@ class SinkRunner : private live::ViewerHandler, private PacketSenderUser {
     State state() const { return state_; }
     const std::string& server() const { return server_; }          // that it is connected to, or that it tries
     const std::string& problem() const { return errors_.last(); }  // the current error; empty: it works
+    bool fails() const { return !errors_.last().empty(); }
     uint64_t attempts() const { return attempts_; }
 
   protected:
@@ -141,5 +143,13 @@ class SinkRunner : private live::ViewerHandler, private PacketSenderUser {
     runtime::Event wake_{"a stream that is passed on to end"};
     runtime::Task coroutine_;
 };
+
+// For lists of a stream's outputs (service/shared_parts.h).
+inline StreamOutput output_of(const SinkRunner& runner, std::string output, std::string to) {
+    using State = StreamOutput::State;
+    if (runner.fails()) return {std::move(output), std::move(to), State::kFails, runner.problem()};
+    const bool works = runner.state() == SinkRunner::State::kPublishing;
+    return {std::move(output), std::move(to), works ? State::kWorks : State::kStarts};
+}
 
 }  // namespace service::relay

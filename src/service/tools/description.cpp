@@ -1,7 +1,5 @@
 #include "service/description.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "service/ingest.h"
@@ -46,24 +44,31 @@ std::vector<OutputFile> outputs(const config::Snapshot& snapshot) {
 
 const char* output_of(Kind kind) { return kind == Kind::kTranscode ? "transcode" : "exec"; }
 
+bool fails(const Tool& tool) { return !tool.problem().empty() && tool.pid() == 0; }
+
 // An ingest is no output of its stream.
-std::vector<OutputProblem> problems_of(const Service& service, const live::StreamKey& key) {
-    std::vector<OutputProblem> problems;
+void visit_outputs(const Service& service, const live::StreamKey* only, const OutputVisit& visit) {
+    using State = StreamOutput::State;
     for (const auto& tool : service.tools()) {
-        const bool fails = !tool->problem().empty() && tool->pid() == 0 && !tool->ending();
-        if (fails && tool->job().kind != Kind::kIngest && tool->job().stream == key)
-            problems.push_back({output_of(tool->job().kind), fmt::format("{}: {}", tool->job().name, tool->problem())});
+        const Job& job = tool->job();
+        if (job.kind == Kind::kIngest || tool->ending()) continue;
+        if (only ? job.stream != *only : !fails(*tool)) continue;
+        StreamOutput output{.output = output_of(job.kind), .to = job.name};
+        if (tool->pid() == 0) output.state = fails(*tool) ? State::kFails : State::kStarts;
+        if (output.state == State::kFails) output.problem = tool->problem();
+        visit(job.stream, std::move(output));
     }
-    if (const auto* refused = service.refusals(key))
-        for (const std::string& text : *refused) problems.push_back({"transcode", text});
-    return problems;
+    service.for_each_refusal([&](const live::StreamKey& key, const std::string& text) {
+        if (!only || *only == key) visit(key, {"transcode", {}, State::kFails, text});
+    });
 }
 
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     auto service = std::make_shared<Service>(snapshot, parts.sessions, parts.registry);
     parts.api_rows.add(api_row(*service, parts.identity));
-    parts.offers.output_problems.push_back(
-        [service = service.get()](const live::StreamKey& key) { return problems_of(*service, key); });
+    parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
+        visit_outputs(*service, only, visit);
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     return module_of("tools", std::move(service));

@@ -42,10 +42,11 @@ class Service final : private live::StreamFollower, private live::StreamWatcher,
 
     const runtime::TaskList<Tool>& tools() const { return tools_; }
     size_t limit() const;
-    // What of a published stream's tools could not be planned; null: nothing.
-    const std::vector<std::string>* refusals(const base::StreamKey& stream) const {
-        const auto found = refusals_.find(stream);
-        return found == refusals_.end() ? nullptr : &found->second;
+    // What of published streams' tools could not be planned.
+    template <class Visit>
+    void for_each_refusal(const Visit& visit) const {
+        for (const auto& [stream, texts] : refusals_)
+            for (const std::string& text : texts) visit(stream, text);
     }
     uint64_t refused() const { return refused_; }  // jobs that had to wait for others to end
 

@@ -1,9 +1,10 @@
 #pragma once
-// GET streams/{id}/explain: the checks of a stream (stream_diagnosis.h), of what is known of it and of its outputs.
+// GET streams/{id}/explain: the checks of a stream (stream_diagnosis.h); GET incidents: what has happened to streams
+// (incidents.h).
 
 #include <vector>
 
-#include "service/api/diagnosis/output_failures.h"
+#include "service/api/diagnosis/incidents.h"
 #include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
@@ -11,22 +12,27 @@
 namespace service::api {
 
 class Statistics;
+class Verdicts;
 
 class DiagnosisEndpoint {
   public:
-    // Both must outlive it.
-    DiagnosisEndpoint(const Context& context, const Statistics& statistics)
-        : context_(context), statistics_(statistics), failures_(context.events) {}
+    // All of them must outlive it.
+    DiagnosisEndpoint(const Context& context, const Statistics& statistics, const Verdicts& verdicts)
+        : context_(context),
+          statistics_(statistics),
+          verdicts_(verdicts),
+          incidents_(context.registry, context.events) {}
 
     std::vector<Endpoint> endpoints();
 
   private:
-    std::vector<OutputProblem> output_problems(const live::Stream& stream) const;
     base::Result<void> explain_stream(Request& request, Response& response);
+    base::Result<void> list_incidents(Request& request, Response& response);
 
     const Context& context_;
     const Statistics& statistics_;
-    OutputFailures failures_;
+    const Verdicts& verdicts_;
+    Incidents incidents_;
 };
 
 }  // namespace service::api

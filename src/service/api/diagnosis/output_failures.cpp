@@ -6,12 +6,12 @@
 
 namespace service::api {
 
-std::vector<OutputProblem> OutputFailures::of(const live::StreamKey& key, int64_t since_ms) const {
-    std::vector<OutputProblem> problems;
+std::vector<StreamOutput> OutputFailures::of(const live::StreamKey& key, int64_t since_ms) const {
+    std::vector<StreamOutput> problems;
     const auto stream = streams_.find(key);
     if (stream == streams_.end()) return problems;
     for (const auto& [output, failure] : stream->second)
-        if (failure.at_ms >= since_ms) problems.push_back({output, failure.reason});
+        if (failure.at_ms >= since_ms) problems.push_back({output, {}, StreamOutput::State::kFails, failure.reason});
     return problems;
 }
 

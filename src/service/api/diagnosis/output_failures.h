@@ -21,7 +21,7 @@ class OutputFailures final : private live::EventListener {
     OutputFailures(const OutputFailures&) = delete;
 
     // Those since that time (monotonic, ms).
-    std::vector<OutputProblem> of(const live::StreamKey& key, int64_t since_ms) const;
+    std::vector<StreamOutput> of(const live::StreamKey& key, int64_t since_ms) const;
 
   private:
     struct Failure {

@@ -22,8 +22,8 @@ TEST(OutputFailures, LastUntilTheOutputWorks) {
     events.notify(failed("b", "dvr", "no space"));
     const auto found = failures.of(key, 0);
     ASSERT_EQ(found.size(), 2u);
-    EXPECT_EQ(found[0].output + ": " + found[0].text, "dvr: no space");
-    EXPECT_EQ(found[1].output + ": " + found[1].text, "hls: a playlist of another stream");
+    EXPECT_EQ(found[0].output + ": " + found[0].problem, "dvr: no space");
+    EXPECT_EQ(found[1].output + ": " + found[1].problem, "hls: a playlist of another stream");
     live::SegmentDone segment;
     segment.stream = key;
     events.notify(segment);

@@ -305,14 +305,23 @@ Check bitrate(const StreamFacts& p) {
                      "(maxrate and bufsize)"};
 }
 
-// HLS, recordings, forwards, transcodings.
+// HLS, recordings, forwards, transcodings; hooks, which are none of its media.
 Check outputs(const StreamFacts& p) {
     if (p.outputs.empty()) return {"outputs", V::kOk, 0, "outputs", "none reports a problem"};
     std::string text;
-    for (const OutputProblem& problem : p.outputs)
-        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", problem.output, problem.text);
-    return {"outputs", V::kBad,         static_cast<double>(p.outputs.size()),
-            "outputs", std::move(text), "the log has when it began; the stream itself is not concerned"};
+    bool media = false;
+    for (const StreamOutput& one : p.outputs) {
+        const bool is_program = one.output == "transcode" || one.output == "exec";
+        const std::string to = one.to.empty() ? "" : fmt::format(" {}{}:", is_program ? "" : "to ", one.to);
+        text += fmt::format("{}{}:{} {}", text.empty() ? "" : "; ", one.output, to, one.problem);
+        media |= one.output != "hook";
+    }
+    return {"outputs",
+            media ? V::kBad : V::kWarn,
+            static_cast<double>(p.outputs.size()),
+            "outputs",
+            std::move(text),
+            "the log has when it began; the stream itself is not concerned"};
 }
 
 }  // namespace
@@ -343,6 +352,22 @@ CheckVerdict worst(const std::vector<Check>& checks) {
     for (const Check& check : checks)
         if (check.verdict != V::kUnknown) all = std::max(all, check.verdict);
     return all;
+}
+
+StreamVerdict verdict_of(std::vector<Check> checks) {
+    Check* cause = nullptr;
+    for (Check& check : checks) {
+        const bool is_chosen = check.name == "codecs" || check.name == "b_frames";
+        if (check.verdict < V::kWarn || is_chosen) continue;
+        if (!cause || check.verdict > cause->verdict) cause = &check;
+    }
+    if (!cause) return {};
+    return {.level = cause->verdict == V::kBad ? VerdictLevel::kSick : VerdictLevel::kNotice,
+            .code = cause->name,
+            .figure = cause->figure,
+            .unit = cause->unit,
+            .text = std::move(cause->text),
+            .advice = std::move(cause->advice)};
 }
 
 }  // namespace service::api

@@ -40,11 +40,26 @@ struct StreamFacts {
     int64_t jumped_at_ms = 0;  // 0: never
     size_t viewers = 0;
     const live::InputFaults* faults = nullptr;  // null: they are not counted
-    std::vector<OutputProblem> outputs{};       // that do not work
+    std::vector<StreamOutput> outputs{};        // that fail
 };
 
 std::vector<Check> diagnose(const StreamFacts& facts);
 // The worst verdict of all checks; kUnknown counts as kOk.
 CheckVerdict worst(const std::vector<Check>& checks);
+
+enum class VerdictLevel : uint8_t { kFine, kNotice, kSick };
+inline constexpr std::string_view kVerdictLevels[] = {"fine", "notice", "sick"};
+
+// The checks in one line, for lists.
+struct StreamVerdict {
+    VerdictLevel level = VerdictLevel::kFine;
+    std::string_view code{};  // the name of the check that it follows from, a literal; empty: it is fine
+    std::optional<double> figure{};
+    std::string_view unit{};
+    std::string text{};
+    std::string advice{};
+};
+// By the first of the worst checks. What the publisher has chosen (codecs, B-frames) is nothing that needs attention.
+StreamVerdict verdict_of(std::vector<Check> checks);
 
 }  // namespace service::api

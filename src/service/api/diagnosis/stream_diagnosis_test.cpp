@@ -67,7 +67,7 @@ class StreamDiagnosis : public ::testing::Test {
     std::optional<double> hls_fragment;
     bool published = true;
     bool gop_too_long = false;
-    std::vector<OutputProblem> outputs;
+    std::vector<StreamOutput> outputs;
     int64_t now_ms = kBegan;
     int64_t unpublished_since_ms = 0;
     int64_t jumped_at_ms = 0;
@@ -225,10 +225,12 @@ TEST_F(StreamDiagnosis, NobodyPublishes) {
 }
 
 TEST_F(StreamDiagnosis, AnOutputThatIsRefusedIsBad) {
+    using State = StreamOutput::State;
     play(10);
     EXPECT_EQ(verdict("outputs"), CheckVerdict::kOk);
     EXPECT_EQ(worst(ask()), CheckVerdict::kOk);
-    outputs = {{"hls", "its playlist would be that of a/b"}, {"forward", "to rtmp://h/a/b: no answer"}};
+    outputs = {{"hls", {}, State::kFails, "its playlist would be that of a/b"},
+               {"forward", "rtmp://h/a/b", State::kFails, "no answer"}};
     EXPECT_EQ(verdict("outputs"), CheckVerdict::kBad);
     EXPECT_EQ(ask("outputs").text, "hls: its playlist would be that of a/b; forward: to rtmp://h/a/b: no answer");
     EXPECT_EQ(ask("outputs").figure, 2);

@@ -7,7 +7,9 @@
 #include "base/redaction.h"
 #include "media/track.h"
 #include "service/api/diagnosis/end_reasons.h"
+#include "service/api/diagnosis/verdicts.h"
 #include "service/api/lists/listing.h"
+#include "service/api/lists/stream_keys.h"
 #include "service/stream_view.h"
 
 namespace service::api {
@@ -21,11 +23,20 @@ struct StreamRow {
     live::StreamKey key{};
     size_t clients = 0;
     uint64_t received_kbps = 0;
+    const StreamVerdict* verdict = nullptr;  // of the list that the answer is made of
 };
 constexpr Column<StreamRow> kStreamColumns[] = {
     {"name", [](const StreamRow& a, const StreamRow& b) { return a.key.name < b.key.name; }},
     {"clients", [](const StreamRow& a, const StreamRow& b) { return a.clients < b.clients; }},
-    {"recv_kbps", [](const StreamRow& a, const StreamRow& b) { return a.received_kbps < b.received_kbps; }}};
+    {"recv_kbps", [](const StreamRow& a, const StreamRow& b) { return a.received_kbps < b.received_kbps; }},
+    {"verdict", [](const StreamRow& a, const StreamRow& b) { return a.verdict->level < b.verdict->level; }}};
+
+// Nothing: no such level.
+std::optional<VerdictLevel> parse_level(std::string_view name) {
+    const auto found = std::ranges::find(kVerdictLevels, name);
+    if (found == std::end(kVerdictLevels)) return std::nullopt;
+    return static_cast<VerdictLevel>(found - std::begin(kVerdictLevels));
+}
 
 struct ClientRow {
     std::string id{};
@@ -37,8 +48,6 @@ constexpr Column<ClientRow> kClientColumns[] = {
     {"alive", [](const ClientRow& a, const ClientRow& b) { return a.started_ms > b.started_ms; }},
     {"send_kbps", [](const ClientRow& a, const ClientRow& b) { return a.sent_kbps < b.sent_kbps; }},
     {"trouble", [](const ClientRow& a, const ClientRow& b) { return a.trouble < b.trouble; }}};
-
-bool is_there(const live::Stream& stream) { return stream.published() || stream.demand() > 0; }
 
 Json kbps_json(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
 
@@ -151,7 +160,7 @@ std::string shown_url(std::string_view url, bool hides_secrets) {
     return hides_secrets ? base::bare_url(url) : base::hide_credentials(url);
 }
 
-Json stream_json(const StreamView& stream, const Offers& offers, bool hides_secrets) {
+Json stream_json(const StreamView& stream, const StreamVerdict& verdict, const Offers& offers, bool hides_secrets) {
     Json out = {{"id", stream.id},
                 {"name", stream.key.name},
                 {"vhost", stream.vhost_id},
@@ -164,6 +173,7 @@ Json stream_json(const StreamView& stream, const Offers& offers, bool hides_secr
                 {"audio_frames", stream.counters.audio_frames},
                 {"video_frames", stream.counters.video_frames}};
     add_traffic(out, stream.traffic, stream.rates);
+    out["verdict"] = verdict_json(verdict);
     Json& publish = out["publish"] = {{"active", stream.published}};
     if (stream.published && !stream.publisher.empty()) publish["cid"] = stream.publisher;
     if (const Recorder* recorder = offers.recorder)
@@ -215,6 +225,9 @@ std::vector<Endpoint> Statistics::endpoints() {
     streams.parameters = page_parameters();
     streams.parameters.push_back(search_parameter("those alone whose URL (vhost/app/name) has this in it"));
     streams.parameters.push_back(sort_parameter(names_of<StreamRow>(kStreamColumns)));
+    streams.parameters.push_back({.name = "verdict",
+                                  .doc = "those with that verdict alone",
+                                  .choices = {std::begin(kVerdictLevels), std::end(kVerdictLevels)}});
     rows.get("/api/v1/streams/{id}", "one stream; code 2048: there is no such stream", "stream?@Stream error?:str",
              &Statistics::stream);
     Endpoint& clients = rows.get("/api/v1/clients",
@@ -233,23 +246,6 @@ std::vector<Endpoint> Statistics::endpoints() {
     rows.get("/api/v1/clients/{id}", "one client; code 2049: there is no such client", "client?@Client error?:str",
              &Statistics::client);
     return rows.take();
-}
-
-// Streams with a publisher, a player, or another session that counts as a player (HLS). Both sources are nearly sorted
-// by name.
-std::vector<live::StreamKey> Statistics::keys() const {
-    std::vector<live::StreamKey> keys;
-    keys.reserve(context_.registry.size() + context_.sessions.accounts().streams());
-    context_.registry.for_each([&](live::Stream& stream) {
-        if (is_there(stream)) keys.push_back(stream.key());
-    });
-    const auto middle = static_cast<ptrdiff_t>(keys.size());
-    context_.sessions.accounts().for_each([&](const net::StreamAccount& account) { keys.push_back(account.key()); });
-    const auto begin = keys.begin() + middle;
-    if (!std::is_sorted(begin, keys.end())) std::sort(begin, keys.end());
-    std::inplace_merge(keys.begin(), begin, keys.end());
-    keys.erase(std::ranges::unique(keys).begin(), keys.end());
-    return keys;
 }
 
 // Both are in order of their names, so no list is made of them.
@@ -292,7 +288,7 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
 base::Result<void> Statistics::vhosts(Request& request, Response& response) {
     TRY(context_.sessions.count(kCountFreshMs));
     const config::SnapshotPtr snapshot = context_.snapshot;
-    const auto streams = keys();
+    const auto streams = keys_of_streams(context_);
     List<const config::Vhost*> list(request, context_.identity, "vhosts");
     for (const config::Vhost& vhost : snapshot->vhosts) TRY(list.add(&vhost));
     return list.send(response, [&](const config::Vhost* vhost) { return vhost_json(*vhost, streams); });
@@ -304,14 +300,9 @@ base::Result<void> Statistics::vhost(Request& request, Response& response) {
     const std::string_view id = request.capture("id");
     for (const config::Vhost& vhost : snapshot->vhosts) {
         if (vhost.name != id && net::stable_id(vhost.name) != id) continue;
-        return send_fields(response, context_.identity, {{"vhost", vhost_json(vhost, keys())}});
+        return send_fields(response, context_.identity, {{"vhost", vhost_json(vhost, keys_of_streams(context_))}});
     }
     return send_missing(response, context_.identity, Missing::kVhost);
-}
-
-std::optional<double> Statistics::fragment(const config::Vhost& vhost, std::string_view format) const {
-    const auto offer = std::ranges::find(context_.offers.segments, format, &SegmentOffer::name);
-    return offer != context_.offers.segments.end() ? offer->fragment(vhost) : std::nullopt;
 }
 
 size_t Statistics::clients_of_vhost(std::string_view vhost) const {
@@ -326,7 +317,7 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
     const net::VhostAccount* account = context_.sessions.accounts().find_vhost(vhost.name);
     const net::Traffic traffic = account ? account->traffic() : net::Traffic();
     const auto segments = [&](std::string_view format) {
-        const std::optional<double> length = fragment(vhost, format);
+        const std::optional<double> length = context_.offers.fragment(vhost, format);
         Json json = {{"enabled", length.has_value()}};
         if (length) json["fragment"] = *length;
         return json;
@@ -344,19 +335,28 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
 }
 
 base::Result<void> Statistics::streams(Request& request, Response& response) {
+    const auto wanted = http::find_parameter(request.message.parameters, "verdict");
+    const auto level = wanted ? parse_level(*wanted) : std::nullopt;
+    if (wanted && !level) return send_failure(response, context_.identity, 400, "verdict is fine, notice or sick");
     TRY(context_.sessions.count(kCountFreshMs));
+    const auto verdicts = TRY(verdicts_.all());
     const int64_t now_ms = base::monotonic_ms();
     List<StreamRow> list(request, context_.identity, "streams", kStreamColumns);
-    for (live::StreamKey& key : keys()) {
+    for (live::StreamKey& key : keys_of_streams(context_)) {
         const std::string url = net::stream_url(key);
         const net::StreamAccount* account = context_.sessions.accounts().find(key);
         StreamRow row{std::move(key)};
+        row.verdict = &verdicts->of(row.key);
+        if (level && row.verdict->level != *level) {
+            TRY(list.skip());
+            continue;
+        }
         if (const auto live = context_.registry.find(row.key)) row.clients = clients_of(*live);
         if (account) row.received_kbps = account->rates(now_ms).received;
         TRY(list.add(std::move(row), {url}));
     }
     return list.send(response, [&](const StreamRow& row) {
-        return stream_json(view_of(row.key, context_.registry, context_.sessions), context_.offers,
+        return stream_json(view_of(row.key, context_.registry, context_.sessions), *row.verdict, context_.offers,
                            response.hides_secrets());
     });
 }
@@ -365,9 +365,12 @@ base::Result<void> Statistics::stream(Request& request, Response& response) {
     TRY(context_.sessions.count(kCountFreshMs));
     live::StreamKey key;
     if (!find_stream(request.capture("id"), key)) return send_missing(response, context_.identity, Missing::kStream);
-    return send_fields(response, context_.identity,
-                       {{"stream", stream_json(view_of(key, context_.registry, context_.sessions), context_.offers,
-                                               response.hides_secrets())}});
+    Json json = stream_json(view_of(key, context_.registry, context_.sessions), verdicts_.of(key), context_.offers,
+                            response.hides_secrets());
+    Json& outputs = json["outputs"] = Json::array();
+    if (const auto live = context_.registry.find(key))
+        for (const StreamOutput& output : verdicts_.outputs_of(*live)) outputs.push_back(output_json(output));
+    return send_fields(response, context_.identity, {{"stream", std::move(json)}});
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {

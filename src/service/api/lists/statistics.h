@@ -2,7 +2,6 @@
 // Vhosts, streams and clients, with their traffic. Shapes: INTERFACE.md, "HTTP API". A list of thousands is produced in
 // pieces, and other coroutines may run in between.
 
-#include <optional>
 #include <vector>
 
 #include "service/api/table/context.h"
@@ -14,14 +13,14 @@ namespace service::api {
 // The fields of a client. hides_secrets: without the queries of its URLs.
 Json session_json(const net::SessionView& session, bool hides_secrets);
 
+class Verdicts;
+
 class Statistics {
   public:
-    // It must outlive this.
-    explicit Statistics(const Context& context) : context_(context) {}
+    // Both must outlive it.
+    Statistics(const Context& context, Verdicts& verdicts) : context_(context), verdicts_(verdicts) {}
 
     std::vector<Endpoint> endpoints();
-    // The length of the vhost's segments of "hls" or "dash", s; nothing: it has none.
-    std::optional<double> fragment(const config::Vhost& vhost, std::string_view format) const;
     // Finds the stream with that API id; false: there is none.
     bool find_stream(std::string_view id, live::StreamKey& key) const;
     struct StreamCounts {
@@ -41,9 +40,9 @@ class Statistics {
     base::Result<void> client(Request& request, Response& response);
     size_t clients_of_vhost(std::string_view vhost) const;
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
-    std::vector<live::StreamKey> keys() const;
 
     const Context& context_;
+    Verdicts& verdicts_;
 };
 
 }  // namespace service::api

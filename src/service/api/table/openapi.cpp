@@ -23,7 +23,9 @@ constexpr Schema kSchemas[] = {
      "kbps{recv_30s:int send_30s:int} hls{enabled:bool fragment?:num} dash{enabled:bool fragment?:num}"},
     {"Stream",
      "id:str name:str vhost:str app:str tcUrl:str url:str live_ms:int clients:int frames:int audio_frames:int "
-     "video_frames:int send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} publish{active:bool cid?:str} "
+     "video_frames:int send_bytes:int recv_bytes:int kbps{recv_30s:int send_30s:int} "
+     "verdict{level:str code:str text:str advice:str figure:num|null unit:str} "
+     "outputs?[output:str to:str state:str problem:str] publish{active:bool cid?:str} "
      "recording?:bool "
      "video{codec:str profile:str level:str width:int height:int}|null "
      "audio{codec:str sample_rate:int channel:int profile:str}|null "
