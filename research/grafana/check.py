@@ -22,7 +22,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parents[1] / "scripts/e2e"))
-from lib import ports  # noqa: E402  (found only after the path is set)
+from lib import certificates, ports  # noqa: E402  (found only after the path is set)
 
 # The dashboard's variables, as if all were chosen.
 VARIABLES = {"$__rate_interval": "10s", "$instance": ".*", "$vhost": ".*"}
@@ -36,7 +36,7 @@ max_connections 1000;
 sender_threads 1;
 ff_log_dir {dir}/tools;
 http_server {{ enabled on; listen 127.0.0.1:{http}; dir {dir}/html;
-    https {{ enabled on; listen 127.0.0.1:{https}; key {dir}/key.pem; cert {dir}/cert.pem; }} }}
+    https {{ enabled on; listen 127.0.0.1:{https}; key {dir}/server.key; cert {dir}/server.crt; }} }}
 exporter {{ enabled on; listen 127.0.0.1:{exporter}; label here; }}
 http_api {{ enabled on; listen 127.0.0.1:{api}; }}
 rtc_server {{ enabled on; listen 127.0.0.1:{udp}; candidate 127.0.0.1; }}
@@ -169,7 +169,7 @@ def run(arguments, directory, processes):
     for name in ("html", "tools"):
         (directory / name).mkdir()
     media = make_media(directory)
-    make_certificate(directory)
+    certificates.make(directory)
     for name, text in (("origin.conf", ORIGIN), ("edge.conf", EDGE), ("prometheus.yml", PROMETHEUS)):
         (directory / name).write_text(text.format(**at, dir=directory, media=media))
 
@@ -218,12 +218,6 @@ def make_media(directory):
     words += ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p", "-c:a", "aac", "-b:v", "300k", str(out)]
     subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
     return out
-
-
-def make_certificate(directory):
-    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost"]
-    words += ["-keyout", str(directory / "key.pem"), "-out", str(directory / "cert.pem")]
-    subprocess.run(words, check=True, stdin=subprocess.DEVNULL, capture_output=True)
 
 
 def load(binary, at, seconds, start, media):

@@ -14,11 +14,10 @@ SRS_E2E_FAILED=file     gets the names of tests that fail
 
 import itertools
 import os
-import subprocess
 
 import pytest
 
-from lib import homes, media, order, rtc, timing
+from lib import certificates, homes, media, order, rtc, timing
 from lib.ffmpeg import Process
 from lib.server import BINARY, Server
 from lib.watch import Watch
@@ -140,31 +139,7 @@ def watch(tmp_path):
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     """A key and a self-signed certificate, as paths."""
-    directory = tmp_path_factory.mktemp("tls")
-    key, cert = directory / "server.key", directory / "server.crt"
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-keyout",
-            key,
-            "-out",
-            cert,
-            "-days",
-            "2",
-            "-subj",
-            "/CN=127.0.0.1",
-            "-addext",
-            "subjectAltName=IP:127.0.0.1",
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return key, cert
+    return certificates.make(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture

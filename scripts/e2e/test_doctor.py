@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from lib import ports
+from lib import certificates, ports
 from lib.server import run_once
 
 ROWS = ["open files", "receive buffers", "send buffers", "listen backlog", "local ports", "memory mappings", "port",
@@ -98,20 +98,9 @@ def test_sender_threads(doctor):
         os.sched_setaffinity(0, before)
 
 
-def make_certificate(directory, name, days):
-    key, cert = directory / f"{name}.key", directory / f"{name}.crt"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", str(days),
-         "-subj", "/CN=127.0.0.1"],  # fmt: skip
-        check=True,
-        capture_output=True,
-    )
-    return key, cert
-
-
 def test_certificates(doctor, tmp_path):
-    long_key, long_cert = make_certificate(tmp_path, "long", 90)
-    _, short_cert = make_certificate(tmp_path, "short", 5)
+    long_key, long_cert = certificates.make(tmp_path, "long", days=90)
+    _, short_cert = certificates.make(tmp_path, "short", days=5)
 
     def look(key, cert):
         code, report = doctor(f"rtmps {{ enabled on; listen 127.0.0.1:PORT; key {key}; cert {cert}; }}")

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lib import api, browser, ffmpeg, hls, http, media, metrics, players, publishing, rtmp
+from lib import api, browser, certificates, ffmpeg, hls, http, media, metrics, players, publishing, rtmp
 from lib.ffmpeg import Process
 from lib.timing import SLOW, scaled, wait_until
 
@@ -128,9 +128,7 @@ def test_from_the_encoder_to_the_picture(published, tool, tmp_path, name):
 @pytest.mark.quiet
 def test_over_http2(servers, tool, tmp_path):
     """Requests that wait are streams of one connection with TLS."""
-    key, cert = tmp_path / "server.key", tmp_path / "server.crt"
-    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key]
-    subprocess.run([*words, "-out", cert, "-days", "2", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    key, cert = certificates.make(tmp_path)
     server = servers(
         top=api.ON + metrics.EXPORTER % "",
         http=f"https {{ listen 127.0.0.1:HTTPS_PORT; enabled on; key {key}; cert {cert}; }}",

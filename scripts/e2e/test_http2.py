@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lib import browser, dash, flv, http, media, metrics, publishing, rtmp
+from lib import browser, certificates, dash, flv, http, media, metrics, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -28,12 +28,7 @@ DASH = (
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("pair")
-    key, cert = directory / "server.key", directory / "server.crt"
-    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    words += ["-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=localhost"]
-    subprocess.run(words, check=True, capture_output=True)
-    return key, cert
+    return certificates.make(tmp_path_factory.mktemp("pair"))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 
-from lib import api, http, media, publishing, rtmp
+from lib import api, certificates, http, media, publishing, rtmp
 from lib.server import BINARY
 from lib.timing import wait_until
 
@@ -53,12 +53,7 @@ def test_credentials_are_asked_for_there_too(servers):
 
 
 def test_both_over_tls(servers, tmp_path):
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
-         "-out", cert, "-days", "2", "-subj", "/CN=localhost"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    key, cert = certificates.make(tmp_path)
     tls = "https { enabled on; listen 127.0.0.1:HTTPS_PORT; key %s; cert %s; }" % (key, cert)
     server = servers.make(http=tls)
     tls = tls.replace("HTTPS_PORT", str(server.https_port))

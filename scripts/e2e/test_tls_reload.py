@@ -5,30 +5,21 @@ import re
 import shutil
 import signal
 import ssl
-import subprocess
 import time
 
 import pytest
 
-from lib import flv, http, media, ports, publishing, rtmp, sockets
+from lib import certificates, flv, http, media, ports, publishing, rtmp, sockets
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
 ALL = ("rtmps", "https", "api")
 
 
-def make_pair(directory, name):
-    key, cert = directory / f"{name}.key", directory / f"{name}.crt"
-    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    words += ["-keyout", key, "-out", cert, "-days", "2", "-subj", f"/CN={name}"]
-    subprocess.run(words, check=True, capture_output=True)
-    return key, cert
-
-
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("pairs")
-    return {name: make_pair(directory, name) for name in ("first", "second")}
+    return {name: certificates.make(directory, name, subject=name) for name in ("first", "second")}
 
 
 @pytest.fixture
