@@ -20,6 +20,7 @@
 #include "net/operations.h"
 #include "net/sessions/session.h"
 #include "protocol/prometheus/text.h"
+#include "service/alert.h"
 #include "service/identity.h"
 #include "service/locator.h"
 #include "service/other_process.h"
@@ -90,6 +91,8 @@ struct Offers {
     // Yields.
     std::function<base::Result<net::PastSessions>(const net::SessionQuery&)> past_sessions{};
     const net::UsageLedger* usage = nullptr;  // null: nobody counts
+    // Reports that an alert was raised or cleared, to whom the vhosts name. Does not yield.
+    std::function<void(const Alert&)> report_alert{};
     // The data field of /api/v1/summaries, as JSON. Does not yield.
     std::function<std::string()> summaries{};
     // Each appends the metrics of its service to the text, always the same families. They do not yield.

@@ -121,6 +121,22 @@ std::string start_body(const Identity& identity, const std::string& vhost, const
     return base::to_text(body);
 }
 
+std::string alert_body(const Identity& identity, const std::string& vhost, const Alert& alert) {
+    net::Visitor nobody;
+    nobody.vhost = vhost;
+    nobody.app = alert.stream.app;
+    Json body = common("on_alert", identity, nobody);
+    body["stream"] = alert.stream.name;
+    body["alert"] = alert_name(alert.kind);
+    body["state"] = alert.cleared_ms ? "cleared" : "raised";
+    body["about"] = alert.about;
+    body["text"] = alert.text;
+    body["figure"] = alert.figure;
+    body["raised_ms"] = alert.raised_ms;
+    body["cleared_ms"] = alert.cleared_ms;
+    return base::to_text(body);
+}
+
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,
                        std::string_view ts_url) {
     // Escaped for a URL's path. [param] is left as it is, because it is a query.

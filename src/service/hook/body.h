@@ -1,12 +1,13 @@
 #pragma once
-// The JSON bodies sent to hooks: field names and their order are those of SRS (INTERFACE.md, "Hooks"); on_standby and
-// on_start are our own. Pure.
+// The JSON bodies sent to hooks: field names and their order are those of SRS (INTERFACE.md, "Hooks"); on_standby,
+// on_start and on_alert are our own. Pure.
 
 #include <string>
 
 #include "live/hub/events.h"
 #include "live/hub/registry.h"
 #include "net/access/gate.h"
+#include "service/alert.h"
 #include "service/hook/outbox_text.h"
 #include "service/hook/stats.h"
 
@@ -31,6 +32,9 @@ std::string standby_body(const Identity& identity, const net::Visitor& publisher
 
 // on_start of a vhost: what an earlier run left, of which only the clients of that vhost count.
 std::string start_body(const Identity& identity, const std::string& vhost, const SavedOutbox& left);
+
+// on_alert of a vhost: of one of its streams, or of the server.
+std::string alert_body(const Identity& identity, const std::string& vhost, const Alert& alert);
 
 // on_hls_notify: the URL with its variables substituted.
 std::string notify_url(std::string_view pattern, const Identity& identity, const net::Visitor& publisher,

@@ -17,7 +17,7 @@ constexpr std::string_view kSessions = "http://127.0.0.1:8085/api/v1/sessions";
 constexpr std::array<std::vector<std::string> VhostConfig::*, kHookNames.size()> kUrls = {
     &VhostConfig::on_connect,    &VhostConfig::on_close,   &VhostConfig::on_publish, &VhostConfig::on_unpublish,
     &VhostConfig::on_play,       &VhostConfig::on_stop,    &VhostConfig::on_dvr,     &VhostConfig::on_hls,
-    &VhostConfig::on_hls_notify, &VhostConfig::on_standby, &VhostConfig::on_start};
+    &VhostConfig::on_hls_notify, &VhostConfig::on_standby, &VhostConfig::on_start,   &VhostConfig::on_alert};
 
 void add_outbox_rows(std::vector<config::Row>& rows) {
     using namespace config;
@@ -73,6 +73,9 @@ void add_rows(std::vector<config::Row>& rows) {
     urls("on_start", &H::on_start,
          "URLs notified when the server has started, with what a crash of the run before cut, if there is an outbox.",
          "http://127.0.0.1:8085/api/v1/starts");
+    urls("on_alert", &H::on_alert,
+         "URLs notified when an alert of the server, or of a stream of this vhost, begins and when it is over.",
+         "http://127.0.0.1:8085/api/v1/alerts");
     rows.push_back(row(scope, "timeout", &H::timeout, milliseconds(10, 300'000), kLive,
                        "A call without a complete response within this time, the connection included, has "
                        "failed."));

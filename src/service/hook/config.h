@@ -26,6 +26,7 @@ struct VhostConfig {
     std::vector<std::string> on_hls_notify{};
     std::vector<std::string> on_standby{};
     std::vector<std::string> on_start{};
+    std::vector<std::string> on_alert{};
     int timeout = 5'000;
     int retries = 3;
     std::vector<std::string> fail_open{};  // names of hooks

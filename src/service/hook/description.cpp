@@ -26,6 +26,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
         service->visit_outputs(only, visit);
     });
+    parts.offers.report_alert = [service = service.get()](const Alert& alert) { service->report_alert(alert); };
     parts.api_rows.add(api_row(*service, parts.identity));
     return module_of("hook", std::move(service));
 }

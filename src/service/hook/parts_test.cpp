@@ -109,6 +109,19 @@ TEST(HookBody, AStartNamesWhatACrashCutOfItsVhost) {
                   R"("streams":["v/live/cam"]})");
 }
 
+TEST(HookBodies, OnAlert) {
+    const Alert alert{.kind = AlertKind::kPublisherGone,
+                      .stream = {"v", "live", "cam"},
+                      .text = "gone",
+                      .figure = 60,
+                      .raised_ms = 5,
+                      .cleared_ms = 9};
+    EXPECT_EQ(alert_body(kIdentity, "v", alert),
+              std::string(kCommon) + R"(on_alert","client_id":"","ip":"","vhost":"v","app":"live","stream":"cam",)" +
+                  R"("alert":"publisher-gone","state":"cleared","about":"","text":"gone","figure":60.0,)" +
+                  R"("raised_ms":5,"cleared_ms":9})");
+}
+
 TEST(HookBreaker, OpensAfterSomeFailuresInARow) {
     Breaker breaker;
     for (uint32_t i = 1; i < Breaker::kOpensAfter; ++i) EXPECT_FALSE(breaker.failed(100 * i, "no"));

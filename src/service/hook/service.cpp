@@ -277,6 +277,17 @@ void Service::on_segment(const live::SegmentDone& event) {
                            publisher.id);
 }
 
+void Service::report_alert(const Alert& alert) {
+    const config::Vhost* of_stream = alert.stream.name.empty() ? nullptr : snapshot_->find_vhost(alert.stream.vhost);
+    for (const config::Vhost& vhost : snapshot_->vhosts) {
+        const auto& hooks = vhost.get<VhostConfig>();
+        if (!hooks.enabled || hooks.on_alert.empty()) continue;
+        if (!alert.stream.name.empty() && &vhost != of_stream) continue;
+        report(Hook::kOnAlert, {vhost.name, alert.stream.app, alert.stream.name},
+               alert_body(identity_, vhost.name, alert), "");
+    }
+}
+
 // A stream that the server itself pulls has no visitor.
 void Service::standby_changed(live::Stream& stream, const live::StandbyChange& change) {
     const VhostConfig* hooks = hooks_of(stream.key().vhost);

@@ -48,6 +48,8 @@ class Service final : public net::Guard, private live::EventListener, private li
     bool follows(net::Action action, const config::Vhost& vhost) const override;
     void left(const net::Visitor& visitor, const net::Traffic& traffic) override;
 
+    // An alert was raised or cleared: to the vhost of its stream, or to all.
+    void report_alert(const Alert& alert);
     const HookStats& stats() const { return stats_; }
     const Caller& caller() const { return caller_; }
     const Outbox& outbox() const { return outbox_; }

@@ -306,6 +306,24 @@ TEST_F(HookServiceTest, ReportsGoToTheServersOfTheConfigurationNow) {
     EXPECT_EQ(server_->calls, "new on_stop c1;");
 }
 
+TEST_F(HookServiceTest, AlertsOfAStreamGoToItsVhostAndThoseOfTheServerToAll) {
+    runtime::testing::SimulatedTime time;
+    auto next = std::make_shared<config::Snapshot>(*snapshot_);
+    next->vhosts.push_back(next->vhosts.front());
+    next->vhosts.back().name = "other";
+    next->vhosts.front().get<VhostConfig>().on_alert = {server_->url("first")};
+    next->vhosts.back().get<VhostConfig>().on_alert = {server_->url("second")};
+    reload(next);
+    service_->report_alert({.kind = AlertKind::kPublisherGone, .stream = {vhost().name, "live", "s"}});
+    time.pass_ms(1'000);
+    EXPECT_EQ(std::exchange(server_->calls, {}), "first on_alert ;");
+    service_->report_alert({.kind = AlertKind::kDisk});
+    time.pass_ms(1'000);
+    EXPECT_TRUE(server_->calls == "first on_alert ;second on_alert ;" ||
+                server_->calls == "second on_alert ;first on_alert ;")
+        << server_->calls;
+}
+
 TEST_F(HookServiceTest, TheEndOfWhomACrashCutIsReportedByTheNextRun) {
     service_.reset();
     hooks().outbox = true;

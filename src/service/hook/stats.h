@@ -21,10 +21,11 @@ enum class Hook : uint8_t {
     kOnHlsNotify,
     kOnStandby,
     kOnStart,
+    kOnAlert,
 };
-inline constexpr std::array<std::string_view, 11> kHookNames = {
-    "on_connect", "on_close", "on_publish",    "on_unpublish", "on_play", "on_stop",
-    "on_dvr",     "on_hls",   "on_hls_notify", "on_standby",   "on_start"};
+inline constexpr std::array<std::string_view, 12> kHookNames = {
+    "on_connect", "on_close", "on_publish",    "on_unpublish", "on_play",  "on_stop",
+    "on_dvr",     "on_hls",   "on_hls_notify", "on_standby",   "on_start", "on_alert"};
 constexpr std::string_view hook_name(Hook hook) { return kHookNames[static_cast<size_t>(hook)]; }
 constexpr std::optional<Hook> hook_of(std::string_view name) {
     for (size_t i = 0; i < kHookNames.size(); ++i)
