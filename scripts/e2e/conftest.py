@@ -138,8 +138,8 @@ def watch(tmp_path):
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
-    """A key and a self-signed certificate, as paths."""
-    return certificates.make(tmp_path_factory.mktemp("tls"))
+    """A key and a self-signed certificate of 127.0.0.1 alone, as paths."""
+    return certificates.make(tmp_path_factory.mktemp("tls"), subject="127.0.0.1")
 
 
 @pytest.fixture
