@@ -130,6 +130,10 @@ Result<ProcessMessage> receive_message_blocking(int channel, int timeout_ms) {
     }
 }
 
+void ProcessChannel::shut_down() {
+    if (watch_.fd() >= 0) ::shutdown(watch_.fd(), SHUT_RDWR);
+}
+
 Result<void> ProcessChannel::send(ProcessMessage message, Deadline deadline) {
     TRY(detail::account(kMessageUnits));
     while (!TRY(try_send(watch_.fd(), message))) {

@@ -60,6 +60,8 @@ class ProcessChannel {
     base::Result<void> open(int channel) { return watch_.open(channel); }
     int fd() const { return watch_.fd(); }
     void close() { watch_.close(); }
+    // Nothing is sent or received any more, here and there: who waits gets kClosed. Does not yield.
+    void shut_down();
     // Yields while the other process does not receive. Its descriptors are closed here.
     base::Result<void> send(ProcessMessage message, Deadline deadline);
     // Yields.

@@ -74,6 +74,8 @@ Result<void> ProcessLink::await_end(Deadline deadline) {
 void ProcessLink::end(std::string_view why) {
     if (!std::exchange(is_open_, false)) return;
     base::log::trace("upgrade: the link to the other process has ended: {}", why);
+    // The other process learns it, too, whatever waits in between.
+    channel_->shut_down();
     parts_->registry.unwatch(*this);
     parts_->gate.remove(*this);
     // What passes has no coroutine: this does not yield.

@@ -212,5 +212,18 @@ TEST_F(ProcessLinkTest, NonsenseEndsIt) {
     EXPECT_TRUE(ok(link_.await_end(runtime::testing::soon())));
 }
 
+TEST_F(ProcessLinkTest, AProcessThatReadsNothingIsToldOfTheEnd) {
+    Owner owner;
+    for (size_t i = 0; link_.is_there() && i < ProcessLink::kMaxQueued; ++i) {
+        { const auto publication = publish("s", owner); }
+        (void)runtime::yield();
+    }
+    EXPECT_FALSE(link_.is_there()) << "the queue should be full";
+    base::Result<runtime::ProcessMessage> message;
+    do message = other_.receive(runtime::testing::soon());
+    while (message);
+    EXPECT_EQ(message.error().code(), base::Code::kClosed) << message.error().text();
+}
+
 }  // namespace
 }  // namespace server
