@@ -251,10 +251,13 @@ def test_players_wait_for_a_publisher(servers):
             wait_tags(waiting, 10, who="a player that came before its publisher")
 
 
-def test_hls_goes_on(servers):
-    server = servers(vhosts=hls.vhost(rejoin=20000, fragment="1", window="8", dispose="60"))
+@pytest.mark.parametrize("form", ["ts", "fmp4"])
+def test_hls_goes_on(servers, form):
+    """From a keyframe on, without a discontinuity: nothing is missing, and nothing there twice."""
+    more = {"use_fmp4": "on"} if form == "fmp4" else {}
+    server = servers(vhosts=hls.vhost(rejoin=20000, fragment="1", window="20", dispose="60", **more))
     path = "/live/s.m3u8"
-    with Upgrades(server) as upgrades, edges.steady(server, "s"):
+    with Upgrades(server) as upgrades, edges.steady(server, "s", media.tags(media.frequent_keyframes())) as steady:
         hls.wait(server, path, lambda playlist: len(playlist.segments) >= 3, 15)
         seen, missing, over = [], [], threading.Event()
 
@@ -286,6 +289,16 @@ def test_hls_goes_on(servers):
             player.join()
         assert not missing, f"nothing should be missing: {missing}"
         assert seen == list(range(seen[0], seen[0] + len(seen))), f"the numbers should go on: {seen}"
+        playlist = hls.get(server, path)
+        assert playlist.sequence == 0, f"the whole stream should be there: {playlist.text}"
+        assert not any(segment.discontinuity for segment in playlist.segments), playlist.text
+        frames = b"".join(hls.segment_bytes(server, path, segment) for segment in playlist.segments)
+        init = hls.fetch(server, path, playlist.segments[0].map) if form == "fmp4" else b""
+        whole = server.dir / f"whole.{form}"
+        whole.write_bytes(init + frames)
+        video = [size for size, _ in hls.packets(whole)["video"]]
+        sent = sum(1 for tag in list(steady.sent) if flv.is_frame(tag) and tag.type == flv.VIDEO)
+        assert 0 <= sent - len(video) < 40, f"{sent} video frames were sent, the segments have {len(video)}"
 
 
 def test_the_old_process_reloads(servers):
@@ -301,6 +314,7 @@ def test_the_old_process_reloads(servers):
         server.wait_log(rf"\[{new}\].*reload: a file changed", 10)
         os.kill(server.pid, signal.SIGHUP)
         server.wait_log(rf"\[{server.pid}\].*reload: SIGHUP")
+        wait_until(lambda: "#unfinished" not in path.read_text(), 5, "the new process's playlist")
         before, seen = hls.Playlist(path.read_text()).segments[-1].sequence, {}
 
         def goes_on():
@@ -410,3 +424,25 @@ def test_srt_goes_on(servers, tool):
         assert_goes_on(player, "a player of before")
         wait_tags(live(server, "s"), 20, who="a new player of a stream that comes by SRT")
         assert_goes_on(player, "a player of before")
+
+
+def test_a_standby_of_a_name_that_has_gone_is_told(servers):
+    server = servers(vhosts=default_vhost(play="mw_latency 50;", publish="standby on;", rejoin=20000))
+    with Upgrades(server) as upgrades:
+        active = edges.steady(server, "s")
+        server.wait_log("RTMP publish: __defaultVhost__/live/s")
+        standby = edges.steady(server, "s")
+        server.wait_log("as a standby")
+        before = live(server, "s")
+        upgrades.upgrade()
+        active.stop()
+        active.client.close()
+        server.wait_log("fmle-publish ended")
+        # It comes to the new process before the one that waits has taken over.
+        with edges.steady(server, "s"):
+            wait_until(lambda: standby.error, 10, "the standby of the old process is closed")
+            standby.client.close()
+            with edges.steady(server, "s") as again:
+                server.wait_log(rf"\[{upgrades.pid}\].*as a standby", 10)
+                assert_goes_on(before, "a player of the old process")
+                assert again.error is None

@@ -15,6 +15,7 @@
 #include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/handover_points.h"
 #include "runtime/loop/signals.h"
 #include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tcp.h"
@@ -115,6 +116,8 @@ void report_reloads(ServiceManager& manager, Reloader& reloader, AutoReload& aut
 
 // For modules that need longer than a session may take to its end: files are completed, hooks reported.
 constexpr int64_t kStopMs = 30'000;
+// How long clients wait for what goes over from another process.
+constexpr int64_t kTakeOverMs = 1'000;
 
 // How this process was started.
 struct Started {
@@ -182,6 +185,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     if (started.successor) {
         auto channel = TRY(replace_other(*started.successor, lifecycle, pid_file));
         if (channel) link.open(std::move(channel), snapshot_now, true);
+        runtime::await_handover(runtime::Deadline::in_ms(kTakeOverMs));
         runtime::hold_clients(false);
     }
     // In an iteration of its own: the start is no stall of the loop.

@@ -114,6 +114,8 @@ class Playlist:
                 found = attributes(value, METHOD="AES-128|NONE", URI=r'"[!-~]+"', IV="0x[0-9A-F]{32}")
                 assert (found["METHOD"] == "NONE") == (len(found) == 1), f"what key is this: {line}"
                 key = Key(found["URI"], found["IV"][2:]) if len(found) > 1 else None
+            elif line.startswith("#unfinished:"):  # likewise
+                assert re.fullmatch(r"#unfinished:-?\d+,\d+", line), line
             elif line.startswith("#part-target:"):  # a comment, on disk, for the next run
                 number(line.removeprefix("#part-target:"), r"\d+\.\d{5}")
             else:

@@ -14,12 +14,13 @@ int64_t rounded_s(media::Time duration) { return media::to_ticks(duration, 1); }
 }  // namespace
 
 void SegmentTimeline::begin(bool anew) {
-    clock_.reset();
+    if (!std::exchange(continues_, false)) clock_.reset();
     if (anew) target_s_ = 0;
 }
 
 void SegmentTimeline::open(Segment segment) {
     segment.discontinuity |= std::exchange(breaks_, false);
+    unfinished_ = false;
     segment.first_part = next_part_;
     set_date(segment);
     open_ = std::move(segment);
@@ -107,7 +108,14 @@ void SegmentTimeline::recover(const LeftTimeline& left) {
         date_end_ms_ = std::max(date_end_ms_, last.date_ms + media::to_ms(last.duration));
     }
     // They have nothing to do with each other.
-    breaks_ |= base_ > 0;
+    if (!left.continuation) {
+        breaks_ |= base_ > 0;
+        return;
+    }
+    breaks_ |= left.continuation->breaks;
+    continues_ = true;
+    if (left.continuation->date_ms > 0) clock_ = {left.continuation->start, left.continuation->date_ms};
+    if (left.continuation->first_part > 0) next_part_ = parts_kept_ = left.continuation->first_part;
 }
 
 void SegmentTimeline::skip_to(uint64_t sequence) {

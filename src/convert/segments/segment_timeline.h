@@ -65,6 +65,14 @@ struct SegmentTimelineOptions {
     size_t kept_segments = 0;
 };
 
+// Where another process of the server goes on.
+struct Continuation {
+    media::Time start{};
+    int64_t date_ms = 0;      // 0: not known
+    uint64_t first_part = 0;  // the number of the next part
+    bool breaks = false;      // there is a discontinuity before it
+};
+
 // What the playlist of an earlier run has.
 struct LeftTimeline {
     uint64_t media_sequence = 0;
@@ -73,6 +81,8 @@ struct LeftTimeline {
     bool independent = true;
     std::deque<Segment> segments{};
     media::Time part_target{};  // 0: it had no parts
+    // It goes on with the frame of that time, without a discontinuity but for Continuation::breaks.
+    std::optional<Continuation> continuation{};
 };
 
 // Where a list begins, or goes on.
@@ -133,6 +143,9 @@ class SegmentTimeline {
     bool raise_target(int64_t target_s);
     // The next segment is not continuous with the one before.
     void break_here() { breaks_ = true; }
+    // The newest segment, which begins with the newest keyframe, is what there was of it. Until the next one begins.
+    void leave_unfinished() { unfinished_ = true; }
+    bool is_unfinished() const { return unfinished_ && !empty(); }
     // Forgets those that no player needs any more. all: each one, without waiting.
     void expire(int64_t now_ms, bool all = false);
 
@@ -184,6 +197,8 @@ class SegmentTimeline {
     uint64_t discontinuities_ = 0;  // of the segments before kept_
     int64_t target_s_ = 0;          // 0: not chosen yet
     bool breaks_ = false;
+    bool unfinished_ = false;
+    bool continues_ = false;          // the next publishing is that of the segments before
     std::optional<ClockPair> clock_;  // nothing: the next segment gives it
     int64_t date_end_ms_ = 0;         // of the newest segment: dates do not go back
     std::optional<Segment> open_;

@@ -220,6 +220,40 @@ TEST(SegmentTimelineTest, WhatLeftStaysAsLongAsItMayBePlayed) {
     EXPECT_EQ(timeline.sequence(add(timeline, of_ms(1'000), 0)), 4u);
 }
 
+TEST(SegmentTimelineTest, GoesOnFromAnotherProcess) {
+    const auto recovered = [](bool breaks) {
+        SegmentTimeline timeline({60'000, 1'000});
+        LeftTimeline left{7, 0, 1, true, {of_ms(1'000)}};
+        left.segments.back().date_ms = 50'000;
+        left.continuation = Continuation{media::from_ms(3'580), 51'000, 41, breaks};
+        timeline.recover(left);
+        timeline.begin(false);
+        timeline.open({.start = media::from_ms(3'580), .date_ms = 52'500});
+        return timeline;
+    };
+    SegmentTimeline timeline = recovered(false);
+    EXPECT_EQ(timeline.position().sequence, 8u);
+    EXPECT_FALSE(timeline.open_segment()->discontinuity);
+    EXPECT_EQ(timeline.open_segment()->date_ms, 51'000) << "its frames came later than they play";
+    EXPECT_EQ(timeline.open_segment()->first_part, 41u);
+    timeline.close(media::from_ms(1'000), 0);
+    timeline.begin(false);
+    timeline.open({.start = media::from_ms(9'000), .date_ms = 60'000});
+    EXPECT_EQ(timeline.open_segment()->date_ms, 60'000) << "of another publishing";
+    EXPECT_TRUE(recovered(true).open_segment()->discontinuity);
+}
+
+TEST(SegmentTimelineTest, IsUnfinishedUntilTheNextSegment) {
+    SegmentTimeline timeline({60'000, 1'000});
+    timeline.leave_unfinished();
+    EXPECT_FALSE(timeline.is_unfinished()) << "there is none";
+    add(timeline, of_ms(1'000), 0);
+    timeline.leave_unfinished();
+    EXPECT_TRUE(timeline.is_unfinished());
+    add(timeline, of_ms(1'000), 0);
+    EXPECT_FALSE(timeline.is_unfinished());
+}
+
 TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {
     SegmentTimeline timeline({60'000, 1'000});
     timeline.recover({7, 2, 4, true, {of_ms(3'000), of_ms(1'000, true)}});

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "runtime/loop/clock.h"
+#include "runtime/loop/handover_points.h"
 #include "runtime/socket/shared_sockets.h"
 
 namespace server {
@@ -67,6 +68,7 @@ void Upgrade::run() {
     base::log::trace("upgrade: starting {}", parts_.call.program);
     auto prepared = prepare();
     if (prepared) prepared = commit();
+    runtime::seek_handover(false);
     if (!prepared) {
         if (prepared.error().code() == Code::kCancelled) return;
         base::log::error("upgrade: {} cannot replace this process, which goes on: {}", parts_.call.program,
@@ -95,7 +97,9 @@ Result<void> Upgrade::prepare() {
                                               hello.text, hello.version, upgrade::kVersion));
     program_ = hello.text;
     TRY(give_sockets(Deadline::in_ms(kSendMs)));
+    runtime::seek_handover(true);
     TRY(await(Kind::kReady, Deadline::in_ms(kReadyMs)));
+    runtime::await_handover(Deadline::in_ms(kKeyframesMs));
     return {};
 }
 

@@ -27,6 +27,8 @@ namespace server {
 class Upgrade {
   public:
     static constexpr int64_t kHelloMs = 30'000, kReadyMs = 60'000;
+    // How long it waits for the keyframes at which segments go over.
+    static constexpr int64_t kKeyframesMs = 5'000;
     // After upgrade_limit players are closed within this time, then publishers within the same.
     static constexpr int64_t kClosingMs = 60'000;
 

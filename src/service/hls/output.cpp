@@ -38,7 +38,8 @@ Output::Output(OutputOptions options, SegmentPaths names, net::Resources& resour
           }),
       master_file_(fmt::format("{}/{}", root_of(options_.hls), paths_.master()), options_.key.text()) {
     segmenter_.set_end([this](media::Time keyframe) {
-        return variant_ && variant_.ends_before(timeline_->sequence(timeline_->end()), keyframe);
+        if (!variant_) return seeks_keyframe_;
+        return variant_.ends_before(timeline_->sequence(timeline_->end()), keyframe);
     });
     if (options_.first_sequence > 0) timeline_->break_here();
     timeline_->skip_to(options_.first_sequence);
@@ -64,6 +65,31 @@ void Output::for_each_rendition(const std::function<void(Rendition&)>& visit) co
 }
 
 void Output::begin(LeftStream left) {
+    if (!left.unfinished) return begin_behind(std::move(left));
+    unfinished_ = std::make_unique<LeftStream>(std::move(left));
+    unfinished_since_ms_ = runtime::now_ms();
+    choose_begin(false);
+}
+
+// Whether the stream goes on with the unfinished segment's first frame. is_late: it has not told so in time.
+void Output::choose_begin(bool is_late) {
+    const auto is_video = [](const Waiting& one) {
+        return one.frame.kind == media::Kind::kVideo && one.frame.track == 0;
+    };
+    const auto first = std::ranges::find_if(waiting_, is_video);
+    if (first == waiting_.end() && !is_late) return;
+    LeftStream left = std::move(*std::exchange(unfinished_, nullptr));
+    // Times of RTMP are whole milliseconds.
+    const media::Time start = media::from_us(left.unfinished->start_us);
+    constexpr media::Time kRounded = std::chrono::milliseconds(1);
+    const bool goes_on =
+        first != waiting_.end() && first->frame.keyframe && media::distance(first->frame.dts, start) <= kRounded;
+    if (goes_on && left.timeline.segments.size() > 1)
+        left.drop_unfinished(paths_.segment({1, 0, 0}) == paths_.segment({1, 999'999'999'999, 5'432}));
+    begin_behind(std::move(left));
+}
+
+void Output::begin_behind(LeftStream left) {
     has_begun_ = true;
     if (left.any) {
         timeline_->recover(left.timeline);
@@ -82,6 +108,8 @@ void Output::begin(LeftStream left) {
         renditions_.add(one.id);
         renditions_.find(one.id)->take_over(std::move(one));
     }
+    // That on disk has the unfinished segment.
+    if (left.timeline.continuation) renditions_.for_each([](Rendition& rendition) { rendition.list_changed(); });
     if (!stream_ && waiting_.empty()) return;
     begin_publishing();
     feed_waiting();
@@ -136,6 +164,22 @@ void Output::begin_publishing() {
     segmenter_.begin();
 }
 
+// Segments of a group end together.
+bool Output::is_at_keyframe() const {
+    if (!stream_ || !has_begun_ || off_ || !on_disk() || !tracks_->video() || variant_) return true;
+    const Segment* open = timeline_->open_segment();
+    return open && open->start == keyframe_dts_;
+}
+
+void Output::give_over() {
+    const bool is_variant = static_cast<bool>(variant_);
+    on_unpublish();
+    segmenter_.end_gaps();
+    if (is_variant || timeline_->empty() || timeline_->at(timeline_->end() - 1).start != keyframe_dts_) return;
+    timeline_->leave_unfinished();
+    if (renditions_.main()) renditions_.main()->list_changed();
+}
+
 void Output::on_unpublish() {
     if (has_begun_) {
         feed_waiting();
@@ -161,7 +205,8 @@ void Output::on_frame(const media::Frame& frame) {
     waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}, std::exchange(changed_tracks_, nullptr)});
     waiting_.back().frame.track = default_audio_.index_of(frame);
     if (!has_begun_) {
-        if (waiting_bytes_ < options_.memory_limit / 4) return;
+        if (unfinished_ && frame.kind == media::Kind::kVideo) choose_begin(false);
+        if (has_begun_ || waiting_bytes_ < options_.memory_limit / 4) return;
         drop_waiting();
         return failed("hls", paths_.playlist(), "the disk has not told yet what an earlier run has left", false);
     }
@@ -338,6 +383,7 @@ void Output::write_frame(const media::Frame& frame) {
     if (dash_) add_to_dash(frame, added);
     if (frame.track == 0 && frame.kind == media::Kind::kVideo) {
         ++video_frames_;
+        if (frame.keyframe) keyframe_dts_ = frame.dts;
         if (frame.keyframe && !has_captions_) has_captions_ = media::has_captions(frame);
     }
     if (added || !has_hls_) return;
@@ -556,6 +602,7 @@ bool Output::lasts(int64_t now_ms) const {
 }
 
 void Output::tick(int64_t now_ms) {
+    if (unfinished_ && now_ms - unfinished_since_ms_ >= kContinuesWithinMs) choose_begin(true);
     if (!has_begun_) return;
     if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(now_ms);

@@ -51,7 +51,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     Output(const Output&) = delete;
 
     // What an earlier run has left was read; of a stream in memory there is nothing. Until then frames are kept, as far
-    // as memory allows.
+    // as memory allows; also where the last segment is unfinished, until the first keyframe tells whether it is that
+    // segment's, kContinuesWithinMs at most.
     void begin(LeftStream left = {});
     // Consumes the stream until it is no longer published. group: that it is a variant of; null: of none.
     void follow(live::Stream& stream, std::shared_ptr<VariantGroup> group);
@@ -110,6 +111,15 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Requests that wait for what comes next get 404.
     void end_waiting();
 
+    // Another process of the server is about to go on with it, from a keyframe. on: each one begins a segment.
+    void seek_keyframe(bool on) { seeks_keyframe_ = on; }
+    // The open segment begins with the newest keyframe, or there is nothing to wait for.
+    bool is_at_keyframe() const;
+    // It is not published here any more: the other process goes on.
+    void give_over();
+    // It waits for a keyframe with which it goes on.
+    bool awaits_keyframe() const { return unfinished_ != nullptr; }
+
     void tick(int64_t now_ms);  // monotonic
     bool must_be_disposed(int64_t now_ms) const;
     void dispose();
@@ -140,6 +150,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // A stream of a group is placed by the frames of so long.
     static constexpr int64_t kPlacedByMs = 300;
     static constexpr media::Time kMinRate = std::chrono::milliseconds(500);
+    static constexpr int64_t kContinuesWithinMs = 1'000;
 
     // Low latency: a pause of the stream has parts, by the clock.
     struct GapTimer final : runtime::Timer {
@@ -180,6 +191,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     m3u8::Variant::Captions captions(const View& view) const;
     void failed(std::string_view output, const std::string& path, const std::string& reason, bool for_good);
     void begin_publishing();
+    void begin_behind(LeftStream left);
+    void choose_begin(bool is_late);
     void feed_waiting();
     void show_parts();
     void report_to_others() const;
@@ -202,6 +215,10 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int64_t asked_until_ms_ = 0;
     bool off_ = false;  // disabled until the next publishing
     bool has_begun_ = false;
+    std::unique_ptr<LeftStream> unfinished_;  // null: it does not wait for its keyframe
+    int64_t unfinished_since_ms_ = 0;         // monotonic
+    bool seeks_keyframe_ = false;
+    media::Time keyframe_dts_ = media::kNoTime;  // of the newest one, as the segmenter has it
     std::vector<Waiting> waiting_;
     base::Ref<media::TrackSet> changed_tracks_;  // of the next frame; null: they have not changed
     size_t waiting_bytes_ = 0;

@@ -95,6 +95,71 @@ TEST_F(OutputTest, FramesWaitForWhatAnEarlierRunHasLeft) {
                                         "1000000 ! s-11.ts", "1000000 s-12.ts", "1000000 s-13.ts"}));
 }
 
+// Another process of the server had segments 7 and, so far, 8.
+class ContinuedOutputTest : public OutputTest {
+  protected:
+    static media::Frame video(int64_t dts_ms, bool keyframe, std::string_view payload = "000000026588") {
+        media::Frame frame;
+        frame.kind = media::Kind::kVideo;
+        frame.codec = media::Codec::kH264;
+        frame.dts = media::from_ms(dts_ms);
+        frame.keyframe = keyframe;
+        frame.payload = base::Slice::copy(base::hex(payload));
+        return frame;
+    }
+    static LeftStream left_unfinished(int64_t start_ms) {
+        LeftStream left{.any = true, .timeline = {.media_sequence = 7}};
+        left.timeline.segments = {{.duration = media::from_ms(1'000)}, {.duration = media::from_ms(200)}};
+        left.renditions.push_back({.media_sequence = 7,
+                                   .entries = {{.path = "live/s-7.ts", .disk = Entry::Disk::kThere},
+                                               {.path = "live/s-8.ts", .disk = Entry::Disk::kThere}}});
+        left.unfinished = m3u8::Unfinished{start_ms * 1'000, 0};
+        return left;
+    }
+    void publish_video(int64_t from_ms, int64_t to_ms) {
+        media::Frame header = video(from_ms, true, "01640015ffe1000667640015acd901000468ee3cb0");
+        header.sequence_header = true;
+        header.keyframe = false;
+        publication_.publish(header);
+        publication_.publish(aac(from_ms, "1210", true));
+        for (int64_t dts = from_ms; dts < to_ms; dts += 100) {
+            publication_.publish(video(dts, (dts - from_ms) % 1'000 == 0));
+            publication_.publish(aac(dts + 1, "2122"));
+        }
+    }
+};
+
+TEST_F(ContinuedOutputTest, TheUnfinishedSegmentIsReplaced) {
+    const auto output = make();
+    output->begin(left_unfinished(3'000));
+    EXPECT_TRUE(output->awaits_keyframe());
+    EXPECT_FALSE(output->has_view());
+    publish_video(3'000, 5'000);
+    EXPECT_FALSE(output->awaits_keyframe());
+    publication_.end();
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "1000000 s-8.ts", "1000000 s-9.ts"}));
+}
+
+TEST_F(ContinuedOutputTest, AnotherKeyframeGoesOnBehindIt) {
+    const auto output = make();
+    publish_video(4'000, 6'000);
+    output->begin(left_unfinished(3'000));
+    EXPECT_FALSE(output->awaits_keyframe()) << "the frame was there already";
+    publication_.end();
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "200000 s-8.ts", "1000000 ! s-9.ts", "1000000 s-10.ts"}));
+}
+
+TEST_F(ContinuedOutputTest, AStreamThatDoesNotComeIsNotWaitedForLong) {
+    const auto output = make();
+    output->begin(left_unfinished(3'000));
+    const int64_t now_ms = runtime::now_ms();
+    output->tick(now_ms);
+    EXPECT_TRUE(output->awaits_keyframe());
+    output->tick(now_ms + 1'100);
+    EXPECT_FALSE(output->awaits_keyframe());
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "200000 s-8.ts"}));
+}
+
 TEST_F(OutputTest, APublisherMayHaveLeftMeanwhile) {
     const auto output = make();
     publication_.publish(aac(0, "1210", true));

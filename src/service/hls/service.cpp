@@ -114,9 +114,21 @@ void Service::give_over(bool on) {
         return;
     }
     for (auto& [location, output] : outputs_)
-        if (output->publishing()) output->on_unpublish();
+        if (output->publishing()) output->give_over();
     end_outputs();
     stream_list_.close();
+}
+
+// New streams are not waited for.
+void Service::seek_handover(bool on) {
+    seeks_handover_ = on;
+    for (auto& [location, output] : outputs_) output->seek_keyframe(on);
+}
+
+bool Service::is_at_handover() const {
+    return std::ranges::all_of(outputs_, [this](const auto& entry) {
+        return seeks_handover_ ? entry.second->is_at_keyframe() : !entry.second->awaits_keyframe();
+    });
 }
 
 // All of them are on disk, and none is published any more.

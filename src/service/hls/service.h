@@ -24,6 +24,7 @@
 #include "net/sessions/session.h"
 #include "runtime/disk/locked_text.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/loop/handover_points.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/hls/output.h"
@@ -32,7 +33,10 @@
 
 namespace service::hls {
 
-class Service final : private live::StreamFollower, private live::MemoryHolder, private net::LiveFiles {
+class Service final : private live::StreamFollower,
+                      private live::MemoryHolder,
+                      private net::LiveFiles,
+                      private runtime::HandoverPoint {
   public:
     // Adds its route to the router. All references must outlive it.
     Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live::Registry& registry,
@@ -44,7 +48,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     // Refuses new viewers. Known viewers continue, and all viewers where they are not distinguished (hls_ctx off).
     void stop_accepting();
     // Completes the segments of all streams, so that another process of the server can continue them, and gives up the
-    // files; or continues what it finds, and begins. Yields.
+    // files; or continues what it finds, and begins: a stream whose last segment is unfinished with its first keyframe.
+    // Yields.
     void give_over(bool on);
     // There are no viewers, or nothing is published any more and the last segment has expired.
     bool idle() const;
@@ -74,6 +79,8 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     void leave(live::Stream& stream) override;
     size_t memory() const override;
     void release_memory() override;
+    void seek_handover(bool on) override;
+    bool is_at_handover() const override;
     void end_outputs();
     bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
     void follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost);
@@ -188,6 +195,7 @@ class Service final : private live::StreamFollower, private live::MemoryHolder, 
     runtime::Task housekeeper_;
     bool started_ = false;
     bool given_over_ = false;
+    bool seeks_handover_ = false;
     bool has_taken_over_ = false;  // what an earlier run left
     bool draining_ = false;
 };

@@ -26,6 +26,11 @@ struct LeftStream {
     bool master = false;      // there is a multivariant playlist
     std::vector<LeftRendition> renditions{};
     uint64_t next_sequence = 0;  // the least of this run
+    // The last segment is what another process had of it: who begins at that time replaces it.
+    std::optional<m3u8::Unfinished> unfinished{};
+
+    // It is replaced: the segments before it go on. reuses_names: the next one has the file's name.
+    void drop_unfinished(bool reuses_names);
 };
 
 // Yields. Removes what cannot be continued: segments that were not complete, and all of it unless options.recover.
