@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "runtime/socket/tls_tickets.h"
+
 namespace runtime {
 namespace detail {
 
@@ -88,6 +90,7 @@ base::Result<std::shared_ptr<TlsContext>> tls_server_context(const std::string& 
                                                            certificate_file, detail::ssl_error_text()));
     }
     context->set_protocols(protocols);
+    detail::set_ticket_keys(context->get());
     return context;
 }
 

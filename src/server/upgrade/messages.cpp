@@ -17,9 +17,9 @@ using base::Result;
 
 namespace {
 
-constexpr std::array<std::string_view, 14> kNames = {
-    "unknown", "hello",     "sockets",     "pid_file", "start",     "ready", "failed",
-    "commit",  "published", "unpublished", "stream",   "datagrams", "claim", "verdict",
+constexpr std::array<std::string_view, 15> kNames = {
+    "unknown",   "hello",       "sockets", "pid_file",  "start", "ready",   "failed",  "commit",
+    "published", "unpublished", "stream",  "datagrams", "claim", "verdict", "tickets",
 };
 constexpr size_t kMaxText = 4 * 1024;  // bytes
 // Percent-encoded, a byte is three.

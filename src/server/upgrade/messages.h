@@ -7,6 +7,7 @@
 //   S  hello      version, pid, program      S has checked its configuration
 //   R  sockets    descriptors                of all listeners and ports; several messages
 //   R  pid_file   descriptor                 with its lock
+//   R  tickets    text                       the secret of TLS session tickets (runtime/socket/tls_tickets.h)
 //   R  start                                 that was all
 //   S  ready      or failed, text            S has started all its services, and serves nobody yet
 //   R  commit                                S serves from now on, and R accepts no new clients
@@ -53,13 +54,14 @@ enum class Kind : uint8_t {
     kDatagrams,
     kClaim,
     kVerdict,
+    kTickets,
 };
 
 struct Message {
     Kind kind = Kind::kUnknown;
     int version = 0;          // kHello
     int64_t pid = 0;          // kHello
-    std::string text{};       // kHello: the program's version; kFailed, kVerdict: the reason
+    std::string text{};       // kHello: the program's version; kFailed, kVerdict: the reason; kTickets: the secret
     uint64_t id = 0;          // kClaim, kVerdict
     bool is_granted = false;  // kVerdict
     std::vector<base::StreamKey> keys{};

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runtime/socket/shared_sockets.h"
+#include "runtime/socket/tls_tickets.h"
 #include "server/version.h"
 
 namespace server {
@@ -40,6 +41,7 @@ Result<void> Successor::take(ProcessMessage message, std::vector<std::string>& p
         for (std::string& problem : runtime::inherit_sockets(message.descriptors.release()))
             problems.push_back("a socket of the process that is replaced: " + std::move(problem));
     if (parsed.kind == Kind::kPidFile && pid_file_ < 0) pid_file_ = message.descriptors.release_one().value_or(-1);
+    if (parsed.kind == Kind::kTickets) runtime::inherit_ticket_secret(parsed.text);
     is_all = parsed.kind == Kind::kStart;
     return {};
 }

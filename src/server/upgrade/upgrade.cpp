@@ -12,6 +12,7 @@
 #include "runtime/loop/clock.h"
 #include "runtime/loop/handover_points.h"
 #include "runtime/socket/shared_sockets.h"
+#include "runtime/socket/tls_tickets.h"
 
 namespace server {
 
@@ -116,6 +117,8 @@ Result<void> Upgrade::give_sockets(Deadline limit) {
         TRY(give(Kind::kSockets, {sockets.begin() + static_cast<ptrdiff_t>(i), end}));
     }
     TRY(give(Kind::kPidFile, {parts_.pid_file.fd()}));
+    const Message tickets{.kind = Kind::kTickets, .text = runtime::ticket_secret()};
+    TRY(channel_->send({upgrade::write_message(tickets)}, limit));
     return give(Kind::kStart, {});
 }
 
