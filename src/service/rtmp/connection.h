@@ -61,6 +61,7 @@ class Connection final : public net::Session, private ::rtmp::ServerHandler {
     bool is_unserved() const override;
 
     std::string stream_text() const override;
+    bool is_outgoing() const override { return peer_ == Peer::kOtherProcess; }
     net::ClientDetails details() const override;
     net::SessionFigures figures() const override;
     net::Traffic traffic() const override;
