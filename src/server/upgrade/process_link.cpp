@@ -172,10 +172,23 @@ void ProcessLink::add_streams(const std::vector<base::StreamKey>& keys) {
                                   kMaxStreams);
             return;
         }
-        if (streams_.insert(key).second && parts_->offers.other_process_changed)
-            parts_->offers.other_process_changed(key);
+        if (!streams_.insert(key).second) continue;
+        if (!is_replaced_) end_standbys(key);
+        if (parts_->offers.other_process_changed) parts_->offers.other_process_changed(key);
         if (!is_open_) return;
     }
+}
+
+// A publisher that waits here for a name that has gone to the other process would be a second one of it. When it comes
+// again, it waits there.
+void ProcessLink::end_standbys(const base::StreamKey& key) const {
+    const auto stream = parts_->registry.find(key);
+    if (!stream || !stream->standby() || (stream->published() && is_own(*stream))) return;
+    std::vector<live::PublicationOwner*> waiting;
+    for (const live::StandbyPublisher& one : stream->standby()->publishers()) waiting.push_back(one.owner);
+    for (live::PublicationOwner* owner : waiting)
+        owner->publication_revoked("the name has gone to the server's new process, where publishers wait from now on",
+                                   base::CloseReason::kPublisherReplaced);
 }
 
 void ProcessLink::remove_streams(const std::vector<base::StreamKey>& keys) {

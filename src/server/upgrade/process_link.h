@@ -81,6 +81,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     void end(std::string_view why);
     void take(runtime::ProcessMessage& message);
     void add_streams(const std::vector<base::StreamKey>& keys);
+    void end_standbys(const base::StreamKey& key) const;
     void remove_streams(const std::vector<base::StreamKey>& keys);
     void answer_claim(const upgrade::Message& claim);
     base::Result<void> give_up_name(const base::StreamKey& key) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "live/hub/options.h"
+#include "live/hub/owner_testing.h"
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
 #include "runtime/socket/stream_testing.h"
@@ -28,6 +29,10 @@ class Owner final : public live::PublicationOwner {
 
   private:
     bool is_alive_, copies_, relays_;
+};
+
+struct Standby final : live::testing::Owner {
+    live::StandbyOptions standby() const override { return {.mode = live::StandbyMode::kOn}; }
 };
 
 // The link's other end is the test.
@@ -195,6 +200,19 @@ TEST_F(ProcessLinkTest, AClaimEndsADeadPublisherAndNoOther) {
     EXPECT_EQ(heard(), (Message{.kind = Kind::kUnpublished, .keys = {key("dead")}})) << "before the verdict";
     EXPECT_EQ(heard(), (Message{.kind = Kind::kVerdict, .id = 2, .is_granted = true}));
     EXPECT_EQ(dead.revoked, base::CloseReason::kPublisherReplaced);
+}
+
+TEST_F(ProcessLinkTest, AStandbyOfANameThatHasGoneIsTold) {
+    Standby active, standby;
+    auto stream = registry_.find_or_create(key("s"), {});
+    auto first = *stream->acquire(active, false);
+    auto second = *stream->acquire(standby, false);
+    tell({.kind = Kind::kPublished, .keys = {key("s")}});
+    EXPECT_EQ(standby.revoked, "") << "the name is this process's";
+    tell({.kind = Kind::kUnpublished, .keys = {key("s")}});
+    first.end();
+    tell({.kind = Kind::kPublished, .keys = {key("s")}});
+    EXPECT_EQ(standby.reason, base::CloseReason::kPublisherReplaced);
 }
 
 TEST_F(ProcessLinkTest, WithItsEndAllIsForgotten) {

@@ -13,6 +13,7 @@
 #include "runtime/loop/handover_points.h"
 #include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tls_tickets.h"
+#include "server/upgrade/closings.h"
 
 namespace server {
 
@@ -25,7 +26,7 @@ using upgrade::Message;
 
 namespace {
 
-constexpr int64_t kCheckMs = 1'000;
+constexpr int64_t kCheckMs = upgrade::kClosingRoundMs;
 constexpr int64_t kSendMs = 10'000;
 
 }  // namespace
@@ -175,25 +176,17 @@ void Upgrade::drain() {
     }
 }
 
-// Evenly spread, so that they do not come to the other process at once. False: it is not time.
+// False: it is not time.
 bool Upgrade::close_some(int64_t given_over_ms) {
     const int64_t limit_ms = parts_.snapshot()->global.upgrade_limit * int64_t{1'000};
     const int64_t late_ms = runtime::now_ms() - given_over_ms - limit_ms;
     if (limit_ms == 0 || late_ms < 0) return false;
-    std::vector<net::Session*> players, publishers;
-    parts_.link.sessions().for_each(
-        [&](net::Session& session) { (net::publishes(session.type()) ? publishers : players).push_back(&session); });
-    const auto close = [](std::vector<net::Session*>& sessions, int64_t left_ms) {
-        const auto rounds = static_cast<size_t>(std::max<int64_t>(left_ms / kCheckMs, 1));
-        std::vector<std::string> ids;
-        for (size_t i = 0; i < (sessions.size() + rounds - 1) / rounds; ++i) ids.push_back(sessions[i]->id());
-        return ids;
-    };
-    std::vector<std::string> ids = close(players, kClosingMs - late_ms);
-    if (late_ms >= kClosingMs || players.empty())
-        for (std::string& id : close(publishers, 2 * kClosingMs - late_ms)) ids.push_back(std::move(id));
+    std::vector<std::string> players, publishers;
+    parts_.link.sessions().for_each([&](net::Session& session) {
+        (net::publishes(session.type()) ? publishers : players).push_back(session.id());
+    });
     // The end of one may be the end of others.
-    for (const std::string& id : ids)
+    for (const std::string& id : upgrade::closings(players, publishers, late_ms))
         if (net::Session* session = parts_.link.sessions().find(id))
             session->close("the server was upgraded, and upgrade_limit has passed", base::CloseReason::kServerStop);
     return true;

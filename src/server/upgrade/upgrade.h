@@ -29,8 +29,6 @@ class Upgrade {
     static constexpr int64_t kHelloMs = 30'000, kReadyMs = 60'000;
     // How long it waits for the keyframes at which segments go over.
     static constexpr int64_t kKeyframesMs = 5'000;
-    // After upgrade_limit players are closed within this time, then publishers within the same.
-    static constexpr int64_t kClosingMs = 60'000;
 
     struct Parts {
         const ProgramCall& call;
