@@ -211,6 +211,8 @@ class WebSocket(Thread):
 class Segments(Thread):
     """A player that fetches files: each playlist, and each new segment of it. The numbers go on by one."""
 
+    has_gaps = True  # in its playlists: a number of which there is no segment is there, too
+
     def __init__(self, server, name):
         self.seen = []
         super().__init__(server, name)
@@ -223,7 +225,7 @@ class Segments(Thread):
     def fetch(self, number, uri):
         if self.seen and number <= self.seen[-1]:
             return
-        if self.seen and number != self.seen[-1] + 1:
+        if self.has_gaps and self.seen and number != self.seen[-1] + 1:
             self.problem(f"segment {number} comes behind {self.seen[-1]}")
         self.seen.append(number)
         if uri:
@@ -268,6 +270,8 @@ class LowLatency(Segments):
 
 
 class Dash(Segments):
+    has_gaps = False
+
     def step(self):
         path = f"/live/{self.name}.mpd"
         manifest = dash.Manifest(self.get(path), path)
