@@ -148,7 +148,7 @@ LINK = $(LINK_FLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -
 
 # ---- Targets for people
 
-.PHONY: all program help pages console site test e2e standalone compile-commands coverage unit unit-build unit-list unit-syntax fuzz fuzz-build fuzz-list bench install deb clean layers format format-check FORCE
+.PHONY: all program help pages console site test e2e standalone compile-commands coverage unit unit-build unit-list unit-syntax fuzz fuzz-build fuzz-list bench install deb dist clean layers format format-check FORCE
 all: program pages
 # Without the web pages, for builds that test the program alone.
 program: $(in_order) $(OBJS)/srs $(if $(CONFIG_PPROF),$(OBJS)/pprof)
@@ -224,6 +224,10 @@ install: all
 # It compiles in a copy of the tree with Debian's flags. DEB_OPTIONS=--prebuilt packs $(OBJS)/srs.
 deb: pages $(if $(filter --prebuilt,$(DEB_OPTIONS)),$(OBJS)/srs)
 	scripts/build_deb $(OBJS) $(DEB_OPTIONS)
+
+# What a release consists of, in $(OBJS)/dist.
+dist: all pages
+	scripts/build_dist $(OBJS)
 
 clean:
 	rm -rf $(OBJDIR) $(addprefix $(OBJS)/,lib unit fuzz libfuzzer srs pprof coverage link-flags $(notdir $(BENCH_DIRS)))
