@@ -166,7 +166,8 @@ def test_the_other_transport(servers):
 # --- a second server
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+# Among other tests the kernel may have no room for datagrams.
+@pytest.mark.parametrize("transport", ["tcp", pytest.param("udp", marks=pytest.mark.quiet)])
 def test_from_a_second_server(servers, transport):
     """With Digest; the frames are those of the publisher."""
     rtp, _ = port_pair()

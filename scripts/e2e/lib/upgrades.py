@@ -16,8 +16,7 @@ class Upgrades:
     well, when this is left."""
 
     def __init__(self, server):
-        # A process whose parent has ended becomes a child of this one, so that its exit code is known.
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt_orphans(True)
         self.server = server
         self.pids = [server.pid]
 
@@ -25,6 +24,8 @@ class Upgrades:
         return self
 
     def __exit__(self, *_):
+        # The daemons of other tests are not this process's to wait for.
+        adopt_orphans(False)
         problems = []
         for pid in self.pids[:0:-1]:
             if not alive(pid):
@@ -65,6 +66,11 @@ class Upgrades:
     def wait_end(self, pid, seconds=10):
         """Until that process has ended by itself."""
         wait_until(lambda: not alive(pid), seconds, lambda: f"the end of process {pid}: {self.server.log()[-3000:]}")
+
+
+def adopt_orphans(on):
+    """Whether a process whose parent has ended becomes a child of this one, so that its exit code is known."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(on), 0, 0, 0)
 
 
 def alive(pid):
