@@ -53,11 +53,11 @@ export function withQuery(path, values) {
     return text ? `${path}?${text}` : path;
 }
 
-async function send(path, { method, body, signal, timeout }) {
+async function send(path, { method, body, signal: ends, timeout }) {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), timeout);
     const leave = () => late.abort();
-    signal?.addEventListener("abort", leave);
+    ends?.addEventListener("abort", leave);
     const sent = authorization.value;
     try {
         const response = await fetch(apiUrl(path), {
@@ -73,10 +73,10 @@ async function send(path, { method, body, signal, timeout }) {
         return { response, finish: () => clearTimeout(timer) };
     } catch (error) {
         clearTimeout(timer);
-        if (signal?.aborted) throw error;
+        if (ends?.aborted) throw error;
         throw new ApiError(0, "No answer from the server");
     } finally {
-        signal?.removeEventListener("abort", leave);
+        ends?.removeEventListener("abort", leave);
     }
 }
 
@@ -88,9 +88,14 @@ async function reason(response) {
     }
 }
 
-// The answer's body as text or, by default, its JSON. timeout: ms.
-export async function call(path, { method = "GET", body, signal, as = "json", timeout = TIMEOUT_MS } = {}) {
-    const { response, finish } = await send(path, { method, body, signal, timeout });
+/**
+ * The answer's body as text or, by default, its JSON. timeout: ms.
+ * @param {string} path
+ * @param {{ method?: string, body?: BodyInit, signal?: AbortSignal, as?: "json" | "text" | "blob", timeout?: number }} [options]
+ * @returns {Promise<any>}
+ */
+export async function call(path, { method = "GET", body, signal: ends, as = "json", timeout = TIMEOUT_MS } = {}) {
+    const { response, finish } = await send(path, { method, body, signal: ends, timeout });
     try {
         if (!response.ok) throw new ApiError(response.status, await reason(response));
         if (as !== "json") return await response[as]();
@@ -98,7 +103,7 @@ export async function call(path, { method = "GET", body, signal, as = "json", ti
         if (answer.code) throw new ApiError(answer.code, answer.error || `code ${answer.code}`);
         return answer;
     } catch (error) {
-        if (error instanceof ApiError || signal?.aborted) throw error;
+        if (error instanceof ApiError || ends?.aborted) throw error;
         throw new ApiError(0, "The server's answer is incomplete");
     } finally {
         finish();

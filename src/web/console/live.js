@@ -15,15 +15,15 @@ export const samples = signal([]);
 // May this caller change something: kick, record, read the log.
 export const mayChange = computed(() => overview.value?.access?.changes === true);
 
-async function update(signal) {
+async function update(ends) {
     try {
-        const next = (await call("overview", { signal })).overview;
+        const next = (await call("overview", { signal: ends })).overview;
         const sample = sampleOf(next, overview.peek());
         samples.value = [...samples.peek().slice(1 - KEPT_SAMPLES), sample];
         overview.value = next;
         failure.value = null;
     } catch (error) {
-        if (signal.aborted) throw error;
+        if (ends.aborted) throw error;
         if (!login.peek()) failure.value = error;
     }
 }

@@ -65,7 +65,8 @@ export function CompareView({ request, onRequest }) {
     const publisher = useMemo(() => new PublisherSession(), []);
     const videos = useRef({});
     const [started, setStarted] = useState(false);
-    const { url: _, ...place } = request;
+    const { vhost, app, stream } = request;
+    const place = { vhost, app, stream };
 
     const start = (where = place) => {
         setStarted(true);

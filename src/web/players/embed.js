@@ -31,7 +31,7 @@ function readEmbed(search) {
 
 function Embed({ place, more, protocols }) {
     const session = useMemo(() => new PlayerSession(), []);
-    const video = useRef();
+    const video = useRef(null);
     const start = () => {
         const fallback = new Fallback(place, more, protocols);
         const instead = (problem, run) => fallback.instead(problem, run);

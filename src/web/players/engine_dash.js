@@ -29,8 +29,10 @@ export function open({ video, url, ready, ended, failed }) {
         if (problem.kind === "media" && ++mediaErrors <= 2 && player.retryStreaming()) return;
         failed(problem);
     };
-    player.addEventListener("error", ({ detail }) => onError(detail));
-    player.addEventListener("manifestupdated", ({ isLive }) => isLive || ended());
+    // Its events have fields that DOM's do not.
+    const listen = (name, /** @type {(event: any) => void} */ handler) => player.addEventListener(name, handler);
+    listen("error", ({ detail }) => onError(detail));
+    listen("manifestupdated", ({ isLive }) => isLive || ended());
     // The rate of the tracks that play, by what came of them: the manifest's is the highest.
     let [bytes, from] = [0, 0];
     player.getNetworkingEngine().registerResponseFilter((type, { data }) => {
@@ -56,7 +58,7 @@ export function open({ video, url, ready, ended, failed }) {
                 kbps,
                 codecs: [track?.videoCodec, track?.audioCodec].filter(Boolean).join(", "),
                 progress: video.currentTime,
-                estimate: shown ? Math.max(0, Date.now() - shown) : null,
+                estimate: shown ? Math.max(0, Date.now() - shown.getTime()) : null,
             };
         },
     };

@@ -13,8 +13,11 @@ const roundPauseMs = (round) => Math.min(1000 * 2 ** round, 15_000) * (0.5 + Mat
 export class Fallback {
     // place: of the stream; more: parameters of its addresses; protocols: in their order.
     constructor(place, more = "", protocols = FALLBACK) {
-        [this.place, this.more, this.protocols] = [place, more, protocols];
-        [this.index, this.round] = [0, 0];
+        this.place = place;
+        this.more = more;
+        this.protocols = protocols;
+        this.index = 0;
+        this.round = 0;
     }
 
     get request() {

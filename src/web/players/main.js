@@ -37,7 +37,7 @@ function Page() {
             // Safari allows 100 changes in 30 s; who types fast gets the address of some characters ago.
         }
     };
-    const show = (next) => (event) => {
+    const show = (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
         event.preventDefault();
         history.pushState(null, "", event.currentTarget.href);
@@ -50,7 +50,7 @@ function Page() {
             <nav class="views" aria-label=${t("Protocols")}>
                 ${VIEWS.map(
                     (one) =>
-                        html`<a key=${one} href=${pageUrl({ view: one, ...request, url: "", autostart: false })} aria-current=${one === view ? "page" : undefined} onClick=${show(one)}>
+                        html`<a key=${one} href=${pageUrl({ view: one, ...request, url: "", autostart: false })} aria-current=${one === view ? "page" : undefined} onClick=${show}>
                             ${viewName(one)}
                         </a>`,
                 )}

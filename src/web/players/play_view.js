@@ -19,7 +19,7 @@ const ABOUT = {
 
 export function PlayView({ protocol, request, onRequest }) {
     const session = useMemo(() => new PlayerSession(), [protocol]);
-    const video = useRef();
+    const video = useRef(null);
     const [token, setToken] = useState("");
     const { url: custom, ...place } = request;
     const url = custom || streamUrl(protocol, place);

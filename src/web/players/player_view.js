@@ -42,7 +42,7 @@ export function ProblemBox({ problem, onRetry, children }) {
 
 // onVideo gets the element; label names it for screen readers. onPlay: a button on the video while nothing plays.
 export function Screen({ session, label, onVideo, onPlay, compact = false }) {
-    const video = useRef();
+    const video = useRef(null);
     useLayoutEffect(() => {
         onVideo?.(video.current);
         const stop = () => session.stop();

@@ -15,7 +15,7 @@ export async function posterOf({ app, stream, vhost }) {
         // Asked first: a refused picture would be an error in the console of each visitor.
         const { overview } = await (await ask("overview")).json();
         if (!overview.access.changes) return "";
-        const search = new URLSearchParams({ search: `${app}/${stream}`, count: 100 });
+        const search = new URLSearchParams({ search: `${app}/${stream}`, count: "100" });
         const { streams } = await (await ask(`streams?${search}`)).json();
         const found = streams.filter((one) => one.app === app && one.name === stream && one.publish.active && one.video);
         const is = vhost ? await vhostId(vhost) : found[0]?.vhost;

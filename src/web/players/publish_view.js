@@ -19,7 +19,7 @@ const CODECS = [["h264", "H.264"], ["vp8", "VP8"], ["vp9", "VP9"], ["av1", "AV1"
 
 export function PublishView({ request, onRequest }) {
     const session = useMemo(() => new PublisherSession(), []);
-    const video = useRef();
+    const video = useRef(null);
     const [source, setSource] = useState("pattern");
     const [codec, setCodec] = useState("h264");
     const [token, setToken] = useState("");

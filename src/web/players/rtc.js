@@ -7,6 +7,7 @@ const ANSWER_MS = 15_000;
 const LOSS_MS = 3000;
 const MAX_ANSWER = 200_000; // characters
 
+/** @returns {Promise<void>} */
 function gathered(peer) {
     return new Promise((resolve) => {
         if (peer.iceGatheringState === "complete") return resolve();
@@ -84,6 +85,7 @@ async function lossOf(resource, peer, { token, tag }) {
     const own = [...(peer.localDescription?.sdp.matchAll(/^a=(?:ice-ufrag|ice-pwd|mid):\S+/gm) ?? [])].slice(0, 3);
     const body = `${own.map(([line]) => line).join("\r\n")}\r\na=end-of-candidates\r\n`;
     const headers = { "Content-Type": "application/trickle-ice-sdpfrag", ...authorization(token), ...(tag && { "If-Match": tag }) };
+    /** @returns {RequestInit} */
     const options = () => ({ credentials: "omit", signal: AbortSignal.timeout(LOSS_MS) });
     try {
         const { status } = await fetch(resource, { method: "PATCH", headers, body, ...options() });
@@ -101,6 +103,7 @@ function sessionEnd(resource, token) {
     if (!resource) return async () => {};
     let answer = null;
     return () => {
+        /** @type {RequestInit} */
         const options = { method: "DELETE", headers: authorization(token), keepalive: true, credentials: "omit" };
         return (answer ??= fetch(resource, options).catch(() => {}));
     };

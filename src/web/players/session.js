@@ -22,6 +22,12 @@ const ENGINES = { flv: "engine_flv", "ws-flv": "engine_flv", hls: "engine_hls", 
 // Files of their own: who plays by one protocol does not load the other libraries, and the start page uses the same.
 const loadEngine = (protocol) => import(at(`players/${ENGINES[protocol]}.js`));
 
+/**
+ * @typedef {{ protocol: string, url: string, token: string, place: { vhost: string, app: string, stream: string } | null }} PlayerRequest
+ * @typedef {{ reason: string, wasPlaying: boolean, attempts: number }} FailedRun
+ * @typedef {{ request: PlayerRequest, pauseMs: number } | null} Instead
+ */
+
 export class PlayerSession {
     // state: idle, connecting, playing, retrying, failed. problem: of the last two. notice: "unpublished", "muted", or null.
     state = signal("idle");
@@ -30,14 +36,23 @@ export class PlayerSession {
     statistics = signal(null);
     retry = signal(null); // { seconds, attempt, of } while it waits for its next attempt
     attempts = 0;
+    /** @type {HTMLVideoElement} */
+    video = null;
+    /** @type {PlayerRequest} */
+    request = null;
+    silent = false;
+    measure = true;
+    /** @type {number | undefined} */
+    connectMs = undefined;
+    /** @type {(problem: Problem, run: FailedRun) => Instead} */
+    instead = () => null;
 
     // request: { protocol, url, token, place }: place of a stream of this server, else null. muted: begin without audio,
     // as a browser demands where nobody has clicked; silent: and do not offer it. measure: read the latency from the
     // frames. instead(problem, run): the { request, pauseMs } by which it goes on after a problem, or null: as always.
-    start(video, request, { muted = false, silent = false, measure = true, connectMs, instead = () => null } = {}) {
+    start(video, request, { muted = false, silent = false, measure = true, connectMs = undefined, instead = (_problem, _run) => null } = {}) {
         this.stop();
-        [this.video, this.request, this.attempts, this.silent] = [video, request, 0, silent];
-        [this.measure, this.connectMs, this.instead] = [measure, connectMs, instead];
+        Object.assign(this, { video, request, attempts: 0, silent, measure, connectMs, instead });
         video.muted = muted || silent;
         this.attempt();
     }

@@ -30,7 +30,7 @@ export function CopyButton({ text, label, from = null }) {
 
 // A command or address in a line of its own, with its button.
 export function CopyLine({ text, label }) {
-    const code = useRef();
+    const code = useRef(null);
     return html`<div class="copy-line" role="group" aria-label=${label}><code ref=${code} title=${text}>${text}</code>
         <${CopyButton} text=${text} from=${code} /></div>`;
 }

@@ -31,7 +31,7 @@ function useStream() {
 
 function Watch() {
     const session = useMemo(() => new PlayerSession(), []);
-    const video = useRef();
+    const video = useRef(null);
     const [place, choose] = useStream();
     const [protocol, setProtocol] = useState(null);
     const isNone = published.value?.total === 0;

@@ -54,7 +54,7 @@ function useProfile() {
             done({ failure: mine.signal.aborted || login.peek() ? null : error });
         }
     };
-    return [state, take, () => running.current?.abort()];
+    return { state, take, stop: () => running.current?.abort() };
 }
 
 const DIAGNOSTICS_OFF =
@@ -69,7 +69,7 @@ export function Profile() {
 }
 
 function Measurement() {
-    const [state, take, stop] = useProfile();
+    const { state, take, stop } = useProfile();
     const seconds = useSignal(5);
     const text = useSignal("");
     const found = useComputed(() => text.value.trim().toLowerCase());

@@ -23,11 +23,13 @@ function columns(samples, series, stacked) {
     return [samples.map((sample) => sample.time), ...lines];
 }
 
+/** @returns {[number, number]} */
 const timeRange = (_, min, max) => {
     const end = max ?? Date.now() / 1000;
     return [Math.min(min ?? end, end - MIN_SECONDS), end];
 };
 
+/** @returns {import("uplot").Options} */
 function options({ series, stacked, format, floor, ceiling }, width, height) {
     const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     return {

@@ -40,7 +40,7 @@ export function Modal({ label, onClose, children, wide }) {
         dialog.showModal();
         return () => {
             dialog.close();
-            if (before?.isConnected) before.focus();
+            if (before instanceof HTMLElement && before.isConnected) before.focus();
         };
     }, []);
     return html`<dialog

@@ -86,6 +86,7 @@ function Addresses({ config, place, vhost }) {
         shown.value = "";
     }, [action.value]);
     const query = signed.value?.query ?? "";
+    /** @type {{ key: string, label: string, url: string, code?: string }[]} */
     const lines = addressesOf(config, place, query).filter((one) => one.action === action.value || one.action === "both");
     if (action.value === "play") {
         const embed = embedUrl(place, query);

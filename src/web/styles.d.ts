@@ -1,0 +1,2 @@
+// For tsc: esbuild puts what a page imports of these into its style sheet.
+declare module "*.css";
