@@ -15,7 +15,7 @@ from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
 
-PAGES = ["", "streams", "clients", "recordings", "config", "ends", "hooks", "log", "profile"]
+PAGES = ["", "streams", "clients", "sessions", "recordings", "config", "ends", "edges", "vhosts", "hooks", "log", "profile"]
 SOURCES = ROOT / "src/web"
 
 
@@ -154,6 +154,74 @@ def test_a_hook_server_that_is_down(servers, chromium, look):
         tab.check_width()
         tab.screenshot(f"console-hooks-{look}")
     ports.release([port])
+
+
+@pytest.mark.parametrize("look", LOOKS | {"tablet": {"size": (768, 900)}})
+def test_sessions_of_a_stream_and_of_an_address(servers, tool, chromium, look):
+    """Those that are there, and those that have ended, with both directions and the reason."""
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    play(tool, server).kill()
+    rtmp.publisher(server, "live", "other").close()
+    rows = ".vt-sessions .vt-rows .vt-row:not(.vt-missing)"
+    with page.opened(chromium, console(server) + "#/sessions", **(LOOKS | {"tablet": {"size": (768, 900)}})[look]) as tab:
+        wait_until(lambda: tab.page.get_attribute(".bar-count", "data-total") == "3", 10, lambda: tab.page.locator(rows).all_inner_texts())
+        tab.page.fill("input[name=stream]", "live/other")
+        tab.page.keyboard.press("Enter")
+        wait_until(lambda: tab.page.get_attribute(".bar-count", "data-total") == "1", 10, lambda: tab.page.locator(rows).all_inner_texts())
+        assert "#/sessions/live%2Fother" in tab.page.url, tab.page.url
+        tab.page.click("a:text-is('Show all')")
+        wait_until(lambda: tab.page.get_attribute(".bar-count", "data-total") == "3", 10, "all are listed again")
+        tab.check_accessible()
+        tab.check_width()
+        tab.screenshot(f"console-sessions-{look}")
+        tab.page.goto(console(server) + "#/sessions//192.0.2.1")
+        wait_text(tab, ".vt-empty", "No session is known")
+        tab.page.goto(console(server) + "#/ends")
+        wait_text(tab, ".vt-ends .vt-rows", "peer-closed")
+        tab.page.locator(".vt-ends").scroll_into_view_if_needed()
+        tab.screenshot(f"console-ends-{look}")
+        if look == "tablet":
+            for column in ("ended", "reason", "received", "sent"):
+                cell = tab.page.locator(f".vt-ends .vt-rows .vt-row [data-column={column}]").first
+                assert cell.is_visible() and cell.inner_text(), f"{column} is shown at 768 px"
+                wide, room = cell.evaluate("(one) => [one.scrollWidth, one.clientWidth]")
+                assert wide <= room, f"{column} is cut: {wide} px in {room}"
+
+
+def test_vhosts_and_edges(servers, chromium):
+    (port,) = ports.take(1)
+    server = start(servers, vhost=f"cluster {{ mode remote; origin 127.0.0.1:{port}; }}")
+    with page.opened(chromium, console(server) + "#/vhosts") as tab:
+        wait_text(tab, ".vt-vhosts .vt-rows", "__defaultVhost__")
+        tab.check_accessible()
+        tab.page.click(".side a[href='#/edges']")
+        wait_text(tab, "main", "No stream is pulled|127.0.0.1")
+        tab.check_accessible()
+        tab.check_width()
+        tab.screenshot("console-edges")
+    ports.release([port])
+
+
+def test_the_content_by_the_keyboard(many, chromium):
+    """The first stop of the tab key leads past the navigation, and leaves the page's address as it is."""
+    with page.opened(chromium, many.url + "#/clients") as tab:
+        tab.page.wait_for_selector(".vt-clients .vt-rows .vt-row")
+        tab.page.evaluate("document.activeElement.blur()")
+        tab.page.keyboard.press("Tab")
+        assert tab.page.evaluate("document.activeElement.innerText") == "Skip to the content"
+        tab.page.keyboard.press("Enter")
+        assert tab.page.evaluate("document.activeElement.tagName") == "MAIN" and tab.page.url.endswith("#/clients")
+
+
+def test_colours_of_the_system(many, chromium):
+    """What only a colour says is there in high contrast, too."""
+    with page.opened(chromium, many.url + "#/streams", forced_colors="active") as tab:
+        tab.page.wait_for_selector(".vt-streams .vt-rows .vt-row .dot")
+        assert tab.page.evaluate("getComputedStyle(document.querySelector('.side [aria-current]')).outlineStyle") == "solid"
+        assert tab.page.evaluate("getComputedStyle(document.querySelector('.vt .dot')).forcedColorAdjust") == "none"
+        tab.screenshot("console-forced-colours")
 
 
 HIDE = """(hidden) => {
@@ -458,7 +526,7 @@ def test_login(servers, tool, chromium):
         tab.page.fill("input[name=password]", "wrong")
         tab.page.click("dialog button.primary")
         wait_text(tab, "dialog [role=alert]", "did not accept")
-        tab.page.fill("input[name=user]", "admin")
+        assert tab.page.input_value("input[name=user]") == "admin", "the name stays"
         tab.page.fill("input[name=password]", "secret")
         tab.page.keyboard.press("Enter")
         wait_text(tab, "[data-tile=streams] .tile-value", "^1$")
@@ -566,7 +634,7 @@ def test_search_and_order_of_a_long_list(many, chromium):
         wait_text(tab, ".vt-rows [aria-rowindex='2']", "cam01999")
         assert tab.page.get_attribute("[role=columnheader]:has-text('In')", "aria-sort") == "descending"
         tab.page.fill("input[type=search]", "CAM0012")
-        wait_text(tab, ".bar-count", "^total: 10")
+        wait_text(tab, ".bar-count", "^10 of 2,000$")
         wait_text(tab, ".vt-rows [aria-rowindex='2']", "cam00129")
         tab.page.fill("input[type=search]", "nothing")
         wait_text(tab, ".vt-empty", "Nothing matches")

@@ -3,8 +3,10 @@ does with more than a test can publish. The lists have the parameters of the rea
 
 import http.server
 import json
+import struct
 import threading
 import time
+import zlib
 from urllib.parse import parse_qs, urlsplit
 
 from .server import OBJS
@@ -25,12 +27,34 @@ main;st::poll;epoll_wait 30
 """
 
 
+def png_chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+# A ramp of colours, 16 by 9.
+PICTURE = (
+    b"\x89PNG\r\n\x1a\n"
+    + png_chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 9, 8, 2, 0, 0, 0))
+    + png_chunk(b"IDAT", zlib.compress(b"".join(b"\0" + bytes(v for x in range(16) for v in (x * 16, 120, y * 24)) for y in range(9))))
+    + png_chunk(b"IEND", b"")
+)
+
+FINE = {"level": "fine", "code": "", "text": "", "advice": "", "figure": None, "unit": ""}
+# Of streams that are not fine, by their number.
+SICK = {
+    207: {"level": "sick", "code": "keyframe_age", "text": "since the last keyframe", "advice": "new players wait, or begin far in the past: let the encoder send a keyframe every 2 s", "figure": 34.2, "unit": "s"},
+    113: {"level": "notice", "code": "frame_rate", "text": "the longest step between two frames of the last 10 s is 900 ms", "advice": "frames are missing: the encoder drops frames, or its source has gaps", "figure": 17.4, "unit": "fps"},
+}  # fmt: skip
+LEVELS = ["fine", "notice", "sick"]
+
+
 def stream(i):
     return {
         "id": f"vid-{i:05}", "name": f"cam{i:05}", "vhost": "vid-0", "app": "live", "url": f"/live/cam{i:05}", "clients": 6,
         "frames": 25 * i, "send_bytes": 10**6 * i, "recv_bytes": 10**5 * i, "kbps": {"recv_30s": 1000 + i, "send_30s": 5000 + i},
         "publish": {"active": True, "cid": "x"}, "video": {"codec": "H264", "profile": "High", "width": 1280, "height": 720},
         "audio": {"codec": "AAC", "sample_rate": 48000, "profile": "LC"}, "memory": {"total": 10**6, "limit": 10**8, "gop": 10**5},
+        "verdict": SICK.get(i, FINE),
     }  # fmt: skip
 
 
@@ -63,6 +87,7 @@ def overview(began):
         "machine": {"cpu_percent": 0.3, "processors": 8, "memory_bytes": 32 * 10**9, "memory_used_bytes": 9 * 10**9, "load_1m": 2.5},
         "traffic": {"recv_bytes": int(now * 10**8), "send_bytes": int(now * 10**9)},
         "connections": {"now": 12000, "limit": 20000}, "streams": {"total": 2000, "published": 2000},
+        "verdicts": {"fine": 2000, "notice": 0, "sick": 0},
         "publishers": {"rtmp": 2000}, "players": {"flv": 6000, "rtmp": 2500, "webrtc": 1500}, "longest_stall_ms": 3,
         "ends": {"peer-closed": 900, "too-slow": 12}, "access": {"reads": True, "changes": True, "debug": True},
     }  # fmt: skip
@@ -70,11 +95,12 @@ def overview(began):
 
 class ConsoleApi:
     """Listens from the beginning to close(). prefix: the path below which all is served, as behind a proxy. url: of the
-    console. asked: the paths of the API that were requested."""
+    console. asked: the paths of the API that were requested. is_sick: two of the streams need attention."""
 
-    def __init__(self, streams=2000, clients=10000, prefix=""):
+    def __init__(self, streams=2000, clients=10000, prefix="", is_sick=False):
+        self.is_sick = is_sick
         self.lists = {
-            "streams": [stream(i) for i in range(streams)],
+            "streams": [stream(i) | ({} if is_sick else {"verdict": FINE}) for i in range(streams)],
             "clients": [client(i) for i in range(clients)],
         }
         self.prefix = prefix
@@ -117,17 +143,28 @@ class ConsoleApi:
         request.end_headers()
         request.wfile.write(body)
 
+    def verdicts(self):
+        """None needs attention unless the test says so: the overview would ask for streams, too."""
+        levels = [one["verdict"]["level"] for one in self.lists["streams"]] if self.is_sick else []
+        return {level: levels.count(level) for level in LEVELS}
+
     def body(self, name, query):
         if name == "debug/profile":
             return "text/plain", PROFILE.encode()
         answer = {"code": 0, "server": "s", "service": "v", "pid": "1"}
+        if name.endswith("/snapshot.jpg"):
+            return "image/png", PICTURE
         if name == "overview":
-            answer["overview"] = overview(self.began)
+            answer["overview"] = overview(self.began) | {"verdicts": self.verdicts()}
         elif name in self.lists:
             search, sort = (query.get(word, [""])[0].lower() for word in ("search", "sort"))
             ended = ENDED if "closed" in query else {}
             rows = [one | ended for one in self.lists[name] if search in f"{one['id']} {one['url']} {one.get('ip', '')}".lower()]
-            if column := sort.lstrip("-"):
+            if level := query.get("verdict"):
+                rows = [one for one in rows if one["verdict"]["level"] == level[0]]
+            if sort == "-verdict":
+                rows.sort(key=lambda one: -LEVELS.index(one["verdict"]["level"]))
+            elif column := sort.lstrip("-"):
                 kbps = column.replace("_kbps", "_30s")
                 rows.sort(key=lambda one: one["kbps"].get(kbps, one.get(column)), reverse=sort[0] == "-")
             start, count = (int(query.get(word, [default])[0]) for word, default in (("start", 0), ("count", 10)))
@@ -136,4 +173,6 @@ class ConsoleApi:
             _, own, *what = name.split("/")
             one = next(one for one in self.lists["streams"] if one["id"] == own)
             answer |= {"stream": {**one, "vhost": "v"}, "verdict": "ok", "checks": []} if what != ["recording"] else {"recording": None}
+        elif name == "incidents":
+            answer |= {"incidents": [], "total": 0}
         return "application/json", json.dumps(answer).encode()

@@ -14,14 +14,17 @@ import { Icon } from "./parts/icons.js";
 import { Login } from "./parts/login.js";
 import { Clients } from "./pages/clients.js";
 import { Config } from "./pages/config.js";
+import { Edges } from "./pages/edges.js";
 import { Ends } from "./pages/ends.js";
 import { Hooks } from "./pages/hooks.js";
 import { Log } from "./pages/log.js";
 import { Overview } from "./pages/overview.js";
 import { Profile } from "./pages/profile.js";
 import { Recordings } from "./pages/recordings.js";
+import { Sessions } from "./pages/sessions.js";
 import { Stream } from "./pages/stream.js";
 import { Streams } from "./pages/streams.js";
+import { Vhosts } from "./pages/vhosts.js";
 import "../shared/theme.css";
 import "./console.css";
 
@@ -32,9 +35,12 @@ const PAGES = [
     { name: "", icon: "overview", title: () => t("Overview"), page: Overview },
     { name: "streams", icon: "streams", title: () => t("Streams"), page: Streams, fills: true },
     { name: "clients", icon: "clients", title: () => t("Clients"), page: Clients, fills: true },
+    { name: "sessions", icon: "sessions", title: () => t("Sessions"), page: Sessions, fills: true },
     { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
     { name: "config", icon: "config", title: () => t("Configuration"), page: Config, fills: true },
     { name: "ends", icon: "ends", title: () => t("Ended sessions"), page: Ends },
+    { name: "edges", icon: "edges", title: () => t("Edges"), page: Edges },
+    { name: "vhosts", icon: "vhosts", title: () => t("Vhosts"), page: Vhosts, fills: true },
     { name: "hooks", icon: "hooks", title: () => t("Hook servers"), page: Hooks, fills: true },
     { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
     { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
@@ -82,7 +88,7 @@ function App() {
     return html`<${PageHeader} page="console"><${State} /><//>
         <div class="frame">
             <${Navigation} current=${current} />
-            <main class=${current.fills && !isStream ? "fills" : ""} key=${`${name}/${id}`} data-page=${current.name}>
+            <main class=${current.fills && !isStream ? "fills" : ""} key=${`${name}/${isStream ? id : ""}`} data-page=${current.name}>
                 <h1 ref=${heading} tabindex="-1" class=${isStream ? "visually-hidden" : ""}>${title}</h1>
                 <${Failure} />
                 ${isStream ? html`<${Stream} id=${id} />` : html`<${current.page} />`}

@@ -8,7 +8,8 @@ const MAX_KEPT = 1000;
 
 export class PagedList {
     rows = new Map();
-    total = signal(null); // null: not known yet
+    total = signal(null); // that match; null: not known yet
+    all = signal(null); // without a search; null: not known
     failure = signal(null);
     version = signal(0); // changes with the rows
     #first = 0;
@@ -38,17 +39,17 @@ export class PagedList {
         return false;
     }
 
-    async fetch(signal) {
+    async fetch(ends) {
         const { query } = this;
         const start = this.#first;
         try {
             const count = this.#last - start;
-            const answer = await call(withQuery(this.path, { ...query, start, count }), { signal });
+            const answer = await call(withQuery(this.path, { ...query, start, count }), { signal: ends });
             if (query !== this.query) return;
             this.#take(start, count, answer);
             this.failure.value = null;
         } catch (error) {
-            if (signal?.aborted) throw error;
+            if (ends?.aborted) throw error;
             if (query === this.query && !login.peek()) this.failure.value = error;
         }
     }
@@ -63,6 +64,7 @@ export class PagedList {
             for (const i of this.rows.keys()) if (Math.abs(i - start) > MAX_KEPT / 2) this.rows.delete(i);
         }
         this.total.value = answer.total ?? rows.length;
+        if (!this.query.search) this.all.value = this.total.value;
         ++this.version.value;
     }
 }

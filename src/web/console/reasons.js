@@ -1,4 +1,7 @@
 // The reasons for the end of a session (doc/why.md), in words.
+import { t } from "../shared/i18n.js";
+import { language } from "../shared/preferences.js";
+
 const TEXTS = {
     "peer-closed": "the peer closed the connection",
     "connection-lost": "the connection broke",
@@ -28,6 +31,9 @@ const TEXTS = {
 };
 const BAD = new Set(["too-slow", "protocol-error", "flood", "output-failed", "system-error"]);
 const WARN = new Set(["peer-timeout", "connection-lost", "not-found", "kicked"]);
+
+// Why a session ended: the server's own words are in English, with details.
+export const endText = ({ reason, text }) => (language.value === "zh" && TEXTS[reason] ? t(TEXTS[reason]) : text);
 
 export const reasonText = (reason) => TEXTS[reason] ?? "";
 

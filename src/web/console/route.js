@@ -1,4 +1,4 @@
-// The page in the address: #/streams/ID is page "streams" with id "ID".
+// The page in the address: #/streams/ID is page "streams" with id "ID", #/streams//sick its list with the filter "sick".
 import { signal } from "@preact/signals";
 
 function decoded(part) {
@@ -10,8 +10,8 @@ function decoded(part) {
 }
 
 function read() {
-    const [page = "", id = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-    return { page, id };
+    const [page = "", id = "", filter = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
+    return { page, id, filter };
 }
 
 export const route = signal(read());

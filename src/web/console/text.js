@@ -25,6 +25,12 @@ export const when = (ms) => {
     return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 };
 
+// The same, short: the time today, else the day and the minute.
+export const moment = (ms) => {
+    const text = when(ms);
+    return text.slice(0, 10) === when(Date.now()).slice(0, 10) ? text.slice(11) : text.slice(5, 16);
+};
+
 // Why a call failed, for people.
 export function explain(error) {
     if (error.status === 403) return t("This caller may not do that: {why}", { why: error.message });

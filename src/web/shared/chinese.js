@@ -11,4 +11,5 @@ export const chinese = {
     Pages: "页面",
     Players: "播放器",
     "Selected: press Ctrl+C": "已选中：请按 Ctrl+C",
+    "Skip to the content": "跳到正文",
 };

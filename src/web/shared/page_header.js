@@ -10,10 +10,19 @@ const LINKS = [
     { page: "players", path: "players/", text: "Players" },
 ];
 
+// The fragment of the address is the console's page.
+function skip(event) {
+    event.preventDefault();
+    const main = document.querySelector("main");
+    main.tabIndex = -1;
+    main.focus();
+}
+
 // page: which of the links is this page's; null: none. children: between links and choices.
 export function PageHeader({ page, children }) {
     const dark = theme.value === "dark";
-    return html`<header class="page-header">
+    return html`<a class="skip-link" href="#" onClick=${skip}>${t("Skip to the content")}</a>
+    <header class="page-header">
         <a class="page-name" href=${at("")}><img src=${at("icon.svg")} alt="" width="24" height="24" />${t("Media server")}</a>
         <nav aria-label=${t("Pages")}>
             ${LINKS.map(

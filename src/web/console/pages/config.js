@@ -16,7 +16,7 @@ const columns = () => [
     { key: "value", title: t("Value"), class: "grow", cell: (one) => html`<code class=${one.origin === "default" ? "quiet" : "strong"} title=${one.value}>${one.value || "–"}</code>` },
     { key: "initial", title: t("Default"), class: "w-stream quiet", cell: (one) => html`<code title=${one.initial}>${one.initial || "–"}</code>` },
     { key: "origin", title: t("Origin"), class: "w-stream", cell: (one) => (one.origin === "default" ? html`<span class="quiet">${t("default")}</span>` : html`<span title=${one.origin}>${one.origin}</span>`) },
-    { key: "apply", title: t("Taken over"), class: "w-count", cell: (one) => (one.apply === "live" ? t("by reload") : t("by restart")) },
+    { key: "apply", title: t("Takes effect"), class: "w-count", cell: (one) => (one.apply === "live" ? t("on reload") : t("on restart")) },
 ];
 
 const matches = (one, words) => words.every((word) => `${one.vhost} ${one.name} ${one.value} ${one.origin}`.toLowerCase().includes(word));

@@ -4,18 +4,20 @@ import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { overview } from "../live.js";
 import { EndsBars } from "../parts/ends_bars.js";
+import { link } from "../route.js";
 import { List } from "../parts/list.js";
-import { reasonTone } from "../reasons.js";
-import { streamName, when } from "../text.js";
+import { endText, reasonTone } from "../reasons.js";
+import { moment, streamName, when } from "../text.js";
 
 const columns = () => [
-    { key: "ended", title: t("Ended"), class: "w-when", cell: (one) => when(one.ended_ms) },
+    { key: "ended", title: t("Ended"), class: "w-moment", cell: (one) => html`<time title=${when(one.ended_ms)}>${moment(one.ended_ms)}</time>` },
     { key: "reason", title: t("Reason"), class: "w-reason", cell: (one) => html`<span class=${reasonTone(one.reason)}>${one.reason}</span>` },
     { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<span class="tag">${one.type}</span>` },
-    { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => one.ip },
+    { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => html`<a href=${link("sessions", "", one.ip)}>${one.ip}</a>` },
     { key: "stream", title: t("Stream"), class: "w-stream", cell: streamName },
-    { key: "text", title: t("Text"), class: "grow quiet", cell: (one) => html`<span title=${one.text}>${one.text}</span>` },
+    { key: "text", title: t("Text"), class: "grow quiet", cell: (one) => html`<span title=${one.text}>${endText(one)}</span>` },
     { key: "alive", title: t("After"), class: "number w-time", cell: (one) => duration((one.ended_ms - one.started_ms) / 1000) },
+    { key: "received", title: t("Received"), class: "number w-bytes", cell: (one) => bytes(one.recv_bytes) },
     { key: "sent", title: t("Sent"), class: "number w-bytes", cell: (one) => bytes(one.send_bytes) },
 ];
 

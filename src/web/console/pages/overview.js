@@ -5,6 +5,7 @@ import { t } from "../../shared/i18n.js";
 import { protocolsOf, total } from "../history.js";
 import { overview, samples } from "../live.js";
 import { link } from "../route.js";
+import { Attention } from "../parts/attention.js";
 import { Chart } from "../parts/chart.js";
 import { EndsBars } from "../parts/ends_bars.js";
 import { Meter } from "../parts/meter.js";
@@ -117,7 +118,7 @@ function Charts({ now }) {
 export function Overview() {
     const now = overview.value;
     if (!now) return html`<p class="quiet">${t("Loading")}</p>`;
-    return html`<${Tiles} now=${now} /><${Charts} now=${now} /><${Senders} threads=${samples.value.at(-1).senders} />
+    return html`<${Tiles} now=${now} /><${Attention} counts=${now.verdicts} /><${Charts} now=${now} /><${Senders} threads=${samples.value.at(-1).senders} />
         <section class="card" aria-label=${t("Why sessions ended")}>
             <header class="card-head">
                 <h2>${t("Why sessions ended")}</h2>

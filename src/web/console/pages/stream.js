@@ -12,6 +12,7 @@ import { ClientsList } from "../parts/clients_list.js";
 import { Health, Verdict } from "../parts/health.js";
 import { Icon } from "../parts/icons.js";
 import { Meter } from "../parts/meter.js";
+import { Incidents, Outputs } from "../parts/outputs.js";
 import { Preview } from "../parts/preview.js";
 import { RecordButton } from "../parts/record_button.js";
 import { ShareButton } from "../parts/share.js";
@@ -77,7 +78,7 @@ function Tracks({ tracks }) {
 }
 
 export function Stream({ id }) {
-    const state = useSignal({});
+    const state = useSignal(/** @type {{ stream?: any, health?: any, recording?: any, failure?: any }} */ ({}));
     usePoll((signal) => load(id, state, signal), PERIOD_MS, [id]);
     const { stream, health, recording, failure } = state.value;
     const back = html`<a class="back" href=${link("streams")}><${Icon} name="back" />${t("Streams")}</a>`;
@@ -104,7 +105,9 @@ export function Stream({ id }) {
                 <${Health} checks=${health.checks} />
             </section>
         </div>
+        <${Incidents} stream=${id} />
+        <${Outputs} outputs=${stream.outputs} />
         ${stream.tracks?.length > 0 && html`<${Tracks} tracks=${stream.tracks} />`}
-        <h2 class="list-title">${t("Clients")}</h2>
+        <h2 class="list-title">${t("Clients")} <a class="small" href=${link("sessions", streamName(stream))}>${t("Past sessions")}</a></h2>
         <${ClientsList} stream=${id} />`;
 }

@@ -48,7 +48,7 @@ const columns = (ofStream) =>
     [
         { key: "id", title: t("Client"), class: "w-id", cell: (one) => html`<code>${one.id}</code>` },
         { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<span class=${one.publish ? "tag tag-in" : "tag"}>${one.type}</span>` },
-        { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => one.ip },
+        { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => html`<a href=${link("sessions", "", one.ip)}>${one.ip}</a>` },
         !ofStream && { key: "stream", title: t("Stream"), class: "grow", cell: (one) => html`<a href=${link("streams", one.stream)}>${streamName(one)}</a>` },
         ofStream && {
             key: "page",

@@ -5,6 +5,7 @@ import { PagedList } from "../paged_list.js";
 import { poll } from "../poll.js";
 import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
+import { count } from "../text.js";
 import { Icon } from "./icons.js";
 import { narrow } from "./media.js";
 import { VirtualTable } from "./virtual_table.js";
@@ -28,6 +29,13 @@ function Order({ columns, sort }) {
             ${options.map(([value, title]) => html`<option value=${value}>${t("By {column}", { column: title })}</option>`)}
         </select>
     </label>`;
+}
+
+// all: how many there are without the search; null, "": it is not known, or there is no search.
+function countText(total, all) {
+    if (total === null) return "";
+    if (typeof all === "number") return t("{n} of {all}", { n: count(total), all: count(all) });
+    return t("total: {n}", { n: count(total) });
 }
 
 // fixed: parameters of the API. search, order: whether it has these. children: more for the bar.
@@ -62,7 +70,7 @@ export function List({ label, kind, path, field, fixed, search = true, order = "
             ${search && html`<${Search} value=${text} label=${t("Search")} />`}
             ${narrow.value && order && html`<${Order} columns=${columns} sort=${sort} />`}
             ${children}
-            <span class="quiet bar-count" data-total=${total}>${total === null ? "" : t("total: {n}", { n: total.toLocaleString("en") })}</span>
+            <span class="quiet bar-count" data-total=${total}>${countText(total, query.search && list.all.value)}</span>
         </div>
         ${failure && html`<p class="problem" role="alert">${t(failure.message)}</p>`}
         <${VirtualTable}

@@ -5,12 +5,16 @@ import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { Modal } from "./dialogs.js";
 
+let lastUser = ""; // the form opens anew when its credentials are refused
+
 function Form({ refused }) {
     const [byToken, setByToken] = useState(false);
     const submit = (event) => {
         event.preventDefault();
         const values = new FormData(event.currentTarget);
-        logIn(byToken ? bearer(values.get("token").trim()) : basic(values.get("user"), values.get("password")));
+        const text = (name) => String(values.get(name) ?? "");
+        lastUser = text("user") || lastUser;
+        logIn(byToken ? bearer(text("token").trim()) : basic(text("user"), text("password")));
     };
     const choice = (token, text) =>
         html`<label class="choice">
@@ -28,9 +32,9 @@ function Form({ refused }) {
         </div>
         ${byToken
             ? html`<label>${t("Token")}<input name="token" type="password" autocomplete="off" required /></label>`
-            : html`<label>${t("Name")}<input name="user" autocomplete="username" required /></label>
+            : html`<label>${t("Name")}<input name="user" autocomplete="username" required defaultValue=${lastUser} autofocus=${!lastUser} /></label>
                   <label>
-                      ${t("Password")}<input name="password" type="password" autocomplete="current-password" required />
+                      ${t("Password")}<input name="password" type="password" autocomplete="current-password" required autofocus=${!!lastUser} />
                   </label>`}
         <p class="quiet small">${t("It is kept until this tab is closed.")}</p>
         <div class="dialog-buttons"><button class="primary">${t("Log in")}</button></div>
