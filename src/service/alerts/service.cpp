@@ -70,15 +70,21 @@ void Service::look() {
     const ServerConfig& limits = snapshot_->get<ServerConfig>();
     std::vector<Finding> findings;
     if (limits.enabled) {
-        find_of_server(findings, limits);
+        if (!is_given_over_) find_of_server(findings, limits);
         find_streams(findings, limits);
     }
-    book_.look(findings, runtime::now_ms(), base::wall_ms(), [this](const Alert& alert) { tell(alert); });
+    book_.look(findings, runtime::now_ms(), base::wall_ms(), [this](const Alert& alert) {
+        // What lasts at the server is the other process's to tell: here it is not over.
+        if (!is_given_over_ || !alert.stream.name.empty()) tell(alert);
+    });
 }
 
 void Service::find_streams(std::vector<Finding>& findings, const ServerConfig& limits) {
     const int64_t now_ms = runtime::now_ms();
-    std::erase_if(gone_, [&](const auto& one) { return now_ms - one.second > kForgetMs; });
+    const OtherProcess* other = offers_.other_process;
+    std::erase_if(gone_, [&](const auto& one) {
+        return now_ms - one.second > kForgetMs || (other && other->publishes(one.first));
+    });
     if (limits.publisher_gone)
         for (const auto& [key, since_ms] : gone_)
             if (const int64_t s = (now_ms - since_ms) / 1000; s >= limits.publisher_gone)
@@ -90,6 +96,7 @@ void Service::find_streams(std::vector<Finding>& findings, const ServerConfig& l
     registry_.for_each([&](const live::Stream& stream) {
         const live::Health& health = stream.health();
         if (!stream.published() || health.keyframe_at_ms() == 0) return;
+        if (const live::PublicationOwner* owner = stream.publisher(); owner && owner->is_copy()) return;
         const int64_t ms = std::max(health.last_gop_ms(), now_ms - health.keyframe_at_ms());
         if (ms <= limits.keyframe_interval * int64_t{1'000}) return;
         const double s = static_cast<double>(ms / 100) / 10;

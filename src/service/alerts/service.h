@@ -39,6 +39,9 @@ class Service final : private live::StreamWatcher {
     bool idle() const { return true; }
     void stop();
     void reload(const config::SnapshotPtr& next) { snapshot_ = next; }
+    // Two processes serve: the one that new clients come to tells what is wrong at the server, each of them about the
+    // streams that its own clients publish.
+    void give_over(bool on) { is_given_over_ = on; }
 
     const AlertBook& book() const { return book_; }
 
@@ -63,6 +66,7 @@ class Service final : private live::StreamWatcher {
     Growth refused_, failed_files_, stalled_ms_;
     runtime::LogLimit log_;
     bool is_watching_ = false;
+    bool is_given_over_ = false;
     runtime::Task task_;
 };
 

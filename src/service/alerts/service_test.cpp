@@ -90,6 +90,29 @@ TEST_F(AlertsServiceTest, AReloadThatWasRefused) {
     EXPECT_EQ(take_told(), "-reload-refused: ");
 }
 
+TEST_F(AlertsServiceTest, AreThoseOfTheProcessThatPublishes) {
+    struct Other final : OtherProcess {
+        bool is_there() const override { return true; }
+        bool is_replaced() const override { return false; }
+        bool publishes(const base::StreamKey& stream) const override { return stream.name == "b"; }
+        base::Result<std::unique_ptr<runtime::ByteStream>> connect() override { return nullptr; }
+    } other;
+    runtime::testing::SimulatedTime time;
+    operations_.reloads = 1;
+    operations_.last_reload.ok = false;
+    time.pass_ms(10'000);
+    EXPECT_EQ(take_told(), "+reload-refused: ");
+    offers_.other_process = &other;
+    service_->give_over(true);
+    publish("a").reset();
+    publish("b").reset();
+    time.pass_ms(70'000);
+    EXPECT_EQ(take_told(), "+publisher-gone:a ") << "the other one has returned to the other process";
+    service_->give_over(false);
+    time.pass_ms(10'000);
+    EXPECT_EQ(take_told(), "+reload-refused: ") << "the other process has ended";
+}
+
 TEST_F(AlertsServiceTest, AreTurnedOff) {
     runtime::testing::SimulatedTime time;
     limits().publisher_gone = 0;
