@@ -234,12 +234,22 @@ def test_a_stop_ends_both(servers):
 
 
 def test_clients_are_closed_after_the_limit(servers):
+    """One after the other: thirty players in a minute, and the publisher behind them."""
     server = servers(top="upgrade_limit 1;\n", vhosts=VHOST)
-    with Upgrades(server) as upgrades, edges.steady(server, "s"):
-        player = live(server, "s")
-        wait_tags(player, 10)
+    with Upgrades(server) as upgrades, edges.steady(server, "s") as publisher:
+        players = [live(server, "s") for _ in range(30)]
+        for player in players:
+            wait_tags(player, 1)
         upgrades.upgrade()
         server.wait_log("upgrade_limit has passed: the last clients are closed", 10)
+
+        def closed():
+            return sum(not player.thread.is_alive() for player in players)
+
+        wait_until(lambda: closed() >= 3, 10, lambda: f"{closed()} of {len(players)} players are closed")
+        assert closed() < 20, f"{closed()} of {len(players)} players were closed at once"
+        assert publisher.error is None, f"players come first: {publisher.error!r}"
+        wait_tags(live(server, "s"), 10, who="a player that comes again")
 
 
 def test_players_wait_for_a_publisher(servers):
