@@ -27,26 +27,6 @@ namespace {
 constexpr int64_t kIdleTargets = 3;
 constexpr int64_t kMinIdleMs = 10'000;
 
-std::string_view without_slashes(std::string_view path) {
-    while (path.ends_with('/')) path.remove_suffix(1);
-    return path;
-}
-
-// The path below hls_path or dash_path: files are at the root of the server, and where http_static mounts that.
-std::string path_below(const config::Vhost& vhost, std::string_view path) {
-    const config::VhostHttpStatic& files = vhost.http_static;
-    const auto is_mounted = [&](std::string_view dir) { return without_slashes(files.dir) == without_slashes(dir); };
-    if (files.enabled && (is_mounted(vhost.get<VhostConfig>().path) || is_mounted(vhost.get<DashConfig>().path))) {
-        std::string_view mount = files.mount;
-        mount.remove_prefix(std::min(mount.find('/'), mount.size()));
-        mount = without_slashes(mount);
-        if (!mount.empty() && path.starts_with(mount) && path.substr(mount.size()).starts_with('/'))
-            path.remove_prefix(mount.size());
-    }
-    while (path.starts_with('/')) path.remove_prefix(1);
-    return std::string(path);
-}
-
 // Whether anything decides who may play: caches that viewers share must not have what is played then.
 bool guards_play(const net::Gate& gate, const config::Vhost& vhost) {
     return vhost.security.enabled || vhost.refer.enabled || gate.guards_parts(vhost) ||

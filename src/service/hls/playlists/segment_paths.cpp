@@ -69,6 +69,11 @@ std::pair<std::string_view, std::string_view> split_query(std::string_view prefi
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+std::string_view without_slashes(std::string_view path) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return path;
+}
+
 }  // namespace
 
 bool is_part(std::string_view path) {
@@ -207,6 +212,20 @@ std::optional<live::StreamKey> stream_of(const config::Vhost& vhost, std::string
     const auto& dash = vhost.get<DashConfig>();
     hls.m3u8_file = dash.mpd_file;
     return dash.enabled ? stream_of_playlist(hls, vhost.name, path) : std::nullopt;
+}
+
+std::string path_below(const config::Vhost& vhost, std::string_view path) {
+    const config::VhostHttpStatic& files = vhost.http_static;
+    const auto is_mounted = [&](std::string_view dir) { return without_slashes(files.dir) == without_slashes(dir); };
+    if (files.enabled && (is_mounted(vhost.get<VhostConfig>().path) || is_mounted(vhost.get<DashConfig>().path))) {
+        std::string_view mount = files.mount;
+        mount.remove_prefix(std::min(mount.find('/'), mount.size()));
+        mount = without_slashes(mount);
+        if (!mount.empty() && path.starts_with(mount) && path.substr(mount.size()).starts_with('/'))
+            path.remove_prefix(mount.size());
+    }
+    while (path.starts_with('/')) path.remove_prefix(1);
+    return std::string(path);
 }
 
 std::string SegmentPaths::uri(const std::string& prefix, std::string_view path) const {

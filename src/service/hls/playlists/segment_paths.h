@@ -102,4 +102,8 @@ std::optional<live::StreamKey> stream_of_playlist(const VhostConfig& hls, const 
 // Or whose playlist of HLS or manifest of DASH it is, of those that the vhost has.
 std::optional<live::StreamKey> stream_of(const config::Vhost& vhost, std::string_view path);
 
+// The path below hls_path or dash_path of the path of a request: files are at the root of the server, and where
+// http_static mounts that.
+std::string path_below(const config::Vhost& vhost, std::string_view path);
+
 }  // namespace service::hls
