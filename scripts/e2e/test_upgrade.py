@@ -311,6 +311,17 @@ def test_hls_goes_on(servers, form):
         assert 0 <= sent - len(video) < 40, f"{sent} video frames were sent, the segments have {len(video)}"
 
 
+def test_hls_in_memory_keeps_its_numbers(servers):
+    """Its segments are gone; a player that asks again gets later ones, not earlier ones."""
+    server = servers(vhosts=hls.vhost(rejoin=20000, fragment="1", window="8", storage="memory"))
+    path = "/live/s.m3u8"
+    with Upgrades(server) as upgrades, edges.steady(server, "s", media.tags(media.frequent_keyframes())):
+        before = hls.wait(server, path, lambda playlist: len(playlist.segments) >= 3, 15).segments[-1].sequence
+        upgrades.upgrade()
+        after = hls.wait(server, path, lambda playlist: True, 15)
+        assert before < after.sequence <= before + 6, f"{after.text} behind segment {before}"
+
+
 def test_the_old_process_reloads(servers):
     """By a signal: not because a file has changed, which is the new process's business. Its HLS is that one's, too."""
     server = servers(

@@ -378,8 +378,12 @@ void Service::take_over_left() {
     if (!left && left.error().code() != base::Code::kCancelled)
         base::log::warn("hls_roll: {}; HLS files of an earlier run are not disposed of", left.error().describe());
     if (!left) return;
-    const std::vector<live::StreamKey> streams = read_stream_list(*left);
-    left_ = {streams.begin(), streams.end()};
+    for (ListedStream& stream : read_stream_list(*left)) {
+        if (stream.next_sequence)
+            remember(stream);
+        else
+            left_.insert(std::move(stream.key));
+    }
     while (!left_.empty()) {
         const live::StreamKey key = left_.extract(left_.begin()).value();
         const config::Vhost* vhost = snapshot_->find_vhost(key.vhost);
@@ -400,11 +404,22 @@ void Service::take_over_left() {
     }
 }
 
+// Another process had its segments in memory: their numbers go on.
+void Service::remember(const ListedStream& stream) {
+    const config::Vhost* vhost = snapshot_->find_vhost(stream.key.vhost);
+    if (!vhost || remembered_.size() >= kMaxRemembered) return;
+    const OutputOptions options = output_options(stream.key, *vhost);
+    const auto names = SegmentPaths::make(options.hls, stream.key, snapshot_->global.utc_time);
+    if (names) remembered_[location_of(stream.key, options.hls, *names)] = *stream.next_sequence;
+}
+
 void Service::keep_stream_list() {
-    std::vector<live::StreamKey> streams(left_.begin(), left_.end());
+    std::vector<ListedStream> streams;
+    for (const live::StreamKey& key : left_) streams.push_back({key});
     for (auto& [location, output] : outputs_) {
         if (streams.size() >= kMaxListedStreams) break;
-        if (output->on_disk() && output->options().dispose_s() > 0) streams.push_back(output->key());
+        if (given_over_ && !output->on_disk()) streams.push_back({output->key(), output->next_sequence()});
+        if (output->on_disk() && output->options().dispose_s() > 0) streams.push_back({output->key()});
     }
     if (const auto kept = stream_list_.keep(write_stream_list(streams)); !kept)
         base::log::error("hls_roll: {}; HLS files left by this run are not disposed of by the next",

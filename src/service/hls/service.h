@@ -28,6 +28,7 @@
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
 #include "service/hls/output.h"
+#include "service/hls/playlists/stream_list_text.h"
 #include "service/hls/variants/variant_group.h"
 #include "service/shared_parts.h"
 
@@ -95,6 +96,7 @@ class Service final : private live::StreamFollower,
     void dispose(const std::string& location);
     void run_housekeeping();
     void take_over_left();
+    void remember(const ListedStream& stream);
     void keep_stream_list();
     void verify_files();
     void disconnect_asked();

@@ -7,19 +7,23 @@
 namespace service::hls {
 namespace {
 
-using Keys = std::vector<live::StreamKey>;
+using Streams = std::vector<ListedStream>;
 
 TEST(StreamListText, ReadsWhatItWrote) {
-    const Keys keys = {{"__defaultVhost__", "live", "livestream"}, {"v", "a/b", "s\t%25\n\x7f"}, {"", "", ""}};
-    const std::string text = write_stream_list(keys);
-    EXPECT_EQ(std::ranges::count(text, '\n'), 3);
-    EXPECT_EQ(read_stream_list(text), keys);
+    const Streams streams = {{{"__defaultVhost__", "live", "livestream"}},
+                             {{"v", "a/b", "s\t%25\n\x7f"}},
+                             {{"", "", ""}},
+                             {{"v", "a", "in memory"}, 4711}};
+    const std::string text = write_stream_list(streams);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 4);
+    EXPECT_EQ(read_stream_list(text), streams);
 }
 
 TEST(StreamListText, PassesOverWhatIsNotWhole) {
-    EXPECT_EQ(read_stream_list("v\ta\nv\ta\ts\tmore\n\nv\ta\ts\nv\ta\tcut off"), (Keys{{"v", "a", "s"}}));
+    EXPECT_EQ(read_stream_list("v\ta\nv\ta\ts\tmore\n\nv\ta\ts\nv\ta\tcut off"), (Streams{{{"v", "a", "s"}}}));
     EXPECT_EQ(read_stream_list("v\ta\t%\nv\ta\t%4\nv\ta\t%4x\n"),
-              (Keys{{"v", "a", "%"}, {"v", "a", "%4"}, {"v", "a", "%4x"}}));
+              (Streams{{{"v", "a", "%"}}, {{"v", "a", "%4"}}, {{"v", "a", "%4x"}}}));
+    EXPECT_EQ(read_stream_list("v\ta\ts\t\nv\ta\ts\t-1\nv\ta\ts\t1x\nv\ta\ts\t99999999999999999999\n"), Streams{});
 }
 
 TEST(StreamListText, EachOnceAndNotWithoutEnd) {
