@@ -133,6 +133,10 @@ void add_http_api(std::vector<Row>& rows) {
     rows.push_back(row(scope, "debug", &A::debug, false, none(), kLive,
                        "Profiles and the list of coroutines under /api/v1/debug/, for callers on loopback and "
                        "authenticated callers. On an address that other machines can reach it needs auth."));
+    rows.push_back(row(scope, "history_memory", &A::history_memory, 32, megabytes(0, 10'000), kLive,
+                       "Maximum memory of the figures of the last hour and day, of the server and of each stream "
+                       "(/api/v1/history): a stream of a day takes 10 to 15 kB. At the limit streams that ended are "
+                       "forgotten first. 0: none are kept."));
 
     const Scope auth{"http_api/auth",
                      [](const auto& root) -> decltype(auto) { return (root.snapshot->http_api.auth); }};

@@ -122,7 +122,8 @@ struct HttpApi {
     int body_timeout{};
     int idle_timeout{};
     int write_timeout{};
-    bool debug{};  // profiles, coroutines: for loopback and for authenticated clients
+    bool debug{};          // profiles, coroutines: for loopback and for authenticated clients
+    int history_memory{};  // MB; 0: no history
     HttpApiAuth auth{};
     HttpApiControl control{};
     RawApi raw_api{};

@@ -132,6 +132,7 @@ const std::vector<Line>& lines() {
         {"http_api/idle_timeout", "60000", {"100", "3600000"}, no_integer({"99"})},
         {"http_api/write_timeout", "30000", {"100", "3600000"}, no_integer({"99"})},
         {"http_api/debug", "off", kSwitchOff, kNoSwitch},
+        {"http_api/history_memory", "32", {"0", "10000"}, no_integer({"-1", "10001"})},
         {"http_api/auth/enabled", "off", kSwitchOff, kNoGuard},
         {"http_api/auth/username", "", {"admin"}, kNoText},
         {"http_api/auth/password", "", {"secret", "'a b'"}, kNoText},

@@ -93,6 +93,23 @@ def overview(began):
     }  # fmt: skip
 
 
+def history(query):
+    """Of the server or of a stream: every figure grows, and there is a gap at a quarter."""
+    step = int(query.get("step", ["1"])[0])
+    since = query.get("from", ["-600s"])[0]
+    now = int(time.time())
+    begin = now - int(since[1:-1]) if since.startswith("-") else int(since) // 1000
+    points = max(0, (now - begin) // step)
+    present = [not points // 4 <= i < points // 4 + 3 or points < 20 for i in range(points)]
+    of_server = {"cpu": 0.01, "machine_cpu": 0.02, "memory_bytes": 10**6, "stall_ms": 1}
+    of_stream = {"fps": 0.1, "drops": 1, "silent_s": 0, "lag_ms": 10}
+    factors = {"recv_kbps": 10, "send_kbps": 100, "players_rtmp": 3, "players_webrtc": 2}
+    factors |= of_stream if "stream" in query else of_server
+    figures = {name: [factor * i if there else None for i, there in enumerate(present)] for name, factor in factors.items()}
+    return {"stream": None, "from_ms": begin * 1000, "step_ms": step * 1000, "points": points, "next_ms": None, "present": present,
+            "figures": figures}  # fmt: skip
+
+
 class ConsoleApi:
     """Listens from the beginning to close(). prefix: the path below which all is served, as behind a proxy. url: of the
     console. asked: the paths of the API that were requested. is_sick: two of the streams need attention."""
@@ -156,6 +173,8 @@ class ConsoleApi:
             return "image/png", PICTURE
         if name == "overview":
             answer["overview"] = overview(self.began) | {"verdicts": self.verdicts()}
+        elif name == "history":
+            answer |= history(query)
         elif name in self.lists:
             search, sort = (query.get(word, [""])[0].lower() for word in ("search", "sort"))
             ended = ENDED if "closed" in query else {}

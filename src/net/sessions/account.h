@@ -94,6 +94,7 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
     // A session publishes, or did since there is this account.
     bool had_publisher() const { return had_publisher_; }
     uint32_t players() const { return players_; }
+    uint32_t players_of(SessionType type) const { return players_by_type_[type.index()]; }
     // The most players at one time since the last call.
     uint32_t take_peak() const { return std::exchange(peak_players_, players_); }
 
@@ -110,12 +111,19 @@ class StreamAccount : public base::RefCounted<StreamAccount> {
         publisher_ = session;
         had_publisher_ = true;
     }
-    void add_player() { peak_players_ = std::max(peak_players_, ++players_); }
-    void remove_player() { --players_; }
+    void add_player(SessionType type) {
+        ++players_by_type_[type.index()];
+        peak_players_ = std::max(peak_players_, ++players_);
+    }
+    void remove_player(SessionType type) {
+        --players_by_type_[type.index()];
+        --players_;
+    }
     const Session* publisher_ = nullptr;
     bool had_publisher_ = false;
     uint32_t players_ = 0;
     mutable uint32_t peak_players_ = 0;
+    std::array<uint32_t, SessionType::kMax> players_by_type_{};
     Traffic traffic_;
     RateWindow window_;
 };

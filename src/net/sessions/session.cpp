@@ -41,6 +41,10 @@ void Session::set_type(SessionType type) {
     if (account_) {
         --table_.in_streams_[type_.index()];
         ++table_.in_streams_[type.index()];
+        if (plays_) {
+            account_->remove_player(type_);
+            account_->add_player(type);
+        }
     }
     type_ = type;
 }
@@ -114,7 +118,7 @@ void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
         account_ = std::move(account);
         ++table_.in_streams_[type_.index()];
         plays_ = !publishing && !is_outgoing();
-        if (plays_) account_->add_player();
+        if (plays_) account_->add_player(type_);
         SessionTable::Meter& meter = table_.meters_[index_];
         meter.is_new = true;
         meter.counted_ms = static_cast<uint32_t>(base::monotonic_ms());
@@ -131,7 +135,7 @@ void Session::forget_stream() {
     if (!account_) return;
     --table_.in_streams_[type_.index()];
     if (account_->publisher_ == this) account_->publisher_ = nullptr;
-    if (std::exchange(plays_, false)) account_->remove_player();
+    if (std::exchange(plays_, false)) account_->remove_player(type_);
     account_.reset();
 }
 

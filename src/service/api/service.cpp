@@ -61,6 +61,7 @@ base::Result<void> Service::start() {
             verdicts_.drop_old();
         }
     });
+    history_.start();
     log_control_access();
     if (api.https.http2) tls_pair_.set_protocols(net::kHttpProtocols);
     if (api.https.enabled) TRY(tls_pair_.load(api.https.cert, api.https.key));
@@ -81,6 +82,7 @@ std::string Service::summaries() const { return base::to_text(system_.summaries(
 
 void Service::stop() {
     server_.stop();
+    history_.stop();
     system_.stop();
     if (housekeeper_) housekeeper_.cancel_and_join();
     housekeeper_ = {};
@@ -120,6 +122,7 @@ void Service::add_routes() {
     add(statistics_.endpoints());
     add(overview_.endpoints());
     add(diagnosis_.endpoints());
+    add(history_endpoint_.endpoints());
     add(control_.endpoints());
     add(url_signing_.endpoints());
     add(recordings_.endpoints());

@@ -17,6 +17,8 @@
 #include "service/api/diagnosis/debug.h"
 #include "service/api/diagnosis/diagnosis_endpoint.h"
 #include "service/api/diagnosis/verdicts.h"
+#include "service/api/history/history.h"
+#include "service/api/history/history_endpoint.h"
 #include "service/api/lists/log_lines.h"
 #include "service/api/lists/past.h"
 #include "service/api/lists/recordings.h"
@@ -78,6 +80,8 @@ class Service {
     Statistics statistics_{context_, verdicts_};
     Overview overview_{context_, statistics_, system_, verdicts_};
     DiagnosisEndpoint diagnosis_{context_, statistics_, verdicts_};
+    History history_{context_, system_};
+    HistoryEndpoint history_endpoint_{context_, history_};
     Control control_{context_, statistics_};
     UrlSigning url_signing_{context_};
     Recordings recordings_{context_};

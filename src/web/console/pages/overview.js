@@ -1,14 +1,19 @@
 // The first page: what the server does now, and has done in the last minutes.
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import { html } from "../../shared/html.js";
 import { bitrate, bytes, duration } from "../../shared/format.js";
 import { t } from "../../shared/i18n.js";
-import { protocolsOf, total } from "../history.js";
+import { PERIODS, total } from "../history.js";
 import { overview, samples } from "../live.js";
+import { Past } from "../past.js";
+import { usePoll } from "../poll.js";
 import { link } from "../route.js";
 import { Attention } from "../parts/attention.js";
-import { Chart } from "../parts/chart.js";
+import { Chart, playerSeries } from "../parts/chart.js";
 import { EndsBars } from "../parts/ends_bars.js";
 import { Meter } from "../parts/meter.js";
+import { PeriodChoice } from "../parts/period.js";
 import { Senders } from "../parts/senders.js";
 import { count, percent, protocolName, short } from "../text.js";
 
@@ -49,20 +54,21 @@ function Tiles({ now }) {
     </div>`;
 }
 
-const PLAYER_COLOURS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
+const POLL_MS = { hour: 10000, day: 60000 };
+
+// The last minutes are those of the overviews that came; longer periods are asked for.
+function usePast(period) {
+    const past = useMemo(() => (POLL_MS[period.key] ? new Past(period) : null), [period]);
+    usePoll(async (signal) => past?.update(signal), POLL_MS[period.key] ?? 3600000, [past]);
+    return past ? past.samples.value : samples.value;
+}
 
 function Charts({ now }) {
-    const all = samples.value;
-    const players = protocolsOf(all).map((key, i) => ({
-        key,
-        label: protocolName(key),
-        colour: PLAYER_COLOURS[i % PLAYER_COLOURS.length],
-        value: (sample) => sample.players[key] ?? 0,
-    }));
-    const none = { key: "none", label: t("nobody plays"), colour: "--series-1", value: () => 0 };
+    const period = useSignal(PERIODS[0]);
+    const all = usePast(period.value);
     const line = (key, label, colour) => ({ key, label, colour, value: (sample) => sample[key] });
     const { machine } = now;
-    return html`<div class="charts">
+    return html`<${PeriodChoice} value=${period} /><div class="charts">
         <${Chart}
             name="traffic"
             title=${t("Bitrate")}
@@ -76,7 +82,7 @@ function Charts({ now }) {
             name="players"
             title=${t("Players by protocol")}
             samples=${all}
-            series=${players.length ? players : [none]}
+            series=${playerSeries(all)}
             show=${count}
             format=${(n) => (Number.isInteger(n) ? short(n) : "")}
             floor=${4}

@@ -16,6 +16,7 @@ import { Incidents, Outputs } from "../parts/outputs.js";
 import { Preview } from "../parts/preview.js";
 import { RecordButton } from "../parts/record_button.js";
 import { ShareButton } from "../parts/share.js";
+import { StreamCharts } from "../parts/stream_charts.js";
 import { count, explain, streamName } from "../text.js";
 import { audioText, videoText } from "./streams.js";
 
@@ -25,8 +26,8 @@ const NO_STREAM = 2048;
 async function load(id, state, signal) {
     const path = `streams/${encodeURIComponent(id)}`;
     try {
-        const [{ stream }, health, { recording }] = await Promise.all([
-            call(path, { signal }),
+        const { stream } = await call(path, { signal });
+        const [health, { recording }] = await Promise.all([
             call(`${path}/explain`, { signal }),
             mayChange.peek() ? call(`${path}/recording`, { signal }) : { recording: null },
         ]);
@@ -83,7 +84,7 @@ export function Stream({ id }) {
     const { stream, health, recording, failure } = state.value;
     const back = html`<a class="back" href=${link("streams")}><${Icon} name="back" />${t("Streams")}</a>`;
     const problem = failure && html`<p class="problem" role="alert">${failure.status === NO_STREAM ? t("There is no such stream now.") : explain(failure)}</p>`;
-    if (!stream) return html`${back}${problem ?? html`<p class="quiet">${t("Loading")}</p>`}`;
+    if (!stream) return html`${back}${problem ?? html`<p class="quiet">${t("Loading")}</p>`}${problem && html`<${StreamCharts} id=${id} />`}`;
     return html`${back}
         <header class="stream-head">
             <h2 class="stream-name">${streamName(stream)}</h2>
@@ -108,6 +109,7 @@ export function Stream({ id }) {
         <${Incidents} stream=${id} />
         <${Outputs} outputs=${stream.outputs} />
         ${stream.tracks?.length > 0 && html`<${Tracks} tracks=${stream.tracks} />`}
+        <${StreamCharts} id=${id} />
         <h2 class="list-title">${t("Clients")} <a class="small" href=${link("sessions", streamName(stream))}>${t("Past sessions")}</a></h2>
         <${ClientsList} stream=${id} />`;
 }

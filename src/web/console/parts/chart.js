@@ -5,7 +5,10 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { html } from "../../shared/html.js";
+import { t } from "../../shared/i18n.js";
 import { theme } from "../../shared/preferences.js";
+import { protocolsOf } from "../history.js";
+import { protocolName } from "../text.js";
 
 const MIN_SECONDS = 60; // of the time axis
 // The sample under the pointer, common to all charts; null: none.
@@ -14,11 +17,24 @@ const hovered = signal(null);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const clock = (seconds) => new Date(seconds * 1000).toTimeString().slice(0, 8);
 
+const PLAYER_COLOURS = ["--series-1", "--series-2", "--series-3", "--series-4", "--series-5", "--series-6"];
+
+// A line for each protocol that had a player.
+export function playerSeries(samples) {
+    const found = protocolsOf(samples).map((key, i) => ({
+        key,
+        label: protocolName(key),
+        colour: PLAYER_COLOURS[i % PLAYER_COLOURS.length],
+        value: (sample) => (sample.unknown ? null : (sample.players[key] ?? 0)),
+    }));
+    return found.length ? found : [{ key: "none", label: t("nobody plays"), colour: "--series-1", value: () => 0 }];
+}
+
 // Values of each line, bottom up; stacked lines are sums of those below.
 function columns(samples, series, stacked) {
     const lines = series.map((line) => samples.map(line.value));
     if (stacked) {
-        for (let i = 1; i < lines.length; ++i) lines[i] = lines[i].map((value, at) => (value ?? 0) + (lines[i - 1][at] ?? 0));
+        for (let i = 1; i < lines.length; ++i) lines[i] = lines[i].map((value, at) => (value === null ? null : value + (lines[i - 1][at] ?? 0)));
     }
     return [samples.map((sample) => sample.time), ...lines];
 }
