@@ -101,13 +101,15 @@ export function Stream({ id }) {
                 <${Facts} stream=${stream} health=${health} />
                 <${Clip} stream=${stream} />
             </section>
-            <section class="card" aria-label=${t("Health")}>
-                <h2>${t("Health")}</h2>
-                <${Health} checks=${health.checks} />
-            </section>
+            <div class="stream-right">
+                <section class="card" aria-label=${t("Health")}>
+                    <h2>${t("Health")}</h2>
+                    <${Health} checks=${health.checks} />
+                </section>
+                <${Incidents} stream=${id} />
+                <${Outputs} outputs=${stream.outputs} />
+            </div>
         </div>
-        <${Incidents} stream=${id} />
-        <${Outputs} outputs=${stream.outputs} />
         ${stream.tracks?.length > 0 && html`<${Tracks} tracks=${stream.tracks} />`}
         <${StreamCharts} id=${id} />
         <h2 class="list-title">${t("Clients")} <a class="small" href=${link("sessions", streamName(stream))}>${t("Past sessions")}</a></h2>
