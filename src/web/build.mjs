@@ -1,9 +1,12 @@
 // Bundles the pages: node build.mjs MODULES OUT. MODULES is the folder that has node_modules, OUT the folder of web
-// pages that gets start.html, console/ and players/. An index.html there is the operator's.
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
+// pages that gets start.html, console/ and players/, and beside what is worth it a compressed form, NAME.br and NAME.gz.
+// An index.html there is the operator's.
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 
 const [modules, out] = process.argv.slice(2).map((path) => resolve(path));
 const sources = dirname(fileURLToPath(import.meta.url));
@@ -43,3 +46,19 @@ for (const page of PAGES) {
     for (const name of names) await cp(join(sources, page.from, name), join(folder, name));
 }
 await cp(join(sources, "shared", "icon.svg"), join(out, "icon.svg"));
+
+const MIN_COMPRESSED = 1024; // bytes; less fits into a packet anyway
+const CODINGS = { br: promisify(brotliCompress), gz: (bytes) => promisify(gzip)(bytes, { level: 9 }) };
+
+for (const folder of ["", "console", "players"]) {
+    const names = (await readdir(join(out, folder))).filter((name) => /\.(js|css|html|svg)$/.test(name));
+    for (const name of names) {
+        const path = join(out, folder, name);
+        const bytes = await readFile(path);
+        for (const [ending, compress] of Object.entries(CODINGS)) {
+            const form = `${path}.${ending}`;
+            if (bytes.length < MIN_COMPRESSED) await rm(form, { force: true });
+            else await writeFile(form, await compress(bytes));
+        }
+    }
+}

@@ -43,7 +43,7 @@ std::optional<std::string> wanted_range(std::string_view path, const http::Reque
 }
 
 base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, const HttpRequest& request,
-                             HttpResponse& response, const ResponseHeaders* headers) {
+                             HttpResponse& response, const ResponseHeaders* headers, std::string_view content_type) {
     const auto size = static_cast<uint64_t>(file->info.st_size);
     const Representation what{size, {file->etag, file->info.st_mtim.tv_sec}, file->last_modified};
     const bool goes_on = TRY(check_conditions(what, request, response, [&] {
@@ -61,7 +61,8 @@ base::Result<void> send_file(const OpenedFilePtr& file, std::string_view path, c
         out.push_back({file->source, range.first, range.length, is_playlist(path)});
         return out;
     };
-    return send_wanted(what, http::mime_type(path), request, response, parts, wanted_range(path, request.message));
+    return send_wanted(what, content_type.empty() ? http::mime_type(path) : content_type, request, response, parts,
+                       wanted_range(path, request.message));
 }
 
 // In capitals too, because some file systems ignore case.
@@ -73,7 +74,8 @@ bool is_growing(std::string_view path) {
 
 }  // namespace
 
-base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const {
+base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& request, HttpResponse& response,
+                                      std::string_view content_type) const {
     while (path.starts_with('/')) path.remove_prefix(1);
     if (is_growing(path)) return {};
     std::string index;
@@ -101,7 +103,7 @@ base::Result<void> StaticFiles::serve(std::string_view path, const HttpRequest& 
         case 0: {
             base::Result<void> sent;
             if (access_) sent = access_->admit(file->ownership, file->real_path, request, response);
-            if (sent && !response.started()) sent = send_file(file, path, request, response, headers_);
+            if (sent && !response.started()) sent = send_file(file, path, request, response, headers_, content_type);
             return sent;
         }
         case EACCES:

@@ -4,7 +4,7 @@
 // and kept for a second (opened_files.h); bodies are sent from the page cache, and a worker reads what is not there
 // (file_body.h), so that memory is bounded whatever a file's size, and the loop waits for no disk. Nothing outside the
 // directory is served: paths come without "..", and the kernel resolves them beneath the directory, symbolic links
-// included. Not here: directory listings, compression.
+// included. Not here: directory listings, compressing.
 //
 // A name that ends in .tmp is never served: a recorder or a segmenter is still writing that file, and its stream may
 // have play rules of its own. For complete files a FileAccess decides.
@@ -36,8 +36,10 @@ class StaticFiles {
         : directory_(std::move(directory)), access_(access), headers_(headers), kinds_(kinds) {}
 
     // Answers GET or HEAD for a path below the directory, percent-decoded, with or without a leading slash. Sends
-    // nothing when there is no such file, so that the next route is tried.
-    base::Result<void> serve(std::string_view path, const HttpRequest& request, HttpResponse& response) const;
+    // nothing when there is no such file, so that the next route is tried. content_type: of a file that is another
+    // one's compressed form; empty: what the path ends with says.
+    base::Result<void> serve(std::string_view path, const HttpRequest& request, HttpResponse& response,
+                             std::string_view content_type = {}) const;
 
   private:
     std::string directory_;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "base/log.h"
@@ -84,7 +85,11 @@ std::shared_ptr<const Service::PageHeaders> Service::headers_for(std::string_vie
     made->fields = {{"Content-Security-Policy", made->policy},
                     {"X-Content-Type-Options", "nosniff"},
                     {"Referrer-Policy", "no-referrer"},
-                    {"Cache-Control", "no-cache"}};
+                    {"Cache-Control", "no-cache"},
+                    {"Vary", "Accept-Encoding"}};
+    made->of_brotli = made->of_gzip = made->fields;
+    made->of_brotli.emplace_back("Content-Encoding", "br");
+    made->of_gzip.emplace_back("Content-Encoding", "gzip");
     return made;
 }
 
@@ -155,8 +160,17 @@ Result<void> Service::send_file(const std::string& path, const net::HttpRequest&
     const std::string name = file_name(path);
     if (!belongs_to_page(name)) return {};
     const std::shared_ptr<const PageHeaders> headers = path == kEmbedPage ? embed_headers_ : headers_;
-    return net::StaticFiles(snapshot_->get<ServerConfig>().dir, &access_, &headers->fields)
-        .serve(name, request, response);
+    const std::string dir = snapshot_->get<ServerConfig>().dir;
+    const http::Headers& asked = request.message.headers;
+    // Ranges are of the plain form, which has one ETag for all of them.
+    const bool whole = !asked.find("Range");
+    for (const auto& [coding, ending, fields] :
+         {std::tuple("br", ".br", &headers->of_brotli), {"gzip", ".gz", &headers->of_gzip}}) {
+        if (!whole || !asked.has_token("Accept-Encoding", coding)) continue;
+        TRY(net::StaticFiles(dir, &access_, fields).serve(name + ending, request, response, http::mime_type(name)));
+        if (response.started()) return {};
+    }
+    return net::StaticFiles(dir, &access_, &headers->fields).serve(name, request, response);
 }
 
 }  // namespace service::console

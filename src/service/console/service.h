@@ -3,7 +3,8 @@
 // start page at /. They are served on http_server's port, and but for the start page on the API's. On both an
 // operator's file of the same path in http_server.dir takes precedence, and is served as it is: SRS's console and
 // players have inline scripts. Ours have a Content-Security-Policy, by which only pages of this origin may show them in
-// a frame, but for the player to be embedded (embed_sites). Only the types of files that a page consists of are served.
+// a frame, but for the player to be embedded (embed_sites). Only the types of files that a page consists of are
+// served, in the compressed form that lies beside them (NAME.br, NAME.gz) to a browser that takes it.
 
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ class Service : public WithoutClients {
     struct PageHeaders {
         std::string policy;
         net::ResponseHeaders fields;
+        net::ResponseHeaders of_brotli, of_gzip;  // of the compressed forms
     };
     static std::shared_ptr<const PageHeaders> headers_for(std::string_view ancestors);
 

@@ -133,6 +133,41 @@ TEST_F(ConsoleTest, OnlyThePlayerToBeEmbeddedIsForFramesOfOtherSites) {
     EXPECT_EQ(ancestors("/players/embed.html"), "frame-ancestors 'none'");
 }
 
+TEST_F(ConsoleTest, CompressedForms) {
+    put("pages/console/big.js", "plain");
+    put("pages/console/big.js.br", "brotli");
+    put("pages/console/big.js.gz", "gzip");
+    put("pages/console/gzip.js", "plain");
+    put("pages/console/gzip.js.gz", "gzip");
+    const struct {
+        const char* path;
+        const char* accepts;
+        const char* coding;
+        const char* body;
+    } table[] = {
+        {"/console/big.js", "gzip, deflate, br, zstd", "br", "brotli"},
+        {"/console/big.js", "GZIP", "gzip", "gzip"},
+        {"/console/big.js", "br;q=0, deflate", "", "plain"},
+        {"/console/big.js", "identity", "", "plain"},
+        {"/console/gzip.js", "br, gzip", "gzip", "gzip"},
+        {"/console/console.css", "br, gzip", "", "console/console.css"},
+    };
+    for (const auto& row : table) {
+        const Answer answer = get(row.path, fmt::format("Accept-Encoding: {}\r\n", row.accepts));
+        EXPECT_EQ(answer.body, row.body) << row.path << " " << row.accepts;
+        EXPECT_EQ(answer.header("Content-Encoding"), row.coding) << row.path << " " << row.accepts;
+        EXPECT_EQ(answer.header("Content-Type"), get(row.path).header("Content-Type"));
+        EXPECT_EQ(answer.header("Vary"), "Accept-Encoding");
+        EXPECT_NE(answer.header("Content-Security-Policy"), "");
+    }
+    EXPECT_EQ(get("/console/big.js", "Accept-Encoding: br\r\nRange: bytes=0-1\r\n").body, "pl");
+    EXPECT_EQ(get("/console/big.js.br").status, 404) << "it is no page by itself";
+    EXPECT_EQ(get("/console/none.js", "Accept-Encoding: br\r\n").status, 404);
+    const std::string known = fmt::format("Accept-Encoding: br\r\nIf-None-Match: {}\r\n",
+                                          get("/console/big.js", "Accept-Encoding: br\r\n").header("ETag"));
+    EXPECT_EQ(get("/console/big.js", known).status, 304);
+}
+
 TEST_F(ConsoleTest, FoldersHaveRelativeRedirects) {
     EXPECT_EQ(get("/console").status, 301);
     EXPECT_EQ(get("/console").header("Location"), "console/");
