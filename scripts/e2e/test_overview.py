@@ -167,8 +167,8 @@ def test_streams_and_clients_are_searched_and_sorted(servers):
     assert names(streams("search=ALPHA")) == ["Alpha"] and streams("search=ALPHA")["total"] == 1
     assert sorted(names(streams("search=live/"))) == sorted(published)
     assert names(streams("search=nothing")) == [] and streams("search=nothing")["total"] == 0
-    assert names(streams("sort=name")) == ["Alpha", "Gamma", "beta"]
-    assert names(streams("sort=-name")) == ["beta", "Gamma", "Alpha"]
+    assert names(streams("sort=name")) == ["Alpha", "beta", "Gamma"], "without regard to case"
+    assert names(streams("sort=-name")) == ["Gamma", "beta", "Alpha"]
     assert names(streams("sort=clients")) == ["Alpha", "Gamma", "beta"]
     assert names(streams("sort=-clients&count=1")) == ["beta"] and streams("sort=-clients&count=1")["total"] == 3
     assert names(streams("sort=-clients&start=1&count=1")) == ["Gamma"]

@@ -9,6 +9,7 @@
 #include "service/api/diagnosis/end_reasons.h"
 #include "service/api/diagnosis/verdicts.h"
 #include "service/api/lists/listing.h"
+#include "service/api/lists/natural_order.h"
 #include "service/api/lists/stream_keys.h"
 #include "service/stream_view.h"
 
@@ -21,15 +22,20 @@ constexpr int64_t kCountFreshMs = 250;
 
 struct StreamRow {
     live::StreamKey key{};
+    std::string url{};
     size_t clients = 0;
     uint64_t received_kbps = 0;
     const StreamVerdict* verdict = nullptr;  // of the list that the answer is made of
 };
 constexpr Column<StreamRow> kStreamColumns[] = {
-    {"name", [](const StreamRow& a, const StreamRow& b) { return a.key.name < b.key.name; }},
+    {"name", [](const StreamRow& a, const StreamRow& b) { return natural_less(a.url, b.url); }},
     {"clients", [](const StreamRow& a, const StreamRow& b) { return a.clients < b.clients; }},
     {"recv_kbps", [](const StreamRow& a, const StreamRow& b) { return a.received_kbps < b.received_kbps; }},
-    {"verdict", [](const StreamRow& a, const StreamRow& b) { return a.verdict->level < b.verdict->level; }}};
+    // Descending, the sick ones come first, and those of a level in the order of their names.
+    {"verdict", [](const StreamRow& a, const StreamRow& b) {
+         if (a.verdict->level != b.verdict->level) return a.verdict->level < b.verdict->level;
+         return natural_less(b.url, a.url);
+     }}};
 
 // Nothing: no such level.
 std::optional<VerdictLevel> parse_level(std::string_view name) {
@@ -345,7 +351,7 @@ base::Result<void> Statistics::streams(Request& request, Response& response) {
     for (live::StreamKey& key : keys_of_streams(context_)) {
         const std::string url = net::stream_url(key);
         const net::StreamAccount* account = context_.sessions.accounts().find(key);
-        StreamRow row{std::move(key)};
+        StreamRow row{.key = std::move(key), .url = url};
         row.verdict = &verdicts->of(row.key);
         if (level && row.verdict->level != *level) {
             TRY(list.skip());
