@@ -82,7 +82,7 @@ struct Offers {
     // Serves a connection of the other process by RTMP. Does not yield.
     std::function<void(std::unique_ptr<runtime::ByteStream>)> serve_other_process{};
     // The other process publishes the stream from now on, or does no longer. Does not yield.
-    std::function<void(const live::StreamKey&)> other_process_changed{};
+    std::vector<std::function<void(const live::StreamKey&)>> other_process_changed{};
     // Whether what is published to a vhost is passed up to another server. Does not yield.
     std::function<bool(const config::Vhost&)> passes_up{};
     // Records a change that somebody asked for. Does not yield.

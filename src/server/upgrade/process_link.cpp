@@ -174,7 +174,7 @@ void ProcessLink::add_streams(const std::vector<base::StreamKey>& keys) {
         }
         if (!streams_.insert(key).second) continue;
         if (!is_replaced_) end_standbys(key);
-        if (parts_->offers.other_process_changed) parts_->offers.other_process_changed(key);
+        tell_of(key);
         if (!is_open_) return;
     }
 }
@@ -193,7 +193,11 @@ void ProcessLink::end_standbys(const base::StreamKey& key) const {
 
 void ProcessLink::remove_streams(const std::vector<base::StreamKey>& keys) {
     for (const base::StreamKey& key : keys)
-        if (streams_.erase(key) > 0 && parts_->offers.other_process_changed) parts_->offers.other_process_changed(key);
+        if (streams_.erase(key) > 0) tell_of(key);
+}
+
+void ProcessLink::tell_of(const base::StreamKey& key) const {
+    for (const auto& tell : parts_->offers.other_process_changed) tell(key);
 }
 
 Result<std::unique_ptr<runtime::ByteStream>> ProcessLink::connect() {

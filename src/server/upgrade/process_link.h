@@ -83,6 +83,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     void add_streams(const std::vector<base::StreamKey>& keys);
     void end_standbys(const base::StreamKey& key) const;
     void remove_streams(const std::vector<base::StreamKey>& keys);
+    void tell_of(const base::StreamKey& key) const;
     void answer_claim(const upgrade::Message& claim);
     base::Result<void> give_up_name(const base::StreamKey& key) const;
     void serve(runtime::OwnedDescriptors& descriptors);

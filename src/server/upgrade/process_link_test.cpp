@@ -44,7 +44,7 @@ class ProcessLinkTest : public runtime::testing::RuntimeTest {
         ASSERT_TRUE(ok(pair));
         ASSERT_TRUE(ok(other_.open(*pair->second.release_one())));
         link_.connect({registry_, sessions_, gate_, offers_});
-        offers_.other_process_changed = [this](const base::StreamKey& key) { changed_.push_back(key.name); };
+        offers_.other_process_changed.push_back([this](const base::StreamKey& key) { changed_.push_back(key.name); });
         offers_.serve_other_process = [this](auto stream) { served_.push_back(std::move(stream)); };
         auto channel = std::make_unique<ProcessChannel>();
         ASSERT_TRUE(ok(channel->open(*pair->first.release_one())));

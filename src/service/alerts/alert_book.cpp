@@ -10,10 +10,12 @@ void AlertBook::look(const std::vector<Finding>& findings, int64_t now_ms, int64
         Key key{finding.kind, finding.stream, finding.about};
         auto at = entries_.find(key);
         if (at == entries_.end()) {
-            if (entries_.size() >= kMaxLasting) {
+            const bool is_of_stream = !finding.stream.name.empty();
+            if (is_of_stream && of_streams_ >= kMaxLasting) {
                 ++left_out_;
                 continue;
             }
+            of_streams_ += is_of_stream;
             Entry entry{.alert = {.kind = finding.kind, .stream = finding.stream, .about = finding.about},
                         .found_ms = now_ms};
             at = entries_.emplace(std::move(key), std::move(entry)).first;
@@ -41,6 +43,7 @@ void AlertBook::look(const std::vector<Finding>& findings, int64_t now_ms, int64
             ended_.push_front(std::move(entry.alert));
             if (ended_.size() > kMaxEnded) ended_.pop_back();
         }
+        of_streams_ -= !std::get<live::StreamKey>(at->first).name.empty();
         at = entries_.erase(at);
     }
 }

@@ -1,7 +1,7 @@
 #pragma once
 // AlertBook: the alerts that last, and the last ones that did, from what is found wrong in each look. What is found for
-// as long as its kind has to be is raised; what is not found any more is cleared. Bounded: of more findings than
-// kMaxLasting the first ones count. Pure: the times are handed in.
+// as long as its kind has to be is raised; what is not found any more is cleared. Bounded: of findings about streams,
+// which clients cause, kMaxLasting; those of the server are few. Pure: the times are handed in.
 
 #include <cstdint>
 #include <deque>
@@ -39,7 +39,7 @@ class AlertBook {
     // The newest first.
     std::vector<const Alert*> lasting() const;
     const std::deque<Alert>& ended() const { return ended_; }  // the newest first
-    uint64_t left_out() const { return left_out_; }            // findings beyond kMaxLasting
+    uint64_t left_out() const { return left_out_; }            // findings beyond kMaxLasting, in all looks
 
   private:
     using Key = std::tuple<AlertKind, live::StreamKey, std::string>;
@@ -51,6 +51,7 @@ class AlertBook {
     };
     std::map<Key, Entry> entries_;
     std::deque<Alert> ended_;
+    size_t of_streams_ = 0;  // of the entries
     uint64_t looks_ = 0;
     uint64_t left_out_ = 0;
 };

@@ -62,6 +62,9 @@ TEST_F(AlertBookTest, IsBounded) {
     look(many, 0);
     EXPECT_EQ(book_.lasting().size(), AlertBook::kMaxLasting);
     EXPECT_EQ(book_.left_out(), 10u);
+    many.push_back({.kind = AlertKind::kDisk});
+    EXPECT_EQ(look(many, 1'000), "+disk: ") << "what clients cause does not hide what is wrong at the server";
+    EXPECT_EQ(book_.lasting().size(), AlertBook::kMaxLasting + 1);
     look({}, 5'000);
     EXPECT_EQ(book_.ended().size(), AlertBook::kMaxEnded);
 }

@@ -57,9 +57,22 @@ void Service::stream_published(live::Stream& stream) {
 
 void Service::stream_unpublished(live::Stream& stream) {
     if (pulled_.erase(stream.key())) return;
-    if (gone_.size() >= kMaxGone && !gone_.contains(stream.key()))
-        gone_.erase(std::ranges::min_element(gone_, {}, [](const auto& one) { return one.second; }));
-    gone_.insert_or_assign(stream.key(), runtime::now_ms());
+    const int64_t published_ms = runtime::now_ms() - stream.health().started_ms();
+    if (published_ms >= snapshot_->get<ServerConfig>().publisher_gone * int64_t{1'000}) is_gone(stream.key());
+}
+
+void Service::other_process_changed(const live::StreamKey& key) {
+    const OtherProcess* other = offers_.other_process;
+    if (is_given_over_ || !other || other->publishes(key)) return;
+    const base::Ref<live::Stream> stream = registry_.find(key);
+    if (!stream || !stream->published() || pulled_.contains(key)) is_gone(key);
+}
+
+void Service::is_gone(const live::StreamKey& key) {
+    if (gone_.size() >= kMaxGone && !gone_.contains(key))
+        ++gone_left_out_;
+    else
+        gone_.insert_or_assign(key, runtime::now_ms());
 }
 
 void Service::run() {
@@ -83,7 +96,8 @@ void Service::find_streams(std::vector<Finding>& findings, const ServerConfig& l
     const int64_t now_ms = runtime::now_ms();
     const OtherProcess* other = offers_.other_process;
     std::erase_if(gone_, [&](const auto& one) {
-        return now_ms - one.second > kForgetMs || (other && other->publishes(one.first));
+        return now_ms - one.second > kForgetMs + limits.publisher_gone * int64_t{1'000} ||
+               (other && other->publishes(one.first));
     });
     if (limits.publisher_gone)
         for (const auto& [key, since_ms] : gone_)
@@ -180,7 +194,7 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
                            {{"alerts", std::move(list)},
                             {"total", all.size()},
                             {"lasting", lasting},
-                            {"left_out", service.book().left_out()}});
+                            {"left_out", service.left_out()}});
     };
     return row;
 }

@@ -25,8 +25,10 @@ namespace service::alerts {
 class Service final : private live::StreamWatcher {
   public:
     static constexpr int64_t kLookMs = 5'000;
-    // A stream that ended as it should is told about once, and forgotten.
+    // A stream that ended as it should is told about once, and forgotten after this time.
     static constexpr int64_t kForgetMs = 30 * 60'000;
+    // Of more streams that are gone the first ones count. Each was published for at least publisher_gone, so that
+    // nobody fills the list at once.
     static constexpr size_t kMaxGone = 1'000;
 
     // The references must outlive it.
@@ -42,13 +44,19 @@ class Service final : private live::StreamWatcher {
     // Two processes serve: the one that new clients come to tells what is wrong at the server, each of them about the
     // streams that its own clients publish.
     void give_over(bool on) { is_given_over_ = on; }
+    // The other process publishes the stream from now on, or does no longer: then it is this one that tells, if new
+    // clients come here.
+    void other_process_changed(const live::StreamKey& key);
 
     const AlertBook& book() const { return book_; }
+    // What was found and is in no alert, as there are too many.
+    uint64_t left_out() const { return book_.left_out() + gone_left_out_; }
 
   private:
     void stream_published(live::Stream& stream) override;
     void stream_unpublished(live::Stream& stream) override;
 
+    void is_gone(const live::StreamKey& key);
     void run();
     void look();
     void find_streams(std::vector<Finding>& findings, const ServerConfig& limits);
@@ -65,6 +73,7 @@ class Service final : private live::StreamWatcher {
     std::set<live::StreamKey> pulled_;         // that are published, but not by a publisher of this process
     Growth refused_, failed_files_, stalled_ms_;
     runtime::LogLimit log_;
+    uint64_t gone_left_out_ = 0;
     bool is_watching_ = false;
     bool is_given_over_ = false;
     runtime::Task task_;

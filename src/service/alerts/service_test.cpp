@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
@@ -38,6 +39,11 @@ class AlertsServiceTest : public runtime::testing::RuntimeTest {
         EXPECT_TRUE(publication);
         return std::move(*publication);
     }
+    // Publishes for a minute.
+    void come_and_go(runtime::testing::SimulatedTime& time, const std::string& name) {
+        auto publication = publish(name);
+        time.pass_ms(60'000);
+    }
     std::string take_told() { return std::exchange(told_, {}); }
 
     std::shared_ptr<config::Snapshot> snapshot_;
@@ -52,8 +58,9 @@ class AlertsServiceTest : public runtime::testing::RuntimeTest {
 
 TEST_F(AlertsServiceTest, APublisherThatDoesNotReturn) {
     runtime::testing::SimulatedTime time;
-    publish("a").reset();
-    auto back = publish("b");
+    auto gone = publish("a"), back = publish("b");
+    time.pass_ms(60'000);
+    gone.reset();
     back.reset();
     time.pass_ms(30'000);
     back = publish("b");
@@ -62,7 +69,7 @@ TEST_F(AlertsServiceTest, APublisherThatDoesNotReturn) {
     time.pass_ms(10'000);
     EXPECT_EQ(take_told(), "+publisher-gone:a ") << "the other one is there again";
     auto again = publish("a");
-    time.pass_ms(5'000);
+    time.pass_ms(60'000);
     EXPECT_EQ(take_told(), "-publisher-gone:a ");
     again.reset();
     time.pass_ms(70'000);
@@ -71,10 +78,29 @@ TEST_F(AlertsServiceTest, APublisherThatDoesNotReturn) {
     EXPECT_EQ(take_told(), "-publisher-gone:a ") << "it ended as it should";
 }
 
+TEST_F(AlertsServiceTest, TheTimeMayBeLongerThanThatOfForgetting) {
+    runtime::testing::SimulatedTime time;
+    limits().publisher_gone = 3'600;
+    auto publication = publish("a");
+    time.pass_ms(3'600'000);
+    publication.reset();
+    time.pass_ms(3'590'000);
+    EXPECT_EQ(take_told(), "");
+    time.pass_ms(20'000);
+    EXPECT_EQ(take_told(), "+publisher-gone:a ");
+}
+
+TEST_F(AlertsServiceTest, AStreamOfAMomentIsNotGone) {
+    runtime::testing::SimulatedTime time;
+    publish("a").reset();
+    time.pass_ms(200'000);
+    EXPECT_EQ(take_told(), "");
+}
+
 TEST_F(AlertsServiceTest, AStreamThatIsPulledForPlayers) {
     runtime::testing::SimulatedTime time;
     publisher_.relay = true;
-    publish("a").reset();
+    come_and_go(time, "a");
     time.pass_ms(200'000);
     EXPECT_EQ(take_told(), "");
 }
@@ -94,8 +120,9 @@ TEST_F(AlertsServiceTest, AreThoseOfTheProcessThatPublishes) {
     struct Other final : OtherProcess {
         bool is_there() const override { return true; }
         bool is_replaced() const override { return false; }
-        bool publishes(const base::StreamKey& stream) const override { return stream.name == "b"; }
+        bool publishes(const base::StreamKey& stream) const override { return names.contains(stream.name); }
         base::Result<std::unique_ptr<runtime::ByteStream>> connect() override { return nullptr; }
+        std::set<std::string> names{"b"};
     } other;
     runtime::testing::SimulatedTime time;
     operations_.reloads = 1;
@@ -104,19 +131,25 @@ TEST_F(AlertsServiceTest, AreThoseOfTheProcessThatPublishes) {
     EXPECT_EQ(take_told(), "+reload-refused: ");
     offers_.other_process = &other;
     service_->give_over(true);
-    publish("a").reset();
-    publish("b").reset();
+    auto a = publish("a"), b = publish("b");
+    time.pass_ms(60'000);
+    a.reset();
+    b.reset();
     time.pass_ms(70'000);
     EXPECT_EQ(take_told(), "+publisher-gone:a ") << "the other one has returned to the other process";
     service_->give_over(false);
     time.pass_ms(10'000);
     EXPECT_EQ(take_told(), "+reload-refused: ") << "the other process has ended";
+    other.names.clear();
+    service_->other_process_changed({"v", "live", "b"});
+    time.pass_ms(70'000);
+    EXPECT_EQ(take_told(), "+publisher-gone:b ") << "that of the other process, which may end at once";
 }
 
 TEST_F(AlertsServiceTest, AreTurnedOff) {
     runtime::testing::SimulatedTime time;
     limits().publisher_gone = 0;
-    publish("a").reset();
+    come_and_go(time, "a");
     time.pass_ms(100'000);
     EXPECT_EQ(take_told(), "");
     operations_.reloads = 1;

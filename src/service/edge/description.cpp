@@ -14,9 +14,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         const auto edge = weak.lock();
         return edge ? edge->pulls().fetching(key) : Fetching::kNever;
     });
-    parts.offers.other_process_changed = [weak = std::weak_ptr(service)](const live::StreamKey& key) {
+    parts.offers.other_process_changed.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
         if (const auto edge = weak.lock()) edge->other_process_changed(key);
-    };
+    });
     parts.offers.passes_up = [](const config::Vhost& vhost) { return vhost.get<VhostConfig>().is_edge(); };
     parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
         for (const auto& push : service->pushes().list())
