@@ -144,7 +144,6 @@ void UsageFile::stop() {
     stop_.set();
     if (task_) (void)task_.join(stop_until_);
     if (task_ && !task_.done()) task_.cancel_and_join();
-    stop_until_ = Deadline::in_ms(kStopMs);
     static_cast<void>(save());
     journal_.stop();
     is_open_ = false;

@@ -237,13 +237,14 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     if (has_others_texts && !net::may_see_secrets(request, snapshot->http_api)) response.without_secrets();
     // Whom it is about is gone afterwards.
     std::string about =
-        context_.offers.audit && changes_something(*meant, request) ? subject_of(request) : std::string();
+        context_.offers.audit && changes_something(*meant, request) ? subject_of(*meant, request) : std::string();
     auto handled = meant->handler(request, response);
     record_change(*meant, request, std::move(about), response);
     return handled;
 }
 
-std::string Service::subject_of(const net::HttpRequest& request) const {
+std::string Service::subject_of(const Endpoint& row, const net::HttpRequest& request) const {
+    if (row.subject) return row.subject(request);
     const std::string_view id = request.capture("id");
     if (const net::Session* session = id.empty() ? nullptr : context_.sessions.find(id))
         return fmt::format("{} {} {}", net::session_type_name(session->type()), session->stream_text(), session->ip());

@@ -66,7 +66,7 @@ class Service {
     const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: not found
     // Adds a route behind the access check. Debugging routes do not exist while debug is off.
     void add_route(const Endpoint& row);
-    std::string subject_of(const net::HttpRequest& request) const;
+    std::string subject_of(const Endpoint& row, const net::HttpRequest& request) const;
     void record_change(const Endpoint& row, const net::HttpRequest& request, std::string about,
                        const net::HttpResponse& response) const;
     base::Result<void> serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);

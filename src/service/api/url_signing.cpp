@@ -73,6 +73,12 @@ std::vector<Endpoint> UrlSigning::endpoints() {
                              "required:bool expires:int query:str", &UrlSigning::sign);
     row.body_shape = "action?:str vhost?:str app:str stream:str seconds?:int ip?:str name?:str";
     row.failures = {{400, "the body"}, {404, "there is no such vhost"}, {409, "the vhost has no signed_urls"}};
+    row.subject = [](const Request& request) {
+        const auto ask = parse_signing_request(request.message.body);
+        if (!ask) return std::string();
+        return fmt::format("{} {}/{}/{} for {} s{}{}", ask->publishes ? "publish" : "play", ask->vhost, ask->app,
+                           ask->stream, ask->seconds, ask->name.empty() ? "" : ", name ", ask->name);
+    };
     row.own_words = true;  // a signature is what is asked for
     return rows.take();
 }

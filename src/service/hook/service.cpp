@@ -278,14 +278,16 @@ void Service::on_segment(const live::SegmentDone& event) {
 }
 
 void Service::report_alert(const Alert& alert) {
-    const config::Vhost* of_stream = alert.stream.name.empty() ? nullptr : snapshot_->find_vhost(alert.stream.vhost);
-    for (const config::Vhost& vhost : snapshot_->vhosts) {
+    const auto tell = [&](const config::Vhost& vhost) {
         const auto& hooks = vhost.get<VhostConfig>();
-        if (!hooks.enabled || hooks.on_alert.empty()) continue;
-        if (!alert.stream.name.empty() && &vhost != of_stream) continue;
+        if (!hooks.enabled || hooks.on_alert.empty()) return;
         report(Hook::kOnAlert, {vhost.name, alert.stream.app, alert.stream.name},
                alert_body(identity_, vhost.name, alert), "");
-    }
+    };
+    if (alert.stream.name.empty())
+        std::ranges::for_each(snapshot_->vhosts, tell);
+    else if (const config::Vhost* vhost = snapshot_->find_vhost(alert.stream.vhost))
+        tell(*vhost);
 }
 
 // A stream that the server itself pulls has no visitor.

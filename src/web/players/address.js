@@ -14,7 +14,8 @@ const ENDINGS = { hls: "m3u8", "ll-hls": "m3u8", dash: "mpd" };
 export const hasSegments = (protocol) => protocol in ENDINGS;
 
 const SCHEMES = ["http:", "https:", "ws:", "wss:"];
-const path = (text) => text.split("/").map(encodeURIComponent).join("/");
+// Below this server, whatever a link says: a name of an app or a stream has no empty part, and none of dots alone.
+const path = (text) => text.split("/").filter((one) => !["", ".", ".."].includes(one)).map(encodeURIComponent).join("/");
 
 // The absolute address of a stream of this server. place: vhost ("": by the page's host), app, stream. more: further
 // parameters, of a signed URL or for hooks.
