@@ -102,7 +102,8 @@ void add_standbys(StreamView& view, const live::Stream& stream, int64_t now_ms) 
 
 void add_live(StreamView& view, const live::Stream& stream, int64_t now_ms) {
     view.published = stream.published();
-    view.players = stream.demand();
+    view.players = stream.players();
+    view.is_copy = stream.published() && stream.publisher()->is_copy();
     view.clients = clients_of(stream);
     view.counters = stream.figures();
     view.memory = stream.memory();
@@ -127,7 +128,10 @@ const net::Session* publisher_of(const net::StreamAccount* account, const live::
 
 }  // namespace
 
-size_t clients_of(const live::Stream& stream) { return stream.demand() + (stream.published() ? 1 : 0); }
+size_t clients_of(const live::Stream& stream) {
+    const bool has_publisher = stream.published() && !stream.publisher()->is_copy();
+    return stream.players() + (has_publisher ? 1 : 0);
+}
 
 StreamView view_of(const live::StreamKey& key, const live::Registry& registry, const net::SessionTable& sessions) {
     const int64_t now_ms = runtime::now_ms();

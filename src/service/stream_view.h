@@ -39,8 +39,9 @@ struct StreamView {
     std::string tc_url{};     // of the publisher, or made from vhost and app
     std::string publisher{};  // the id of the session that publishes; empty: none, or not known
     bool published = false;
-    size_t players = 0;  // live::Stream::demand()
-    size_t clients = 0;  // publisher and players
+    bool is_copy = false;  // of what the server's other process has
+    size_t players = 0;    // live::Stream::players()
+    size_t clients = 0;    // publisher and players
     live::StreamCounters counters{};
     live::StreamMemory memory{};  // bytes
     size_t memory_limit = 0;      // bytes

@@ -40,6 +40,24 @@ class PlayerLease {
     Kind kind_ = Kind::kWaits;
 };
 
+// A player that is the server's other process, during an upgrade: part of Stream::demand(), but no client.
+class CopyLease {
+  public:
+    CopyLease() = default;
+    explicit CopyLease(base::Ref<Stream> stream) : stream_(std::move(stream)) { ++stream_->copies_; }
+    CopyLease(CopyLease&& other) noexcept = default;
+    CopyLease& operator=(CopyLease&& other) noexcept {
+        std::swap(stream_, other.stream_);
+        return *this;
+    }
+    ~CopyLease() {
+        if (stream_) --stream_->copies_;
+    }
+
+  private:
+    base::Ref<Stream> stream_;
+};
+
 // Frames will be taken soon: a stream that is published as RTP is converted to frames already.
 class FramesLease {
   public:

@@ -228,6 +228,8 @@ class Stream : public base::RefCounted<Stream> {
     // Who watches: players of every protocol, those of files (HLS) and those that wait (leases.h) among them. Servers
     // to which the stream is passed on and recordings are no players.
     size_t demand() const { return players_ + (file_players_ == 0 && has_unnamed_players() ? 1 : 0); }
+    // demand() without the server's other process.
+    size_t players() const { return demand() - std::min<size_t>(demand(), copies_); }
     // When demand() became 0 or publishing began, by the loop's clock; 0 while there is demand.
     int64_t idle_since_ms() const;
     // Players of files that cannot be told apart, and together count as one: they are expected to be there until then.
@@ -318,6 +320,7 @@ class Stream : public base::RefCounted<Stream> {
     friend class MessageLane;
     friend class Audience;
     friend class PlayerLease;
+    friend class CopyLease;
     friend class FramesLease;
     void notify_demand();
     void add_player() {
@@ -384,6 +387,7 @@ class Stream : public base::RefCounted<Stream> {
     int64_t file_players_until_ms_ = 0;
     uint32_t players_ = 0;
     uint32_t file_players_ = 0;  // of these: with a lease
+    uint32_t copies_ = 0;        // of these: the server's other process
     uint32_t frame_leases_ = 0;
     uint64_t frames_before_ = 0;  // counted before this publication
     runtime::Event changed_{"a stream"};

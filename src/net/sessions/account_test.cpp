@@ -17,6 +17,7 @@ class Client final : public Session {
     std::string stream_text() const override { return "v/live/s"; }
     Traffic traffic() const override { return bytes; }
     void kick(std::string_view) override {}
+    using Session::connects_processes;
     void end() { log_end("the test", base::CloseReason::kPeerClosed); }
     Traffic bytes;
 };
@@ -49,6 +50,25 @@ TEST(StreamUrl, HasAVhostUnlessItIsTheDefaultOne) {
     EXPECT_EQ(reported_param(SessionType::kRtcPublish, "?k=v"), "k=v");
     EXPECT_EQ(reported_param(SessionType::kRtcPlay, ""), "");
     EXPECT_EQ(reported_param(SessionType::kFlvPlay, "?k=v"), "?k=v");
+}
+
+TEST_F(AccountTest, WhatConnectsTwoProcessesIsNoClient) {
+    SessionTable table;
+    Client link(table, "link", SessionType::kNone);
+    link.connects_processes();
+    link.set_type(SessionType::kRtmpPlay);
+    link.enter_stream({"v", "live", "s"}, false);
+    link.bytes = {100, 1'000};
+    ASSERT_TRUE(ok(table.count()));
+    EXPECT_EQ(table.clients_total(), 0u);
+    EXPECT_EQ(table.in_streams(SessionType::kRtmpPlay), 0u);
+    EXPECT_EQ(table.traffic(), Traffic());
+    EXPECT_EQ(table.admission().connections(), 0u);
+    EXPECT_EQ(link.stream_account()->players(), 0u);
+    EXPECT_EQ(link.stream_account()->traffic(), Traffic());
+    link.leave_stream();
+    link.end();
+    EXPECT_EQ(table.closed().size(), 0u);
 }
 
 TEST_F(AccountTest, BytesAreTheStreamsFromItsEntryToItsEnd) {

@@ -37,8 +37,8 @@ Session::~Session() {
 }
 
 void Session::set_type(SessionType type) {
-    if (is_client(type) && !is_client(type_)) ++table_.clients_total_;
-    if (account_) {
+    if (is_client(type) && !is_client(type_) && !with_other_process_) ++table_.clients_total_;
+    if (account_ && !with_other_process_) {
         --table_.in_streams_[type_.index()];
         ++table_.in_streams_[type.index()];
         if (plays_) {
@@ -103,6 +103,7 @@ void Session::log_end(std::string_view why, base::CloseReason reason) {
     base::log::trace("{} ended: {} from {}, {}, {} ms, received {} bytes, sent {} bytes, {}", session_type_name(type_),
                      stream_text(), ip_.text(), why, alive_ms(), bytes.received_bytes, bytes.sent_bytes,
                      base::close_reason_name(reason_));
+    if (with_other_process_) return;
     if (type_ == SessionType::kHttp) return table_.closed_.count(reason_);
     ClosedSession closed = record();
     closed.ended_ms = base::wall_ms();
@@ -116,8 +117,8 @@ void Session::enter_stream(const base::StreamKey& stream, bool publishing) {
     if (account != account_) {
         leave_stream();
         account_ = std::move(account);
-        ++table_.in_streams_[type_.index()];
-        plays_ = !publishing && !is_outgoing();
+        if (!with_other_process_) ++table_.in_streams_[type_.index()];
+        plays_ = !publishing && !is_outgoing() && !with_other_process_;
         if (plays_) account_->add_player(type_);
         SessionTable::Meter& meter = table_.meters_[index_];
         meter.is_new = true;
@@ -133,7 +134,7 @@ void Session::leave_stream() {
 
 void Session::forget_stream() {
     if (!account_) return;
-    --table_.in_streams_[type_.index()];
+    if (!with_other_process_) --table_.in_streams_[type_.index()];
     if (account_->publisher_ == this) account_->publisher_ = nullptr;
     if (std::exchange(plays_, false)) account_->remove_player(type_);
     account_.reset();
@@ -207,6 +208,7 @@ void SessionTable::leave(Session& session) {
 }
 
 void SessionTable::count(Session& session) {
+    if (session.with_other_process_) return;
     const Traffic now = session.traffic();
     const auto received = static_cast<uint32_t>(now.received_bytes), sent = static_cast<uint32_t>(now.sent_bytes);
     Meter& meter = meters_[session.index_];

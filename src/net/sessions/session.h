@@ -74,6 +74,8 @@ class Session : public InputHolder {
     virtual SessionFigures figures() const { return {}; }
     // It is a connection of this server to another one, and no client.
     virtual bool is_outgoing() const { return false; }
+    // A connection with the server's other process, during an upgrade: no list, sum or account has it.
+    bool is_with_other_process() const { return with_other_process_; }
     // All that lists show of it.
     SessionView view() const;
     virtual ClientDetails details() const { return {}; }
@@ -113,6 +115,11 @@ class Session : public InputHolder {
     void keep_figures();
     // For a session that consists of other sessions' connections, or has none: it counts for no limit. See Admission.
     void not_a_connection();
+    // Before it is of a type. See is_with_other_process().
+    void connects_processes() {
+        not_a_connection();
+        with_other_process_ = true;
+    }
     // It counts again; the caller has checked that this is allowed.
     void becomes_connection();
     // To be called when unfinished_input() may have grown by some 64 kB. kLimit: the session is to end.
@@ -137,7 +144,8 @@ class Session : public InputHolder {
     bool is_connection_ = true;
     bool counts_input_ = false;     // in the table's InputMemory
     bool may_be_unserved_ = false;  // it is, or was, in the table's UnservedSessions
-    bool plays_ = false;            // it counts as a player of its stream
+    bool with_other_process_ = false;
+    bool plays_ = false;  // it counts as a player of its stream
     base::Ref<StreamAccount> account_;
 };
 

@@ -14,6 +14,7 @@ struct Traffic {
         sent_bytes += more.sent_bytes;
         return *this;
     }
+    friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
 }  // namespace net

@@ -11,8 +11,9 @@ OutgoingSession::OutgoingSession(net::SessionTable& table, Facts facts, Connecti
     : net::Session(table, facts.id, facts.ip, Past{base::wall_ms()}),
       facts_(std::move(facts)),
       connection_(std::move(connection)) {
-    set_type(facts_.type);
+    if (facts_.is_with_other_process) connects_processes();
     not_a_connection();
+    set_type(facts_.type);
     enter_stream(facts_.stream, net::publishes(facts_.type));
 }
 

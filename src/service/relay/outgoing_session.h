@@ -21,6 +21,7 @@ class OutgoingSession final : public net::Session {
         net::SessionType type = net::SessionType::kNone;  // one that publishes: the stream is pulled
         base::StreamKey stream{};
         std::string url{};  // of the other server, without passwords
+        bool is_with_other_process = false;
     };
     // The functions are called while it exists; they do not yield.
     struct Connection {

@@ -47,8 +47,12 @@ void Fetch::opened() {
 void Fetch::streaming(const std::string& ip, const std::string& url, std::string_view detail) {
     session_.emplace(
         runner_.owner_.sessions(),
-        OutgoingSession::Facts{
-            .id = id_, .ip = ip, .type = runner_.options_.session_type, .stream = stream_->key(), .url = url},
+        OutgoingSession::Facts{.id = id_,
+                               .ip = ip,
+                               .type = runner_.options_.session_type,
+                               .stream = stream_->key(),
+                               .url = url,
+                               .is_with_other_process = stream_->publisher() && stream_->publisher()->is_copy()},
         OutgoingSession::Connection{.traffic = [this] { return traffic; },
                                     .kick = [this](std::string_view why) { close(why, CloseReason::kKicked); },
                                     .srt_quality = srt_quality,

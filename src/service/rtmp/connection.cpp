@@ -35,8 +35,8 @@ Connection::Connection(Service& service, std::unique_ptr<runtime::ByteStream> so
       session_(*this, 1 + 2 * ::rtmp::kHandshakeSize) {
     work_->socket = std::move(socket);
     work_->tls = std::move(tls);
+    if (peer_ == Peer::kOtherProcess) connects_processes();
     set_type(net::SessionType::kRtmp);
-    if (peer_ == Peer::kOtherProcess) not_a_connection();
 }
 
 Connection::~Connection() = default;

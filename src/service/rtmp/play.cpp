@@ -77,6 +77,7 @@ void Connection::decide_play(const ::rtmp::PlayRequest& request) {
                      stream_->published() ? "" : ", not published yet");
     player_ = std::make_unique<Player>(*this, stream_, session_.out_chunk_size(), client_.wants_all_tracks(),
                                        duration_ms(request), *std::move(grant));
+    if (is_with_other_process()) player_->set_lease(live::CopyLease(stream_));
 }
 
 void Connection::on_pause(bool paused) {

@@ -10,6 +10,7 @@
 #include "base/ref.h"
 #include "convert/flv/to_rtmp.h"
 #include "live/fanout/viewer.h"
+#include "live/hub/leases.h"
 #include "live/hub/stream.h"
 #include "media/codec.h"
 #include "net/access/gate.h"
@@ -34,6 +35,8 @@ class Player final : private live::ViewerHandler {
 
     live::Viewer& viewer() { return viewer_; }
     const live::Viewer& viewer() const { return viewer_; }
+    // For the server's other process.
+    void set_lease(live::CopyLease lease) { copy_ = std::move(lease); }
     bool closed() const { return closed_; }
     // Nothing of the stream is sent to it for now.
     bool unserved() const;
@@ -47,6 +50,7 @@ class Player final : private live::ViewerHandler {
 
     Connection& connection_;
     net::Grant grant_;
+    live::CopyLease copy_;
     convert::RtmpParameters parameters_;  // of its log; the message stream is 1 for all players, as in SRS
     bool paused_ = false;
     bool closed_ = false;
