@@ -163,7 +163,7 @@ std::string_view challenge(const config::HttpApiAuth& auth) {
 }
 
 AuthResult evaluate(ApiAccess access, const HttpRequest& request, const config::HttpApi& api) {
-    if (access == ApiAccess::kOpen) return {};
+    if (access == ApiAccess::kOpen || request.is_of_other_process) return {};
     if (api.auth.enabled) {
         const Rights rights = rights_of(request.message.headers.get("Authorization"), api.auth);
         if (rights == Rights::kNone) return {401, "a name and a password, or a token, are needed"};
@@ -184,10 +184,13 @@ bool has_wrong_credentials(const HttpRequest& request, const config::HttpApi& ap
 }
 
 bool may_see_secrets(const HttpRequest& request, const config::HttpApi& api) {
+    if (request.is_of_other_process) return request.message.headers.get(kSeesSecrets) == "1";
     return api.auth.enabled && evaluate(ApiAccess::kPrivileged, request, api).status == 0;
 }
 
 AuthResult evaluate_records(const HttpRequest& request, const config::HttpApi& api) {
+    if (request.is_of_other_process && request.message.headers.get(kSeesRecords) != "1")
+        return {403, "not for the caller"};
     return evaluate(api.auth.enabled ? ApiAccess::kRead : ApiAccess::kPrivileged, request, api);
 }
 

@@ -39,6 +39,21 @@ TEST(Auth, PrivilegedIsForThisMachineAlone) {
     EXPECT_EQ(status(forged), 403);
 }
 
+// The process that passes it on has checked who asks.
+TEST(Auth, WhatTheOtherProcessPassesOnIsAllowed) {
+    config::HttpApi api;
+    api.auth.enabled = true;
+    auto passed = request_from("192.0.2.1");
+    passed.message.headers.add("X-Sees-Secrets", "1");
+    EXPECT_EQ(evaluate(ApiAccess::kPrivileged, passed, api).status, 401) << "by a client";
+    EXPECT_FALSE(may_see_secrets(passed, api));
+    passed.is_of_other_process = true;
+    EXPECT_EQ(evaluate(ApiAccess::kPrivileged, passed, api).status, 0);
+    EXPECT_TRUE(may_see_secrets(passed, api));
+    passed.message.headers.clear();
+    EXPECT_FALSE(may_see_secrets(passed, api));
+}
+
 // A request through a proxy on this machine is not local.
 TEST(Auth, WhatCameThroughAProxyIsNotLocal) {
     for (const char* field : {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"}) {

@@ -184,6 +184,7 @@ std::string HttpClient::head_of(const HttpCall& call, const http::AbsoluteUrl& u
 
 Result<std::unique_ptr<ByteStream>> HttpClient::open(const HttpCall& call, const http::AbsoluteUrl& url,
                                                      Deadline deadline) {
+    if (call.connect) return call.connect();
     std::shared_ptr<runtime::TlsContext> tls;
     if (url.tls) tls = TRY(tls_context(call.ca_file, deadline));
     auto stream = TRY(runtime::connect_tcp(url.host, url.port, deadline));

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,7 +34,9 @@ struct HttpCall {
     size_t max_head_bytes = 16 * 1024;  // limit for the answer; more fails the call
     size_t max_body_bytes = 64 * 1024;
     bool cut_body = false;  // a longer answer is cut at the limit, which is not a failure
-    int redirects = 0;      // followed at most; further ones are returned like any other answer
+    // Instead of a connection to the URL's host, which then only says which kept connections will do. Does not yield.
+    std::function<base::Result<std::unique_ptr<runtime::ByteStream>>()> connect{};
+    int redirects = 0;  // followed at most; further ones are returned like any other answer
 };
 
 struct HttpAnswer {

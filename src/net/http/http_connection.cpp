@@ -28,6 +28,7 @@ class HttpConnection::HttpSession final : public Session {
   public:
     HttpSession(HttpConnection& connection, const std::string& ip)
         : Session(connection.server_.sessions_, connection.id_, ip), connection_(connection) {
+        if (connection.options_->is_of_other_process) connects_processes();
         set_type(SessionType::kHttp);
     }
     std::string stream_text() const override {
@@ -78,6 +79,7 @@ void HttpConnection::enter_reserve() {
 }
 
 void HttpConnection::await_request() {
+    if (options_->is_of_other_process) return;
     Admission& admission = server_.sessions_.admission();
     EvictionList& list = in_reserve_ ? server_.reserve_idle_ : served_ == 0 ? admission.embryonic() : admission.idle();
     list.add(*this, base::monotonic_ms());
@@ -315,6 +317,7 @@ HttpConnection::Next HttpConnection::serve_one() {
     request.message = std::move(parser.request());
     request.peer_ip = client_ip(peer_ip_, request.message.headers, options_->trusted_proxies);
     request.tls = tls_ != nullptr;
+    request.is_of_other_process = options_->is_of_other_process;
     request.session_id = id_;
     last_target_ = request.message.raw_path;  // parameters may contain secrets
     last_answer_.clear();

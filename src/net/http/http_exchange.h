@@ -25,10 +25,15 @@ namespace net {
 class OpenedFiles;
 struct HttpRoute;
 
+// Of a request that is passed on: whether who asks may see secrets, and the names of customers.
+inline constexpr std::string_view kSeesSecrets = "X-Sees-Secrets", kSeesRecords = "X-Sees-Records";
+
 struct HttpRequest {
     http::Request message;
     std::string peer_ip;  // the client's address: reported by a trusted proxy, or the connection's
     bool tls = false;
+    // Passed on by the server's other process, which has checked who asks.
+    bool is_of_other_process = false;
     std::string session_id;  // as in log lines; a viewer that detaches the stream keeps it
     // The values of the route's {name} and *.
     std::vector<std::pair<std::string, std::string>> captures;

@@ -34,8 +34,17 @@ base::Result<void> HttpServer::listen(const runtime::SocketAddress& address, con
     };
     listener.acceptor = std::make_unique<Acceptor>(sessions_, "HTTP connection", "http-accept", std::move(handlers));
     TRY(listener.acceptor->listen(address), "HTTP");
-    if (close_idle_.done()) close_idle_ = runtime::spawn("http-idle", [this] { close_idle(); });
+    start_closing_idle();
     return {};
+}
+
+void HttpServer::start_closing_idle() {
+    if (close_idle_.done()) close_idle_ = runtime::spawn("http-idle", [this] { close_idle(); });
+}
+
+void HttpServer::serve(std::unique_ptr<runtime::ByteStream> stream, const HttpRouter* router) {
+    start_closing_idle();
+    start(std::move(stream), {nullptr, nullptr, router ? router : &router_}, Slot::kAdmitted);
 }
 
 uint16_t HttpServer::port(size_t listener) const { return listeners_.at(listener)->acceptor->port(); }

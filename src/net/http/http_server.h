@@ -41,6 +41,8 @@ struct HttpServerOptions {
     // may_use_reserve returns true (null: all); message: the request's head.
     size_t reserve = 0;
     std::function<bool(const http::Request& message, std::string_view client_ip)> may_use_reserve{};
+    // All its clients are the server's other process, which has checked whose requests it passes on.
+    bool is_of_other_process = false;
     size_t opened_files = OpenedFiles::kDefaultLimit;  // kept for a second; see opened_files.h
 };
 
@@ -63,6 +65,8 @@ class HttpServer {
     // error names the address.
     base::Result<void> listen(const runtime::SocketAddress& address, const TlsPair* tls = nullptr,
                               const HttpRouter* router = nullptr);
+    // A client that comes by another way than a listener. router: as of listen(). Does not yield.
+    void serve(std::unique_ptr<runtime::ByteStream> stream, const HttpRouter* router = nullptr);
     uint16_t port(size_t listener = 0) const;
     // For requests that arrive from now on; the idle timeout for connections that are idle, too.
     void set_options(HttpServerOptions options);
@@ -94,6 +98,7 @@ class HttpServer {
 
     bool ends_connections() const { return stopping_ || given_over_; }
     void start(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, Slot slot);
+    void start_closing_idle();
     bool has_reserve();
     void refuse(std::unique_ptr<runtime::ByteStream> stream, const Listener& listener, const base::Error& error);
     // A coroutine's body: closes connections that have been idle for too long, until it is cancelled.
