@@ -156,16 +156,18 @@ void Registry::end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_
 void Registry::enforce_memory_limit(bool recount) {
     if (recount)
         for (auto& stream : all()) stream->check_memory();
-    if (memory_limit_ == 0 || memory() <= memory_limit_) {
-        if (memory_short_ && memory() <= memory_limit_ / 4 * 3) memory_short_ = false;
+    const size_t limit = own_memory_limit();
+    if (limit == 0 || memory() <= limit) {
+        if (memory_short_ && memory() <= limit / 4 * 3) memory_short_ = false;
         return;
     }
     if (!memory_short_)
         base::log::warn(
-            "all streams together hold {} MB of memory, total_stream_memory is {} MB: the largest make room",
-            memory() >> 20, memory_limit_ >> 20);
+            "all streams together hold {} MB of memory, total_stream_memory is {} MB{}: the largest make room",
+            memory() >> 20, memory_limit_ >> 20,
+            memory_elsewhere_ ? fmt::format(", of which another process has {}", memory_elsewhere_ >> 20) : "");
     memory_short_ = true;
-    const size_t target = memory_limit_ / 4 * 3;
+    const size_t target = limit / 4 * 3;
     for (MemoryHolder* holder : holders_) holder->release_memory();
     std::vector<base::Ref<Stream>> streams = all();
     std::ranges::sort(streams, std::ranges::greater(), [](const auto& stream) { return stream->counted_memory(); });
@@ -173,7 +175,7 @@ void Registry::enforce_memory_limit(bool recount) {
         if (memory() <= target) return;
         stream->release_memory(0);
     }
-    if (memory() > memory_limit_) end_largest(streams, memory() - memory_limit_);
+    if (memory() > limit) end_largest(streams, memory() - limit);
 }
 
 // So many that theirs is the excess. One that has ended already, and is about to go, counts as one of them.

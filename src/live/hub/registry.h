@@ -67,6 +67,8 @@ class Registry {
     // The memory limit of all streams together, bytes; 0: none.
     void set_memory_limit(size_t bytes) { memory_limit_ = bytes; }
     size_t memory_limit() const { return memory_limit_; }
+    // What the server's other process has of it, during an upgrade.
+    void set_memory_elsewhere(size_t bytes) { memory_elsewhere_ = bytes; }
     // The memory of all streams, as counted last, and of the holders.
     size_t memory() const;
     // The holder must live until remove_holder().
@@ -94,6 +96,11 @@ class Registry {
     static bool is_orphan(const Stream& stream, int64_t now_ms);
     void end_orphans(const std::vector<base::Ref<Stream>>& orphans, int64_t now_ms);
     void enforce_memory_limit(bool recount);
+    // 0: none.
+    size_t own_memory_limit() const {
+        if (memory_limit_ == 0) return 0;
+        return std::max<size_t>(1, memory_limit_ - std::min(memory_limit_, memory_elsewhere_));
+    }
     void end_largest(std::vector<base::Ref<Stream>>& streams, size_t excess);
     void update_memory(size_t before, size_t now) { memory_ = memory_ - before + now; }
     std::vector<base::Ref<Stream>> all() const;
@@ -107,6 +114,7 @@ class Registry {
     std::vector<MemoryHolder*> holders_;
     size_t memory_ = 0;  // of the streams
     size_t memory_limit_ = 0;
+    size_t memory_elsewhere_ = 0;
     bool memory_short_ = false;  // the limit was exceeded, and this was logged
     size_t standbys_ = 0;
     StandbyCounters standby_counters_;

@@ -271,6 +271,21 @@ TEST_F(StreamMemoryTest, TheLargestStreamReleasesMemoryFirst) {
     small.end();
 }
 
+TEST_F(StreamMemoryTest, WhatAnotherProcessHasCountsForTheLimit) {
+    start(64);
+    registry.set_memory_limit(24 * kMb);
+    for (int64_t i = 0; i < 16; ++i) publication.publish(video(i * 40, i == 0, large(kMb)));
+    registry.start();
+    time.pass_ms(2000);
+    EXPECT_EQ(stream->gop().size(), 16u);
+    registry.set_memory_elsewhere(10 * kMb);
+    time.pass_ms(2000);
+    EXPECT_TRUE(stream->gop().empty());
+    registry.set_memory_elsewhere(100 * kMb);
+    time.pass_ms(2000);
+    EXPECT_EQ(registry.memory_limit(), 24 * kMb);
+}
+
 TEST_F(StreamMemoryTest, TheLargestPublisherIsClosedWhenNothingCanBeReleased) {
     start(64);
     registry.set_memory_limit(4 * kMb);

@@ -67,16 +67,33 @@ void AddressLimiter::forget(int64_t now_ms) {
     }
 }
 
+uint64_t AddressLimiter::connections_of(const IpAddress& key) const {
+    const auto here = entries_.find(key);
+    const auto elsewhere = elsewhere_.find(key);
+    return uint64_t{here == entries_.end() ? 0 : here->second.connections} +
+           (elsewhere == elsewhere_.end() ? 0 : elsewhere->second);
+}
+
+AddressLimiter::Counts AddressLimiter::busiest(size_t max) const {
+    Counts counts;
+    for (const auto& [address, entry] : entries_)
+        if (entry.connections > 0) counts.emplace_back(address, entry.connections);
+    const auto end = counts.begin() + static_cast<ptrdiff_t>(std::min(max, counts.size()));
+    std::ranges::partial_sort(counts, end, std::ranges::greater(), &Counts::value_type::second);
+    counts.erase(end, counts.end());
+    return counts;
+}
+
 base::Result<void> AddressLimiter::admit(std::string_view ip, int64_t now_ms, bool counts_rate) {
     IpAddress key;
     if (!limits(ip, key)) return {};
     forget(now_ms);
-    auto found = entries_.find(key);
-    if (options_.connections > 0 && found != entries_.end() && found->second.connections >= options_.connections) {
+    const uint64_t connections = connections_of(key);
+    if (options_.connections > 0 && connections >= options_.connections) {
         ++counters_.too_many;
-        return base::fail(base::Code::kRefused,
-                          fmt::format("{} connections from this address, the limit of address_limits.connections",
-                                      found->second.connections));
+        return base::fail(
+            base::Code::kRefused,
+            fmt::format("{} connections from this address, the limit of address_limits.connections", connections));
     }
     if (options_.rate <= 0 || !counts_rate) return {};
     return admit_rate(key, now_ms);

@@ -10,6 +10,7 @@
 #include <list>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ip.h"
@@ -48,6 +49,12 @@ class AddressLimiter {
     void opened(const base::IpAddress& ip);
     void closed(const base::IpAddress& ip, int64_t now_ms);
 
+    // The connections of each address, at most so many, those with the most first.
+    using Counts = std::vector<std::pair<base::IpAddress, uint32_t>>;
+    Counts busiest(size_t max) const;
+    // Connections that count for the limit, but are those of the server's other process, during an upgrade.
+    void set_elsewhere(const Counts& counts) { elsewhere_ = {counts.begin(), counts.end()}; }
+
     size_t addresses() const { return entries_.size(); }
     const Counters& counters() const { return counters_; }
 
@@ -63,6 +70,7 @@ class AddressLimiter {
 
     // False: no limit applies to it.
     bool limits(std::string_view ip, base::IpAddress& key) const;
+    uint64_t connections_of(const base::IpAddress& key) const;
     base::Result<void> admit_rate(const base::IpAddress& key, int64_t now_ms);
     Entry& entry(const base::IpAddress& key);
     void set_idle(const base::IpAddress& key, Entry& entry);
@@ -72,6 +80,7 @@ class AddressLimiter {
 
     Options options_;
     Entries entries_;
+    std::map<base::IpAddress, uint32_t> elsewhere_;
     std::list<base::IpAddress> idle_;  // without a connection, the longest idle first
     Counters counters_;
 };

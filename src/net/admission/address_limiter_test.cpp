@@ -33,6 +33,28 @@ TEST(AddressLimiter, CountsWhereNothingIsLimited) {
     EXPECT_EQ(l.addresses(), 0u);
 }
 
+TEST(AddressLimiter, ThoseOfTheOtherProcessCount) {
+    AddressLimiter l = limiter(3, 0, 1);
+    l.set_elsewhere({{address("192.0.2.1"), 2}, {address("192.0.2.2"), 3}});
+    EXPECT_TRUE(open(l, "192.0.2.1"));
+    EXPECT_FALSE(open(l, "192.0.2.1"));
+    EXPECT_FALSE(open(l, "192.0.2.2"));
+    EXPECT_TRUE(open(l, "192.0.2.3"));
+    l.set_elsewhere({});
+    EXPECT_TRUE(open(l, "192.0.2.1"));
+    EXPECT_TRUE(open(l, "192.0.2.2"));
+}
+
+TEST(AddressLimiter, TheBusiestAddresses) {
+    AddressLimiter l;
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(open(l, "192.0.2.1"));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(open(l, "192.0.2.2"));
+    EXPECT_TRUE(open(l, "192.0.2.3"));
+    EXPECT_EQ(l.busiest(2), (AddressLimiter::Counts{{address("192.0.2.2"), 5}, {address("192.0.2.1"), 3}}));
+    EXPECT_EQ(l.busiest(10).size(), 3u);
+    EXPECT_TRUE(AddressLimiter().busiest(10).empty());
+}
+
 TEST(AddressLimiter, ConnectionsAtOnce) {
     AddressLimiter l = limiter(2, 0, 1);
     EXPECT_TRUE(open(l, "192.0.2.1"));

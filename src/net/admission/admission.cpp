@@ -24,7 +24,8 @@ base::Result<void> Admission::full() {
         return base::fail(base::Code::kLimit,
                           fmt::format("{} connections, and the limit of open files (ulimit -n)", connections_));
     }
-    return base::fail(base::Code::kLimit, fmt::format("{} connections, the limit of max_connections", connections_));
+    return base::fail(base::Code::kLimit,
+                      fmt::format("{} connections, the limit of max_connections", connections_ + elsewhere_));
 }
 
 base::Result<void> Admission::admit_address(std::string_view ip, Rate rate, int64_t now_ms) {

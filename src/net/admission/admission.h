@@ -77,6 +77,13 @@ class Admission {
         base::IpAddress ip_;
     };
 
+    // What the server's other process has, during an upgrade: it counts for the limits.
+    void set_elsewhere(size_t connections, const AddressLimiter::Counts& addresses) {
+        elsewhere_ = connections;
+        limiter_.set_elsewhere(addresses);
+    }
+    size_t elsewhere() const { return elsewhere_; }
+
     // Connections without a first request, and those that wait for their next request. A connection that evict_one()
     // ends calls closed() at once.
     EvictionList& embryonic() { return embryonic_; }
@@ -97,7 +104,7 @@ class Admission {
     bool can_evict(int64_t now_ms) const;
     bool evict_one(int64_t now_ms);
     bool has_max_connections() const {
-        return options_.max_connections > 0 && connections_ >= options_.max_connections;
+        return options_.max_connections > 0 && connections_ + elsewhere_ >= options_.max_connections;
     }
     base::Result<void> full();
 
@@ -107,6 +114,7 @@ class Admission {
     EvictionList idle_;
     UnservedSessions* unserved_ = nullptr;  // null: there are none
     size_t connections_ = 0;
+    size_t elsewhere_ = 0;
     uint64_t refused_total_ = 0;
     bool is_short_of_descriptors_ = false;  // by the newest connection that came
     uint64_t refused_for_descriptors_ = 0;
