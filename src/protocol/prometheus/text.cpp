@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "protocol/prometheus/samples.h"
 
 namespace prometheus {
 
@@ -63,9 +64,33 @@ Labels& Labels::add(std::string_view name, std::string_view value) {
     return *this;
 }
 
+void Text::add(const Families& others, Rule rule) {
+    others_ = &others;
+    rule_ = std::move(rule);
+}
+
 void Text::family(std::string_view name, Type type, std::string_view help) {
+    end_family();
     name_ = name;
     base::append_format(text_, "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type_name(type));
+    if (!others_) return;
+    const auto found = others_->find(name);
+    addition_ = found == others_->end() ? Addition::kNone : rule_(name, type);
+    other_ = addition_ == Addition::kNone ? nullptr : &found->second;
+}
+
+// What only the other process has.
+void Text::end_family() {
+    if (!other_) return;
+    for (const auto& [rest, value] : other_->values)
+        if (!written_.contains(rest)) write(rest, value);
+    written_.clear();
+    other_ = nullptr;
+}
+
+std::string Text::take() {
+    end_family();
+    return std::move(text_);
 }
 
 void Text::part(std::string_view suffix, const Labels& labels, std::string_view le, double value) {
@@ -76,8 +101,19 @@ void Text::part(std::string_view suffix, const Labels& labels, std::string_view 
 }
 
 void Text::line(std::string_view suffix, std::string_view labels, double value) {
-    text_.append(name_).append(suffix);
-    if (!labels.empty()) text_.append(1, '{').append(labels).append(1, '}');
+    std::string rest(suffix);
+    if (!labels.empty()) rest.append(1, '{').append(labels).append(1, '}');
+    if (other_) {
+        const auto found = other_->values.find(rest);
+        if (found != other_->values.end() && addition_ == Addition::kSum) value += found->second;
+        if (found != other_->values.end()) written_.insert(rest);
+    }
+    write(rest, value);
+}
+
+// rest: what is between the family's name and the value.
+void Text::write(std::string_view rest, double value) {
+    text_.append(name_).append(rest);
     text_ += ' ';
     if (std::isnan(value)) {
         text_ += "NaN";

@@ -3,7 +3,10 @@
 // type, a line of help and its samples, which must be contiguous. Pure. No timestamps, no summaries.
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,10 +29,23 @@ class Labels {
     std::string text_;
 };
 
+struct Family;  // samples.h
+using Families = std::map<std::string, Family, std::less<>>;
+
+// What becomes of a family's samples of another process.
+enum class Addition : uint8_t {
+    kNone,
+    kSum,      // they are added to those that are written, and follow them where there are none
+    kMissing,  // they follow where none is written
+};
+
 class Text {
   public:
     static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
+    // Before the first family. The others must outlive this. Families that are not written here are left out.
+    using Rule = std::function<Addition(std::string_view family, Type type)>;
+    void add(const Families& others, Rule rule);
     // Begins a family; the samples that follow belong to it. A family may have no samples.
     void family(std::string_view name, Type type, std::string_view help);
     void sample(const Labels& labels, double value) { line({}, labels.text(), value); }
@@ -42,13 +58,20 @@ class Text {
         sample(value);
     }
 
-    std::string take() { return std::move(text_); }
+    std::string take();
     size_t size() const { return text_.size(); }
 
   private:
     void line(std::string_view suffix, std::string_view labels, double value);
+    void write(std::string_view rest, double value);
+    void end_family();
     std::string text_;
     std::string name_;
+    const Families* others_ = nullptr;
+    Rule rule_;
+    const Family* other_ = nullptr;  // of the present family; null: nothing is added
+    Addition addition_ = Addition::kNone;
+    std::set<std::string, std::less<>> written_;  // of other_
 };
 
 }  // namespace prometheus
