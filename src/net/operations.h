@@ -46,7 +46,7 @@ struct Load {
 
 // A change of the server that somebody asked for, for the audit file.
 struct AuditEvent {
-    std::string_view action;  // "api", "signal", "reload"
+    std::string_view action;  // "api", "signal", "reload", "upgrade"
     std::string ip{};         // of who asked; empty: not by the network
     std::string user{};       // the name of the login, or which token: "token 1"; empty: none was needed
     std::string what{};       // "DELETE /api/v1/clients/abc", "SIGHUP"

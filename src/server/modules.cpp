@@ -230,7 +230,8 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot, std:
                  ProcessLink& link) {
     auto shared = std::make_shared<Shared>(*snapshot, std::move(operations));
     shared->offers.other_process = &link;
-    link.connect({shared->registry, shared->sessions, shared->gate, shared->offers});
+    link.connect(
+        {shared->registry, shared->sessions, shared->gate, shared->offers, shared->api_router, shared->router});
     // In the order of their start.
     lifecycle.add(module_of("watchdog", std::make_shared<LoopWatch>(snapshot)));
     lifecycle.add(module_of("allocator", std::make_shared<Allocator>(snapshot)));

@@ -199,7 +199,8 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     auto_reload.adapt();
 
     {
-        Upgrade upgrade({started.call, managed, lifecycle, link, pid_file, manager, auto_reload, snapshot_now});
+        Upgrade upgrade(
+            {started.call, managed, lifecycle, link, pid_file, manager, auto_reload, snapshot_now, *operations});
         SignalLoop loop(*signals, lifecycle, *operations,
                         {.snapshot = snapshot_now,
                          .reload = [&reloader] { static_cast<void>(reloader.reload("SIGHUP")); },
@@ -213,6 +214,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
                          .is_replaced = [&upgrade] { return upgrade.is_over(); }});
         loop.run();
     }
+    link.announce_end();
     link.close();
     reloader.close();
     auto_reload.stop();

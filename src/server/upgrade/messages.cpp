@@ -17,11 +17,12 @@ using base::Result;
 
 namespace {
 
-constexpr std::array<std::string_view, 15> kNames = {
-    "unknown",   "hello",       "sockets", "pid_file",  "start", "ready",   "failed",  "commit",
-    "published", "unpublished", "stream",  "datagrams", "claim", "verdict", "tickets",
+constexpr std::array<std::string_view, 19> kNames = {
+    "unknown", "hello",     "sockets", "pid_file", "start",   "ready", "failed",  "commit", "published", "unpublished",
+    "stream",  "datagrams", "claim",   "verdict",  "tickets", "http",  "figures", "ending", "end",
 };
 constexpr size_t kMaxText = 4 * 1024;  // bytes
+constexpr size_t kMaxVersion = 128;    // bytes
 // Percent-encoded, a byte is three.
 constexpr size_t kMaxEncoded = 3 * kMaxKeyBytes;
 
@@ -59,6 +60,45 @@ Result<std::vector<base::StreamKey>> keys_of(const base::Json& json) {
     return keys;
 }
 
+base::OrderedJson json_of(const service::ProcessFigures& figures) {
+    base::OrderedJson json = {{"pid", figures.pid},
+                              {"version", figures.version.substr(0, kMaxVersion)},
+                              {"connections", figures.connections},
+                              {"stream_memory", figures.stream_memory},
+                              {"publishers", figures.publishers},
+                              {"players", figures.players},
+                              {"received", figures.traffic.received_bytes},
+                              {"sent", figures.traffic.sent_bytes}};
+    base::OrderedJson& addresses = json["addresses"] = base::OrderedJson::array();
+    for (size_t i = 0; i < std::min(figures.addresses.size(), kMaxAddresses); ++i)
+        addresses.push_back({figures.addresses[i].first.text(), figures.addresses[i].second});
+    return json;
+}
+
+Result<service::ProcessFigures> figures_of(const base::Json& json) {
+    service::ProcessFigures figures;
+    if (!json.is_object()) return fail(Code::kProtocol, "no figures");
+    figures.pid = number_of<int64_t>(json, "pid");
+    figures.version = text_of(json, "version", kMaxVersion);
+    figures.connections = number_of<uint64_t>(json, "connections");
+    figures.stream_memory = number_of<uint64_t>(json, "stream_memory");
+    figures.publishers = number_of<uint64_t>(json, "publishers");
+    figures.players = number_of<uint64_t>(json, "players");
+    figures.traffic = {number_of<uint64_t>(json, "received"), number_of<uint64_t>(json, "sent")};
+    const auto found = json.find("addresses");
+    if (found == json.end()) return figures;
+    if (!found->is_array() || found->size() > kMaxAddresses) return fail(Code::kProtocol, "no list of addresses");
+    for (const base::Json& one : *found) {
+        if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_number_unsigned())
+            return fail(Code::kProtocol, "an address that has not two parts");
+        const auto address = base::IpAddress::parse(one[0].get_ref<const std::string&>());
+        if (!address) return fail(Code::kProtocol, "no address");
+        figures.addresses.emplace_back(*address,
+                                       static_cast<uint32_t>(std::min<uint64_t>(one[1].get<uint64_t>(), UINT32_MAX)));
+    }
+    return figures;
+}
+
 }  // namespace
 
 std::string_view kind_name(Kind kind) { return kNames[static_cast<size_t>(kind)]; }
@@ -71,6 +111,7 @@ std::string write_message(const Message& message) {
     if (message.id != 0) json["id"] = message.id;
     if (message.is_granted) json["granted"] = true;
     if (!message.text.empty()) json["text"] = message.text.substr(0, kMaxText);
+    if (message.figures) json["figures"] = json_of(*message.figures);
     for (const base::StreamKey& key : message.keys)
         json["keys"].push_back(
             {http::percent_encode(key.vhost), http::percent_encode(key.app), http::percent_encode(key.name)});
@@ -93,6 +134,7 @@ Result<Message> parse_message(std::string_view text) {
     const auto granted = json.find("granted");
     message.is_granted = granted != json.end() && granted->is_boolean() && granted->get<bool>();
     message.keys = TRY(keys_of(json));
+    if (const auto figures = json.find("figures"); figures != json.end()) message.figures = TRY(figures_of(*figures));
     return message;
 }
 

@@ -19,17 +19,23 @@
 //      datagrams  descriptor                 by which the receiver gets its datagrams from now on (S only)
 //      claim      id, keys                   a client of the sender wants to publish a stream that the receiver has
 //      verdict    id, ok, text               the receiver's publisher is gone, or why not
+//      http       text, descriptor           a connection to the receiver's HTTP router of that name (link_http.h)
+//      figures    figures                    how much of the server the sender is, every second
+//      ending                                R: it is about to end, its last counters can be read now; S: it has them
+//      end                                   R is to end now, with the clients that it has (S only)
 //
 // Unknown members are ignored, and so are messages of an unknown kind; the version is raised when the meaning of one
 // changes. Both processes are of one user, but one of them may be broken: sizes are limited, and names are data. Pure.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/stream_key.h"
+#include "service/other_process.h"
 
 namespace server::upgrade {
 
@@ -38,6 +44,8 @@ inline constexpr int kVersion = 1;
 inline constexpr size_t kMaxKeyBytes = 4 * 1024;
 // Of one message, before they are written.
 inline constexpr size_t kMaxKeysBytes = 8 * 1024, kMaxKeys = 256;
+// Addresses of clients in one message; those with the most connections.
+inline constexpr size_t kMaxAddresses = 1'000;
 
 enum class Kind : uint8_t {
     kUnknown,  // of another version
@@ -55,16 +63,22 @@ enum class Kind : uint8_t {
     kClaim,
     kVerdict,
     kTickets,
+    kHttp,
+    kFigures,
+    kEnding,
+    kEnd,
 };
 
 struct Message {
     Kind kind = Kind::kUnknown;
-    int version = 0;          // kHello
-    int64_t pid = 0;          // kHello
-    std::string text{};       // kHello: the program's version; kFailed, kVerdict: the reason; kTickets: the secret
+    int version = 0;  // kHello
+    int64_t pid = 0;  // kHello
+    // kHello: the program's version; kFailed, kVerdict: the reason; kTickets: the secret; kHttp: which router
+    std::string text{};
     uint64_t id = 0;          // kClaim, kVerdict
     bool is_granted = false;  // kVerdict
     std::vector<base::StreamKey> keys{};
+    std::optional<service::ProcessFigures> figures{};  // kFigures
 
     bool operator==(const Message&) const = default;
 };

@@ -13,8 +13,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(message->keys.size() <= kMaxKeys);
     for (const base::StreamKey& key : message->keys)
         CHECK(key.vhost.size() + key.app.size() + key.name.size() <= kMaxKeyBytes);
-    const auto again = parse_message(write_message(*message));
+    auto again = parse_message(write_message(*message));
     CHECK(again && again->kind == message->kind && again->keys == message->keys && again->id == message->id &&
           again->version == message->version && again->pid == message->pid && again->is_granted == message->is_granted);
+    CHECK(again->figures.has_value() == message->figures.has_value());
+    if (!message->figures) return 0;
+    CHECK(message->figures->addresses.size() <= kMaxAddresses);
+    // A text that was cut is written as UTF-8.
+    again->figures->version = message->figures->version;
+    CHECK(again->figures == message->figures);
     return 0;
 }

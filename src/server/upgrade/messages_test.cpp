@@ -13,6 +13,19 @@ TEST(UpgradeMessages, AreReadAsWritten) {
         {.kind = Kind::kPublished, .keys = {{"__defaultVhost__", "live", "a b%\t\xff"}, {"v.com", "a/b", "c"}}},
         {.kind = Kind::kClaim, .id = 7, .keys = {{"v", "a", "s"}}},
         {.kind = Kind::kVerdict, .id = UINT64_MAX, .is_granted = true},
+        {.kind = Kind::kHttp, .text = "api"},
+        {.kind = Kind::kFigures,
+         .figures = service::ProcessFigures{.pid = 7,
+                                            .version = "1.2",
+                                            .connections = 3,
+                                            .stream_memory = UINT64_MAX,
+                                            .publishers = 1,
+                                            .players = 2,
+                                            .traffic = {7, 8},
+                                            .addresses = {{*base::IpAddress::parse("192.0.2.1"), 2},
+                                                          {*base::IpAddress::parse("2001:db8::"), UINT32_MAX}}}},
+        {.kind = Kind::kEnding},
+        {.kind = Kind::kEnd},
     };
     for (const Message& message : all) {
         const auto read = parse_message(write_message(message));
@@ -43,9 +56,26 @@ TEST(UpgradeMessages, BadOnesAreRefused) {
         R"({"kind":"published","keys":[["a","b"]]})",
         R"({"kind":"published","keys":[["a","b",7]]})",
         R"({"kind":"published","keys":[["a","b","%zz"]]})",
+        R"({"kind":"figures","figures":7})",
+        R"({"kind":"figures","figures":{"addresses":{}}})",
+        R"({"kind":"figures","figures":{"addresses":[["192.0.2.1"]]}})",
+        R"({"kind":"figures","figures":{"addresses":[["192.0.2.1",-1]]}})",
+        R"({"kind":"figures","figures":{"addresses":[["x",1]]}})",
         R"({"kind":"published","keys":[["a","b",")" + long_name + R"("]]})",
     };
     for (const std::string& text : all) EXPECT_FALSE(parse_message(text)) << text.substr(0, 80);
+}
+
+TEST(UpgradeMessages, FiguresFitIntoOneMessage) {
+    Message message{.kind = Kind::kFigures, .figures = service::ProcessFigures()};
+    for (uint32_t i = 0; i < 2 * kMaxAddresses; ++i)
+        message.figures->addresses.emplace_back(
+            *base::IpAddress::parse("2001:db8:ffff:ffff:ffff:ffff:ffff:" + std::to_string(1000 + i)), UINT32_MAX);
+    const std::string text = write_message(message);
+    EXPECT_LE(text.size(), 64u * 1024);
+    const auto read = parse_message(text);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->figures->addresses.size(), kMaxAddresses);
 }
 
 TEST(UpgradeMessages, ManyKeysAreSeveralMessages) {

@@ -1,12 +1,16 @@
 #include "server/upgrade/process_link.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "live/hub/options.h"
 #include "runtime/loop/limited_log.h"
+#include "server/upgrade/figures.h"
 
 namespace server {
 
@@ -30,6 +34,13 @@ bool is_own(const live::Stream& stream) {
 
 ProcessLink::~ProcessLink() { close(); }
 
+void ProcessLink::connect(const Parts& parts) {
+    parts_ = std::make_unique<Parts>(parts);
+    http_ = std::make_unique<LinkHttp>(
+        parts.sessions, LinkHttp::Routers{parts.api_router, parts.router, parts.offers.other_process_router},
+        [this](std::string_view router) { return connect_http(router); });
+}
+
 void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::function<config::SnapshotPtr()> snapshot,
                        bool is_replaced) {
     CHECK(parts_ && !is_open_);
@@ -51,15 +62,22 @@ void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::fu
         if (passing) post({.kind = Kind::kDatagrams}, *std::move(passing));
         if (!passing) base::log::error("upgrade: datagrams for the other process: {}", passing.error().text());
     }
+    since_ms_ = base::wall_ms();
+    is_ending_ = false;
+    http_->open();
     receiver_ = runtime::spawn("other-process", [this] { receive(); });
     sender_ = runtime::spawn("to-other-process", [this] { send_queued(); });
+    reporter_ = runtime::spawn("figures-for-other-process", [this] { send_figures(); });
+    if (is_replaced_) counter_ = runtime::spawn("counters-of-other-process", [this] { read_counters(); });
 }
 
 void ProcessLink::close() {
     if (!channel_) return;
     end("closed");
     if (receiver_) std::exchange(receiver_, {}).cancel_and_join();
-    if (sender_) std::exchange(sender_, {}).cancel_and_join();
+    for (runtime::Task* task : {&sender_, &reporter_, &counter_})
+        if (*task) std::exchange(*task, {}).cancel_and_join();
+    http_->close();
     datagrams_.close();
     channel_.reset();
     queue_.clear();
@@ -82,6 +100,9 @@ void ProcessLink::end(std::string_view why) {
     if (is_replaced_) datagrams_.close();
     streams_.clear();
     named_.clear();
+    figures_.reset();
+    use_elsewhere({});
+    ending_.pulse();
     answered_.pulse();
     queued_.pulse();
     ended_.pulse();
@@ -142,6 +163,16 @@ void ProcessLink::take(runtime::ProcessMessage& message) {
             return receive_datagrams(message.descriptors);
         case Kind::kClaim:
             return answer_claim(*parsed);
+        case Kind::kHttp:
+            return serve_http(message.descriptors, parsed->text);
+        case Kind::kFigures:
+            if (parsed->figures) take_figures(*std::move(parsed->figures));
+            return;
+        case Kind::kEnd:
+            return end_as_told();
+        case Kind::kEnding:
+            is_ending_ = true;
+            return ending_.pulse();
         case Kind::kVerdict:
             if (const auto found = claims_.find(parsed->id); found != claims_.end()) {
                 *found->second = {true, parsed->is_granted, parsed->text};
@@ -221,6 +252,86 @@ void ProcessLink::receive_datagrams(runtime::OwnedDescriptors& descriptors) {
     if (!fd || is_replaced_) return;
     if (auto opened = datagrams_.open_receiving(*fd); !opened)
         base::log::error("upgrade: datagrams of the other process: {}", opened.error().text());
+}
+
+// ---- The API, figures and counters
+
+Result<std::unique_ptr<runtime::ByteStream>> ProcessLink::connect_http(std::string_view router) {
+    if (!is_open_) return fail(Code::kClosed, "the other process has ended");
+    auto [mine, theirs] = TRY(runtime::local_stream_pair());
+    if (!post({.kind = Kind::kHttp, .text = std::string(router)}, std::move(theirs)))
+        return fail(Code::kClosed, "the other process has ended, or stands still");
+    return std::move(mine);
+}
+
+void ProcessLink::serve_http(runtime::OwnedDescriptors& descriptors, std::string_view router) {
+    const auto fd = descriptors.release_one();
+    if (!fd) return;
+    auto stream = runtime::local_stream(*fd);
+    if (!stream) return runtime::warn_limited("upgrade: {}", stream.error().text());
+    http_->serve(*std::move(stream), router);
+}
+
+Result<net::HttpAnswer> ProcessLink::ask(service::OtherRequest request) {
+    if (!is_open_) return fail(Code::kClosed, "the other process has ended");
+    return http_->ask(std::move(request));
+}
+
+void ProcessLink::send_figures() {
+    do {
+        post_figures();
+    } while (runtime::sleep_ms(kFiguresMs));
+}
+
+void ProcessLink::post_figures() {
+    service::ProcessFigures figures = figures_of(parts_->sessions, parts_->registry);
+    figures.traffic += earlier_traffic_;
+    post({.kind = Kind::kFigures, .figures = std::move(figures)});
+}
+
+void ProcessLink::take_figures(service::ProcessFigures figures) {
+    use_elsewhere(figures);
+    if (is_replaced_) earlier_traffic_ = figures.traffic;
+    figures_ = std::move(figures);
+}
+
+void ProcessLink::use_elsewhere(const service::ProcessFigures& figures) const {
+    parts_->sessions.admission().set_elsewhere(figures.connections, figures.addresses);
+    parts_->registry.set_memory_elsewhere(figures.stream_memory);
+}
+
+// When it begins, and when the other process is about to end, which waits for that.
+void ProcessLink::read_counters() {
+    const auto read = [this] {
+        if (parts_->offers.read_other_counters) parts_->offers.read_other_counters();
+    };
+    read();
+    while (is_open_ && !is_ending_)
+        if (!ending_.wait_next(Deadline::never())) return;
+    if (!is_open_) return;
+    read();
+    post({.kind = Kind::kEnding});
+}
+
+void ProcessLink::announce_end() {
+    if (!is_open_ || is_replaced_) return;
+    post_figures();
+    if (!post({.kind = Kind::kEnding})) return;
+    const Deadline limit = Deadline::in_ms(kLastCountersMs);
+    while (is_open_ && !is_ending_)
+        if (!ending_.wait_next(limit)) return;
+}
+
+Result<void> ProcessLink::end_other() {
+    if (!is_open_ || !is_replaced_ || !post({.kind = Kind::kEnd}))
+        return fail(Code::kClosed, "there is no earlier process");
+    return {};
+}
+
+void ProcessLink::end_as_told() const {
+    if (is_replaced_) return;
+    base::log::trace("upgrade: the other process was asked to end this one, with the clients that are left");
+    ::kill(getpid(), SIGINT);
 }
 
 // ---- Names

@@ -3,7 +3,8 @@
 // its successor. The same on both sides. Streams that one publishes the other pulls when a player wants them
 // (service::OtherProcess); a publisher is refused a name while the other process has a live publisher of it, which that
 // process decides: the last guard of the gate, because a publisher that may take a name over ends the other one. See
-// messages.h.
+// messages.h. How much of the server each is they tell each other every second, so that its limits are those of both
+// together; requests to the other's API go by LinkHttp.
 //
 // The other process may be broken, or stand still: what it says is bounded, nobody waits for it longer than
 // kAnswerMs, and with the end of the channel all of it is forgotten.
@@ -13,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "config/snapshot.h"
@@ -22,6 +24,7 @@
 #include "runtime/loop/sync.h"
 #include "runtime/socket/datagram_relay.h"
 #include "runtime/socket/process_channel.h"
+#include "server/upgrade/link_http.h"
 #include "server/upgrade/messages.h"
 #include "service/shared_parts.h"
 
@@ -32,12 +35,17 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     static constexpr size_t kMaxStreams = 100'000;  // of the other process; others are not found in this one
     static constexpr size_t kMaxQueued = 10'000;    // messages; with more the other process stands still
     static constexpr int64_t kAnswerMs = 2'000;
+    static constexpr int64_t kFiguresMs = 1'000;
+    // For the last counters of a process that is about to end.
+    static constexpr int64_t kLastCountersMs = 500;
 
     struct Parts {
         live::Registry& registry;
         net::SessionTable& sessions;
         net::Gate& gate;
         service::Offers& offers;
+        const net::HttpRouter& api_router;
+        const net::HttpRouter& router;
     };
 
     ProcessLink() = default;
@@ -45,7 +53,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     ProcessLink(const ProcessLink&) = delete;
 
     // Before open(): what it works with. The parts must outlive it, or close().
-    void connect(const Parts& parts) { parts_ = std::make_unique<Parts>(parts); }
+    void connect(const Parts& parts);
     net::SessionTable& sessions() const { return parts_->sessions; }
     // snapshot: the one in force. is_replaced: the other process is the one that this one has replaced, and this one
     // receives the datagrams of both.
@@ -53,6 +61,8 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
               bool is_replaced);
     // Yields. Harmless where it is not open.
     void close();
+    // The process is about to end: the other one reads its counters, soon. Yields. Harmless where it is not open.
+    void announce_end();
     // Yields until the other process is gone, or the link was closed.
     base::Result<void> await_end(runtime::Deadline deadline);
 
@@ -60,6 +70,11 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     bool is_replaced() const override { return is_open_ && is_replaced_; }
     bool publishes(const base::StreamKey& stream) const override { return is_open_ && streams_.contains(stream); }
     base::Result<std::unique_ptr<runtime::ByteStream>> connect() override;
+    base::Result<net::HttpAnswer> ask(service::OtherRequest request) override;
+    const service::ProcessFigures* figures() const override { return figures_ ? &*figures_ : nullptr; }
+    net::Traffic earlier_traffic() const override { return earlier_traffic_; }
+    int64_t since_ms() const override { return since_ms_; }
+    base::Result<void> end_other() override;
     size_t streams() const { return streams_.size(); }
 
   private:
@@ -87,6 +102,14 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     void answer_claim(const upgrade::Message& claim);
     base::Result<void> give_up_name(const base::StreamKey& key) const;
     void serve(runtime::OwnedDescriptors& descriptors);
+    base::Result<std::unique_ptr<runtime::ByteStream>> connect_http(std::string_view router);
+    void serve_http(runtime::OwnedDescriptors& descriptors, std::string_view router);
+    void send_figures();
+    void post_figures();
+    void take_figures(service::ProcessFigures figures);
+    void use_elsewhere(const service::ProcessFigures& figures) const;
+    void read_counters();
+    void end_as_told() const;
     void receive_datagrams(runtime::OwnedDescriptors& descriptors);
     bool post(const upgrade::Message& message, runtime::OwnedDescriptors descriptors = {});
 
@@ -104,7 +127,13 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     runtime::Event queued_{"messages for the other process"};
     runtime::Event answered_{"an answer of the other process"};
     runtime::Event ended_{"the end of the other process"};
-    runtime::Task receiver_, sender_;
+    std::unique_ptr<LinkHttp> http_;
+    std::optional<service::ProcessFigures> figures_;  // of the other process
+    net::Traffic earlier_traffic_;
+    int64_t since_ms_ = 0;
+    bool is_ending_ = false;  // the other process has said so, or knows that this one is
+    runtime::Event ending_{"the end of the other process, or its answer"};
+    runtime::Task receiver_, sender_, reporter_, counter_;
 };
 
 }  // namespace server

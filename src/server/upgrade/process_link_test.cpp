@@ -1,6 +1,8 @@
 #include "server/upgrade/process_link.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "live/hub/options.h"
 #include "live/hub/owner_testing.h"
@@ -43,7 +45,7 @@ class ProcessLinkTest : public runtime::testing::RuntimeTest {
         auto pair = runtime::process_channel_pair();
         ASSERT_TRUE(ok(pair));
         ASSERT_TRUE(ok(other_.open(*pair->second.release_one())));
-        link_.connect({registry_, sessions_, gate_, offers_});
+        link_.connect({registry_, sessions_, gate_, offers_, api_router_, router_});
         offers_.other_process_changed.push_back([this](const base::StreamKey& key) { changed_.push_back(key.name); });
         offers_.serve_other_process = [this](auto stream) { served_.push_back(std::move(stream)); };
         auto channel = std::make_unique<ProcessChannel>();
@@ -67,11 +69,15 @@ class ProcessLinkTest : public runtime::testing::RuntimeTest {
         EXPECT_TRUE(ok(other_.send({write_message(message), std::move(descriptors)}, runtime::testing::soon())));
         for (int i = 0; i < 5; ++i) (void)runtime::yield();
     }
+    // The next message but for figures, which come every second.
     Message heard(runtime::OwnedDescriptors* descriptors = nullptr) {
-        auto message = other_.receive(runtime::testing::soon());
-        if (!ok(message)) return {};
-        if (descriptors) *descriptors = std::move(message->descriptors);
-        return upgrade::parse_message(message->text).value_or(Message());
+        while (true) {
+            auto message = other_.receive(runtime::testing::soon());
+            if (!ok(message)) return {};
+            if (descriptors) *descriptors = std::move(message->descriptors);
+            Message read = upgrade::parse_message(message->text).value_or(Message());
+            if (read.kind != Kind::kFigures) return read;
+        }
     }
     base::Result<net::Grant> publish_elsewhere(const std::string& name) {
         net::Visitor visitor;
@@ -87,6 +93,7 @@ class ProcessLinkTest : public runtime::testing::RuntimeTest {
     net::SessionTable sessions_;
     net::Gate gate_;
     service::Offers offers_;
+    net::HttpRouter api_router_, router_;
     std::vector<std::string> changed_;
     std::vector<std::unique_ptr<runtime::ByteStream>> served_;
     ProcessChannel other_;
@@ -241,6 +248,131 @@ TEST_F(ProcessLinkTest, AProcessThatReadsNothingIsToldOfTheEnd) {
     do message = other_.receive(runtime::testing::soon());
     while (message);
     EXPECT_EQ(message.error().code(), base::Code::kClosed) << message.error().text();
+}
+
+// ---- Two links: the process that is replaced, and the other one
+
+class TwoLinksTest : public runtime::testing::RuntimeTest {
+  protected:
+    struct Side {
+        live::Registry registry;
+        net::SessionTable sessions;
+        net::Gate gate;
+        service::Offers offers;
+        net::HttpRouter api_router, router;
+        ProcessLink link;
+        void open(int channel, bool is_replaced) {
+            link.connect({registry, sessions, gate, offers, api_router, router});
+            auto opened = std::make_unique<ProcessChannel>();
+            ASSERT_TRUE(ok(opened->open(channel)));
+            link.open(
+                std::move(opened), [] { return config::default_snapshot(); }, is_replaced);
+        }
+    };
+    void SetUp() override {
+        RuntimeTest::SetUp();
+        net::HttpRoute route;
+        route.methods = {http::Method::kGet, http::Method::kDelete};
+        route.pattern = "/x/{id}";
+        route.handler = [this](net::HttpRequest& request, net::HttpResponse& response) {
+            EXPECT_TRUE(request.is_of_other_process);
+            if (stands_still_) (void)runtime::sleep_ms(60'000);
+            return response.send(
+                200, "text/plain",
+                fmt::format("{} {}", http::method_name(request.message.method), request.capture("id")));
+        };
+        old_.api_router.add(route);
+    }
+    void open() {
+        auto pair = runtime::process_channel_pair();
+        ASSERT_TRUE(ok(pair));
+        old_.open(*pair->first.release_one(), false);
+        new_.open(*pair->second.release_one(), true);
+    }
+    void TearDown() override {
+        new_.link.close();
+        old_.link.close();
+    }
+    Side old_, new_;
+    bool stands_still_ = false;
+};
+
+TEST_F(TwoLinksTest, TheApiOfTheOtherAnswers) {
+    open();
+    for (const http::Method method : {http::Method::kGet, http::Method::kDelete}) {
+        const auto answer = new_.link.ask({.method = method, .target = "/x/7?a=b"});
+        ASSERT_TRUE(ok(answer));
+        EXPECT_EQ(answer->body, fmt::format("{} 7", http::method_name(method)));
+    }
+    EXPECT_EQ(new_.link.ask({.target = "/y"})->status, 404);
+    EXPECT_EQ(old_.sessions.admission().connections(), 0u) << "it counts for no limit";
+    EXPECT_EQ(old_.sessions.size(), 1u) << "one connection for all";
+    old_.link.close();
+    EXPECT_FALSE(new_.link.ask({.target = "/x/7"}));
+}
+
+TEST_F(TwoLinksTest, NobodyWaitsForOneThatStandsStill) {
+    runtime::testing::SimulatedTime time;
+    open();
+    stands_still_ = true;
+    std::vector<base::Code> codes;
+    const auto ask = [&] {
+        auto task = runtime::spawn("asks", [&] {
+            auto answer = new_.link.ask({.target = "/x/7", .within_ms = 200});
+            codes.push_back(answer ? base::Code::kOther : answer.error().code());
+        });
+        time.pass_ms(300);
+        task.cancel_and_join();
+    };
+    ask();
+    ask();
+    EXPECT_EQ(codes, std::vector(2, base::Code::kTimeout));
+    EXPECT_EQ(old_.sessions.size(), 1u) << "it is not asked again at once";
+    stands_still_ = false;
+    time.pass_ms(LinkHttp::kPauseMs);
+    ask();
+    EXPECT_EQ(codes.back(), base::Code::kOther);
+}
+
+TEST_F(TwoLinksTest, LimitsAreOfBothTogether) {
+    runtime::testing::SimulatedTime time;
+    const auto address = *base::IpAddress::parse("192.0.2.1");
+    new_.sessions.admission().set_options({3, {2, 0, 1, {}}});
+    net::Admission::Ticket first(old_.sessions.admission(), address), second(old_.sessions.admission(), address);
+    open();
+    time.pass_ms(10);
+    ASSERT_NE(new_.link.figures(), nullptr);
+    EXPECT_EQ(new_.link.figures()->connections, 2u);
+    EXPECT_EQ(new_.link.figures()->pid, getpid());
+    net::Admission& admission = new_.sessions.admission();
+    EXPECT_FALSE(admission.admit_without_descriptor("192.0.2.1")) << "address_limits";
+    ASSERT_TRUE(admission.admit_without_descriptor("192.0.2.2"));
+    net::Admission::Ticket third(admission, *base::IpAddress::parse("192.0.2.2"));
+    EXPECT_FALSE(admission.admit_without_descriptor("192.0.2.3")) << "max_connections";
+    first.release();
+    time.pass_ms(ProcessLink::kFiguresMs);
+    EXPECT_TRUE(admission.admit_without_descriptor("192.0.2.1"));
+    old_.link.close();
+    time.pass_ms(10);
+    EXPECT_EQ(new_.link.figures(), nullptr);
+    EXPECT_EQ(admission.elsewhere(), 0u);
+}
+
+TEST_F(TwoLinksTest, LastCountersAreReadBeforeTheEnd) {
+    runtime::testing::SimulatedTime time;
+    int reads = 0;
+    new_.offers.read_other_counters = [&] { reads += new_.link.ask({.target = "/x/7"}).has_value(); };
+    open();
+    time.pass_ms(10);
+    EXPECT_EQ(reads, 1);
+    auto task = runtime::spawn("ends", [&] { old_.link.announce_end(); });
+    time.pass_ms(10);
+    EXPECT_TRUE(task.done());
+    EXPECT_EQ(reads, 2);
+    stands_still_ = true;
+    auto other = runtime::spawn("ends again", [&] { new_.link.announce_end(); });
+    time.pass_ms(10);
+    EXPECT_TRUE(other.done()) << "the new one announces nothing";
 }
 
 }  // namespace

@@ -61,7 +61,17 @@ std::string Upgrade::obstacle() const {
 
 void Upgrade::refuse(std::string_view why) {
     base::log::warn("SIGUSR2: {}", why);
+    record(fmt::format("refused: {}", why));
     if (state_ != State::kPreparing) parts_.manager.status(fmt::format("Not upgraded: {}", why));
+}
+
+// What came of the signal, for the audit file.
+void Upgrade::record(std::string result) const {
+    if (!parts_.operations.audit) return;
+    parts_.operations.audit({.action = "upgrade",
+                             .what = "SIGUSR2",
+                             .about = child_ > 0 ? fmt::format("process {} ({})", child_, program_) : std::string(),
+                             .result = std::move(result)});
 }
 
 bool Upgrade::is_over() const { return state_ == State::kGivenOver && parts_.lifecycle.idle(); }
@@ -76,6 +86,7 @@ void Upgrade::run() {
         base::log::error("upgrade: {} cannot replace this process, which goes on: {}", parts_.call.program,
                          prepared.error().text());
         parts_.manager.status(fmt::format("Not upgraded: {}", prepared.error().text()));
+        record(fmt::format("failed: {}", prepared.error().text()));
         end_child();
         channel_.reset();
         state_ = State::kNone;
@@ -150,6 +161,7 @@ Result<void> Upgrade::commit() {
     parts_.link.open(std::move(channel_), parts_.snapshot, false);
     state_ = State::kGivenOver;
     parts_.auto_reload.give_over(true);
+    record("serves new clients");
     base::log::trace(
         "upgrade: process {} (version {}) serves new clients from now on; this one ends with its last "
         "client; busy: {}",
@@ -183,6 +195,7 @@ bool Upgrade::close_some(int64_t given_over_ms) {
     if (limit_ms == 0 || late_ms < 0) return false;
     std::vector<std::string> players, publishers;
     parts_.link.sessions().for_each([&](net::Session& session) {
+        if (session.is_with_other_process()) return;
         (net::publishes(session.type()) ? publishers : players).push_back(session.id());
     });
     // The end of one may be the end of others.
@@ -200,6 +213,7 @@ void Upgrade::end_with_it() {
 
 // The other process is dead. Clients may have come to its sockets, which are this one's, too.
 void Upgrade::take_back() {
+    record("it has ended: the process before serves again");
     const pid_t ended = std::exchange(child_, 0);
     base::log::error("upgrade: process {} has ended: this one accepts clients again", ended);
     parts_.link.close();

@@ -39,6 +39,7 @@ class Upgrade {
         ServiceManager& manager;
         AutoReload& auto_reload;
         std::function<config::SnapshotPtr()> snapshot;
+        const net::Operations& operations;
     };
 
     // The parts must outlive it.
@@ -56,6 +57,7 @@ class Upgrade {
 
     std::string obstacle() const;
     void refuse(std::string_view why);
+    void record(std::string result) const;
     void run();
     base::Result<void> prepare();
     base::Result<void> give_sockets(runtime::Deadline limit);

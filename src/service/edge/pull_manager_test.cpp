@@ -311,6 +311,11 @@ struct FakeOtherProcess final : OtherProcess {
     base::Result<std::unique_ptr<runtime::ByteStream>> connect() override {
         return base::fail(base::Code::kClosed, "not here");
     }
+    base::Result<net::HttpAnswer> ask(OtherRequest) override { return base::fail(base::Code::kClosed, "not here"); }
+    const ProcessFigures* figures() const override { return nullptr; }
+    net::Traffic earlier_traffic() const override { return {}; }
+    int64_t since_ms() const override { return 0; }
+    base::Result<void> end_other() override { return {}; }
 };
 
 TEST_F(PullsTest, AKeptPullEndsWithTheOtherProcess) {

@@ -16,6 +16,7 @@
 #include "runtime/socket/dns.h"
 #include "service/api_answer.h"
 #include "service/await_stream.h"
+#include "service/pass_on.h"
 #include "service/rtc/config.h"
 #include "service/rtc/requests/candidates.h"
 #include "service/rtc/requests/pages.h"
@@ -420,6 +421,14 @@ std::vector<std::string> Signaling::resolve(const std::string& name) {
     return kept.addresses;
 }
 
+// By the process that this one has replaced: the session may be one of it.
+Result<bool> Signaling::is_answered_elsewhere(const net::HttpRequest& request, net::HttpResponse& response) {
+    std::string target = request.message.raw_path;
+    if (!request.message.raw_query.empty()) target += "?" + request.message.raw_query;
+    return pass_on(offers_, {OtherRequest::Router::kHttp, request.message.method, std::move(target)}, request,
+                   response);
+}
+
 Result<void> Signaling::patch(const Endpoint&, net::HttpRequest& request, net::HttpResponse& response) {
     if (!has_content_type(request.message, kFragment)) {
         response.header("Accept-Patch", kFragment);
@@ -429,6 +438,8 @@ Result<void> Signaling::patch(const Endpoint&, net::HttpRequest& request, net::H
     if (!if_match) return send_failure(response, 428, "If-Match is missing: the session's ETag, or * to restart ICE");
     auto patched = sessions_.patch(request.message.parameter("session"), request.message.parameter("token"),
                                    read_if_match(*if_match), request.message.body);
+    if (!patched && patched.error().code() == Code::kNotFound && TRY(is_answered_elsewhere(request, response)))
+        return {};
     if (!patched) {
         const int status = patched.error().code() == Code::kBusy    ? 412
                            : patched.error().code() == Code::kLimit ? 400
@@ -442,6 +453,8 @@ Result<void> Signaling::patch(const Endpoint&, net::HttpRequest& request, net::H
 
 Result<void> Signaling::remove(const Endpoint&, net::HttpRequest& request, net::HttpResponse& response) {
     auto removed = sessions_.remove(request.message.parameter("session"), request.message.parameter("token"));
+    if (!removed && removed.error().code() == Code::kNotFound && TRY(is_answered_elsewhere(request, response)))
+        return {};
     if (!removed) return send_failure(response, status_of(removed.error()), removed.error().text());
     return response.send(200, "text/plain", "");
 }

@@ -55,6 +55,7 @@ class Signaling {
     using Handler = base::Result<void> (Signaling::*)(const Endpoint&, net::HttpRequest&, net::HttpResponse&);
     net::HttpHandler bind(const Endpoint& endpoint, Handler handler);
     base::Result<void> offer(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
+    base::Result<bool> is_answered_elsewhere(const net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> patch(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> remove(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
     base::Result<void> options(const Endpoint& endpoint, net::HttpRequest& request, net::HttpResponse& response);
