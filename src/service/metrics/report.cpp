@@ -3,7 +3,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <vector>
 
 #include "base/clock.h"
@@ -53,9 +55,25 @@ struct LabelledStream {
 
 }  // namespace
 
-base::Result<std::string> Report::make(const Identity& identity, const ServerConfig& exporter) {
+// Counters of both are one sum. Of gauges those that count clients and streams; what is measured of a stream is
+// measured where its publisher is. The others are of this process.
+prometheus::Addition Report::addition(std::string_view family, Type type) {
+    using prometheus::Addition;
+    static constexpr std::string_view kSums[] = {"srs_streams",         "srs_clients",
+                                                 "srs_vhost_streams",   "srs_vhost_clients",
+                                                 "srs_connections",     "srs_unserved_players",
+                                                 "srs_waiting_players", "srs_waiting_requests",
+                                                 "srs_hls_viewers",     "srs_standby_publishers",
+                                                 "srs_stream_viewers",  "srs_stream_memory_all_bytes"};
+    if (type != Type::kGauge || std::ranges::find(kSums, family) != std::end(kSums)) return Addition::kSum;
+    return family.starts_with("srs_stream_") ? Addition::kMissing : Addition::kNone;
+}
+
+base::Result<std::string> Report::make(const Identity& identity, const ServerConfig& exporter,
+                                       const prometheus::Families* earlier) {
     TRY(sessions_.count(kCountFreshMs));
     Text text;
+    if (earlier) text.add(*earlier, addition);
     about(text, identity, exporter);
     process(text);
     totals(text);
@@ -63,6 +81,7 @@ base::Result<std::string> Report::make(const Identity& identity, const ServerCon
     closed(text);
     loop(text);
     operations(text);
+    earlier_process(text);
     standbys(text);
     input_faults(text);
     latency(text);
@@ -196,14 +215,14 @@ base::Result<void> Report::clients(Text& text) {
     runtime::CpuSlice slice(kClockCheckInterval);
     for (size_t index = 0; index < sessions_.size(); ++index) {
         const net::Session& session = sessions_.at(index);
-        if (net::is_client(session.type()) && session.stream_account()) {
+        if (net::is_client(session.type()) && session.stream_account() && !session.is_with_other_process()) {
             ++all;
             ++clients[{session.stream_account()->vhost().name(), session.type()}];
         }
         TRY(slice.step());
     }
     registry_.for_each([&](live::Stream& stream) {
-        if (!stream.published()) return;
+        if (!stream.published() || stream.publisher()->is_copy()) return;
         ++published;
         ++streams[stream.key().vhost];
     });
@@ -270,6 +289,16 @@ void Report::operations(Text& text) const {
                 static_cast<int>(operations.load.level));
     text.single("srs_overload_refused_total", Type::kCounter, "Players refused at the level dying.",
                 number(operations.load.refused));
+}
+
+void Report::earlier_process(Text& text) const {
+    const OtherProcess* other = offers_.other_process;
+    const bool is_there = other && other->is_replaced();
+    const ProcessFigures* figures = is_there ? other->figures() : nullptr;
+    text.single("srs_earlier_process", Type::kGauge,
+                "Whether the process that this one has replaced still serves clients.", is_there);
+    text.single("srs_earlier_process_clients", Type::kGauge, "The clients of that process.",
+                figures ? number(figures->publishers + figures->players) : 0);
 }
 
 void Report::input_faults(Text& text) {
@@ -440,14 +469,18 @@ base::Result<void> Report::streams(Text& text, size_t limit) {
                }));
     TRY(family("srs_stream_lag_seconds", Type::kGauge, "Delay of the slowest viewer.",
                [&](const LabelledStream& one) { text.sample(one.labels, seconds_of_ms(one.lag_ms)); }));
+    // Of a copy they are counted where the publisher is.
     TRY(family("srs_stream_frames_total", Type::kCounter, "Frames that were published.",
                [&](const LabelledStream& one) {
+                   if (one.view.is_copy) return;
                    const live::StreamCounters& counters = one.view.counters;
                    text.sample(Labels(one.labels).add("kind", "video"), number(counters.video_frames));
                    text.sample(Labels(one.labels).add("kind", "audio"), number(counters.audio_frames));
                }));
-    TRY(plain("srs_stream_published_bytes_total", Type::kCounter, "Bytes of frames that were published.",
-              [](const F& f) { return number(f.counters.payload_bytes); }));
+    TRY(family("srs_stream_published_bytes_total", Type::kCounter, "Bytes of frames that were published.",
+               [&](const LabelledStream& one) {
+                   if (!one.view.is_copy) text.sample(one.labels, number(one.view.counters.payload_bytes));
+               }));
     TRY(plain("srs_stream_viewer_drops_total", Type::kCounter, "Times a viewer was too slow and skipped to a keyframe.",
               [](const F& f) { return number(f.counters.viewer_jumps); }));
     TRY(plain("srs_stream_skipped_bytes_total", Type::kCounter, "Bytes skipped by viewers that were too slow.",

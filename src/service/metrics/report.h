@@ -12,6 +12,7 @@
 #include "live/hub/registry.h"
 #include "net/operations.h"
 #include "net/sessions/session.h"
+#include "protocol/prometheus/samples.h"
 #include "protocol/prometheus/text.h"
 #include "service/identity.h"
 #include "service/metrics/config.h"
@@ -27,7 +28,11 @@ class Report {
         : sessions_(sessions), registry_(registry), operations_(operations), offers_(offers) {}
 
     // Returns the whole text. Yields now and then; only one call at a time.
-    base::Result<std::string> make(const Identity& identity, const ServerConfig& exporter);
+    // earlier: the samples of a process that this one has replaced, which are added where that makes sense; null: none.
+    base::Result<std::string> make(const Identity& identity, const ServerConfig& exporter,
+                                   const prometheus::Families* earlier = nullptr);
+    // What is added of a family. Pure.
+    static prometheus::Addition addition(std::string_view family, prometheus::Type type);
 
   private:
     using Text = prometheus::Text;
@@ -36,6 +41,7 @@ class Report {
     void process(Text& text);
     void loop(Text& text) const;
     void operations(Text& text) const;
+    void earlier_process(Text& text) const;
     void disk(Text& text) const;
     void totals(Text& text) const;
     void closed(Text& text) const;

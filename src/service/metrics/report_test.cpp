@@ -33,9 +33,9 @@ class Client final : public net::Session {
 class Metrics : public runtime::testing::RuntimeTest {
   protected:
     // The lines of samples; a family that occurs twice, or a sample that belongs to none, is a failure.
-    std::map<std::string, std::string> samples() {
+    std::map<std::string, std::string> samples(const prometheus::Families* earlier = nullptr) {
         std::map<std::string, std::string> found;
-        auto text = report_.make(identity_, exporter_);
+        auto text = report_.make(identity_, exporter_, earlier);
         EXPECT_TRUE(text) << text.error().text();
         std::set<std::string> families;
         std::string family;
@@ -73,6 +73,26 @@ TEST_F(Metrics, AnIdleServerHasAllTotals) {
     EXPECT_EQ(found["srs_reload_last_accepted"], "1") << "there was none";
     EXPECT_EQ(found["srs_draining"], "0");
     EXPECT_EQ(found.count("srs_vhost_clients{vhost=\"v\",type=\"rtmp-play\"}"), 0u);
+}
+
+TEST_F(Metrics, AnEarlierProcessIsAdded) {
+    using enum prometheus::Type;
+    const prometheus::Families earlier = {
+        {"srs_send_bytes_total", {kCounter, {{"", 1'000}}}},
+        {"srs_sessions_closed_total", {kCounter, {{"{reason=\"flood\"}", 7}}}},
+        {"srs_clients", {kGauge, {{"", 3}}}},
+        {"srs_vhost_clients", {kGauge, {{"{vhost=\"v\",type=\"rtmp-play\"}", 2}, {"{vhost=\"w\",type=\"x\"}", 1}}}},
+        {"srs_memory", {kGauge, {{"", 1e12}}}},
+        {"srs_stream_bitrate", {kGauge, {{"{vhost=\"v\",app=\"live\",stream=\"t\"}", 5}}}}};
+    const auto one = client("a", net::SessionType::kRtmpPlay);
+    auto found = samples(&earlier);
+    EXPECT_EQ(found["srs_send_bytes_total"], "1000");
+    EXPECT_EQ(found["srs_sessions_closed_total{reason=\"flood\"}"], "7");
+    EXPECT_EQ(found["srs_clients"], "4");
+    EXPECT_EQ(found["srs_vhost_clients{vhost=\"v\",type=\"rtmp-play\"}"], "3");
+    EXPECT_EQ(found["srs_vhost_clients{vhost=\"w\",type=\"x\"}"], "1");
+    EXPECT_NE(found["srs_memory"], "1000000000000") << "of this process";
+    EXPECT_EQ(found["srs_stream_bitrate{vhost=\"v\",app=\"live\",stream=\"t\"}"], "5");
 }
 
 TEST_F(Metrics, ClientsAreCountedByVhostAndType) {
