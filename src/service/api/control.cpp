@@ -103,8 +103,12 @@ std::vector<Endpoint> Control::endpoints() {
 }
 
 Result<void> Control::kick(Request& request, Response& response) {
-    net::Session* session = context_.sessions.find(request.capture("id"));
-    if (!session || !session->stream_account()) return send_missing(response, context_.identity, Missing::kClient);
+    const std::string_view id = request.capture("id");
+    net::Session* session = context_.sessions.find(id);
+    const bool is_here = session && session->stream_account() && !session->is_with_other_process();
+    if (!is_here && TRY(pass_on(context_.offers, client_request(http::Method::kDelete, id), request, response)))
+        return {};
+    if (!is_here) return send_missing(response, context_.identity, Missing::kClient);
     base::log::trace("{} {} is ended by the API, for {}", net::session_type_name(session->type()), session->id(),
                      request.peer_ip);
     session->kick("kicked by the API");

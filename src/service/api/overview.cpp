@@ -8,7 +8,10 @@
 #include "runtime/diagnose/machine.h"
 #include "runtime/diagnose/watchdog.h"
 #include "service/api/diagnosis/verdicts.h"
+#include "service/api/earlier/earlier.h"
+#include "service/api/earlier/upgrade_endpoint.h"
 #include "service/api/lists/statistics.h"
+#include "service/api/lists/stream_keys.h"
 #include "service/api/system.h"
 
 namespace service::api {
@@ -21,8 +24,10 @@ std::string_view protocol_of(net::SessionType type) {
     return protocol == "rtc" ? "webrtc" : protocol;
 }
 
-Overview::Overview(const Context& context, const Statistics& statistics, const System& system, Verdicts& verdicts)
+Overview::Overview(const Context& context, Earlier& earlier, const Statistics& statistics, const System& system,
+                   Verdicts& verdicts)
     : context_(context),
+      earlier_(earlier),
       statistics_(statistics),
       system_(system),
       verdicts_(verdicts),
@@ -37,8 +42,10 @@ std::vector<Endpoint> Overview::endpoints() {
              "machine{cpu_percent:num processors:int memory_bytes:int memory_used_bytes:int load_1m:num} "
              "traffic{recv_bytes:int send_bytes:int} connections{now:int limit:int} streams{total:int published:int} "
              "verdicts{fine:int notice:int sick:int} "
-             "publishers:any players:any longest_stall_ms:int senders:any ends:any access{reads:bool changes:bool "
-             "debug:bool}}",
+             "publishers:any players:any " +
+                 std::string(kEarlierShape) +
+                 " longest_stall_ms:int senders:any ends:any access{reads:bool changes:bool "
+                 "debug:bool}}",
              &Overview::answer);
     return rows.take();
 }
@@ -74,8 +81,32 @@ base::Result<Json> Overview::make() {
         if (const uint64_t count = context_.sessions.closed().count_of(reason))
             ends[std::string(base::close_reason_name(reason))] = count;
     }
+    TRY(add_earlier(figures));
     ++made_;
     return figures;
+}
+
+// What the process that this one has replaced has. A stream that both have is one.
+base::Result<void> Overview::add_earlier(Json& figures) const {
+    const net::Traffic before =
+        context_.offers.other_process ? context_.offers.other_process->earlier_traffic() : net::Traffic();
+    add_numbers(figures["traffic"], {{"recv_bytes", before.received_bytes}, {"send_bytes", before.sent_bytes}});
+    figures["earlier_process"] = earlier_process_json(context_.offers);
+    if (!earlier_.is_there()) return {};
+    const Json theirs = TRY(earlier_.object("/api/v1/overview", "overview"));
+    if (!theirs.is_object()) return {};
+    for (const char* name : {"publishers", "players", "ends"})
+        if (const auto found = theirs.find(name); found != theirs.end()) add_numbers(figures[name], *found);
+    add_numbers(figures["connections"], {{"now", context_.sessions.admission().elsewhere()}});
+    const auto streams = TRY(earlier_.streams());
+    for (const auto& [key, stream] : *streams) {
+        const auto here = context_.registry.find(key);
+        const bool is_here = (here && is_there(*here)) || context_.sessions.accounts().find(key);
+        const std::string_view level = kVerdictLevels[static_cast<size_t>(stream.level)];
+        if (!is_here) add_numbers(figures["verdicts"], {{std::string(level), 1u}});
+        add_numbers(figures["streams"], {{"total", is_here ? 0u : 1u}, {"published", stream.is_published ? 1u : 0u}});
+    }
+    return {};
 }
 
 void Overview::add_machine(Json& figures) {

@@ -15,6 +15,7 @@
 
 namespace service::api {
 
+class Earlier;
 class Statistics;
 class System;
 class Verdicts;
@@ -25,7 +26,8 @@ class Overview {
     static constexpr int64_t kPatienceMs = 5'000;  // for the figures that another caller makes
 
     // All of them must outlive it.
-    Overview(const Context& context, const Statistics& statistics, const System& system, Verdicts& verdicts);
+    Overview(const Context& context, Earlier& earlier, const Statistics& statistics, const System& system,
+             Verdicts& verdicts);
 
     std::vector<Endpoint> endpoints();
     // The number of times the figures were made.
@@ -37,8 +39,10 @@ class Overview {
     void add_machine(Json& figures);
     void add_clients(Json& figures) const;
     void add_senders(Json& figures);
+    base::Result<void> add_earlier(Json& figures) const;
 
     const Context& context_;
+    Earlier& earlier_;
     const Statistics& statistics_;
     const System& system_;
     Verdicts& verdicts_;

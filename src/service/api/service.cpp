@@ -19,7 +19,8 @@ constexpr int64_t kApiHousekeepingMs = 5'000;
 
 // For the audit file: what only reads is not recorded.
 bool changes_something(const Endpoint& row, const net::HttpRequest& request) {
-    if (row.access != Access::kPrivileged) return false;
+    // The other process has recorded it.
+    if (row.access != Access::kPrivileged || request.is_of_other_process) return false;
     return row.methods.front() != http::Method::kGet || request.message.parameter("rpc") == "reload";
 }
 }  // namespace
@@ -107,6 +108,7 @@ void Service::log_control_access() const {
 }
 
 void Service::connect() {
+    statistics_.add_other_process_routes(context_.offers.other_process_router);
     if (!context_.snapshot->http_api.enabled) return;
     add_routes();
     for (const net::HttpRoute& route : context_.api_router.routes())
@@ -121,6 +123,7 @@ void Service::add_routes() {
     add(system_.endpoints());
     add(statistics_.endpoints());
     add(overview_.endpoints());
+    add(upgrade_.endpoints());
     add(diagnosis_.endpoints());
     add(history_endpoint_.endpoints());
     add(control_.endpoints());
@@ -243,13 +246,22 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     return handled;
 }
 
-std::string Service::subject_of(const Endpoint& row, const net::HttpRequest& request) const {
+// Yields where the client may be one of the process that this one has replaced.
+std::string Service::subject_of(const Endpoint& row, const net::HttpRequest& request) {
     if (row.subject) return row.subject(request);
     const std::string_view id = request.capture("id");
-    if (const net::Session* session = id.empty() ? nullptr : context_.sessions.find(id))
+    if (id.empty()) return {};
+    if (const net::Session* session = context_.sessions.find(id))
         return fmt::format("{} {} {}", net::session_type_name(session->type()), session->stream_text(), session->ip());
     live::StreamKey key;
-    return !id.empty() && statistics_.find_stream(id, key) ? "stream " + key.text() : std::string();
+    if (statistics_.find_stream(id, key)) return "stream " + key.text();
+    const auto client = earlier_.object(request, client_request(http::Method::kGet, id).target, "client");
+    if (!client || !client->is_object()) return {};
+    const auto text = [&](const char* name) {
+        const auto found = client->find(name);
+        return found != client->end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    return fmt::format("{} {} {}", text("type"), text("url"), text("ip"));
 }
 
 void Service::record_change(const Endpoint& row, const net::HttpRequest& request, std::string about,

@@ -17,6 +17,7 @@
 #include "service/api/diagnosis/debug.h"
 #include "service/api/diagnosis/diagnosis_endpoint.h"
 #include "service/api/diagnosis/verdicts.h"
+#include "service/api/earlier/upgrade_endpoint.h"
 #include "service/api/history/history.h"
 #include "service/api/history/history_endpoint.h"
 #include "service/api/lists/log_lines.h"
@@ -66,7 +67,7 @@ class Service {
     const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: not found
     // Adds a route behind the access check. Debugging routes do not exist while debug is off.
     void add_route(const Endpoint& row);
-    std::string subject_of(const Endpoint& row, const net::HttpRequest& request) const;
+    std::string subject_of(const Endpoint& row, const net::HttpRequest& request);
     void record_change(const Endpoint& row, const net::HttpRequest& request, std::string about,
                        const net::HttpResponse& response) const;
     base::Result<void> serve(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);
@@ -76,9 +77,11 @@ class Service {
     Context context_;
     About about_{context_};
     System system_{context_};
+    Earlier earlier_{context_};
     Verdicts verdicts_{context_};
-    Statistics statistics_{context_, verdicts_};
-    Overview overview_{context_, statistics_, system_, verdicts_};
+    Statistics statistics_{context_, earlier_, verdicts_};
+    UpgradeEndpoint upgrade_{context_};
+    Overview overview_{context_, earlier_, statistics_, system_, verdicts_};
     DiagnosisEndpoint diagnosis_{context_, statistics_, verdicts_};
     History history_{context_, system_};
     HistoryEndpoint history_endpoint_{context_, history_};
@@ -87,7 +90,7 @@ class Service {
     Recordings recordings_{context_};
     Snapshots snapshots_{context_, statistics_};
     LogLines log_lines_{context_};
-    Past past_{context_};
+    Past past_{context_, earlier_};
     Debug debug_{context_};
     Raw raw_{context_};
     net::TlsPair tls_pair_{"http_api/https"};

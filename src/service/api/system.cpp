@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "runtime/threads/workers.h"
+#include "service/api/earlier/upgrade_endpoint.h"
 
 namespace service::api {
 
@@ -87,7 +88,8 @@ std::vector<Endpoint> System::endpoints() {
         "cpus_online:int uptime:num ilde_time:num load_1m:num load_5m:num load_15m:num net_sample_time:int "
         "net_recv_bytes:int net_send_bytes:int net_recvi_bytes:int net_sendi_bytes:int srs_sample_time:int "
         "srs_recv_bytes:int srs_send_bytes:int conn_sys:int conn_sys_et:int conn_sys_tw:int conn_sys_udp:int "
-        "conn_srs:int}}",
+        "conn_srs:int} " +
+            std::string(kEarlierShape) + "}",
         &System::send<&System::summaries>);
     rows.get(
         "/api/v1/rusages", "the resource usage of the process (getrusage)",
@@ -139,7 +141,11 @@ System::Usage System::usage() const {
 }
 
 Json System::summaries() const {
-    return {{"ok", now_.at_ms > 0}, {"now_ms", base::wall_ms()}, {"self", self_json()}, {"system", system_json()}};
+    return {{"ok", now_.at_ms > 0},
+            {"now_ms", base::wall_ms()},
+            {"self", self_json()},
+            {"system", system_json()},
+            {"earlier_process", earlier_process_json(context_.offers)}};
 }
 
 Json System::self_json() const {
@@ -164,6 +170,8 @@ Json System::system_json() const {
     const double busy =
         ms && disk.disks ? share(minus(disk.busy_ms, old.busy_ms), static_cast<uint64_t>(ms) * disk.disks) : 0;
     const runtime::SocketCounts& sockets = now_.sockets;
+    net::Traffic traffic = context_.sessions.traffic();
+    if (const OtherProcess* other = context_.offers.other_process) traffic += other->earlier_traffic();
     return {{"cpu_percent", machine_percent()},
             {"disk_read_KBps", ms ? kbyte_per_second(minus(disk.sectors_read, old.sectors_read)) : 0},
             {"disk_write_KBps", ms ? kbyte_per_second(minus(disk.sectors_written, old.sectors_written)) : 0},
@@ -185,13 +193,13 @@ Json System::system_json() const {
             {"net_recvi_bytes", now_.network.local_received_bytes},
             {"net_sendi_bytes", now_.network.local_sent_bytes},
             {"srs_sample_time", base::wall_ms()},
-            {"srs_recv_bytes", context_.sessions.traffic().received_bytes},
-            {"srs_send_bytes", context_.sessions.traffic().sent_bytes},
+            {"srs_recv_bytes", traffic.received_bytes},
+            {"srs_send_bytes", traffic.sent_bytes},
             {"conn_sys", sockets.tcp + sockets.time_wait + sockets.udp},
             {"conn_sys_et", sockets.established},
             {"conn_sys_tw", sockets.time_wait},
             {"conn_sys_udp", sockets.udp},
-            {"conn_srs", context_.sessions.size()}};
+            {"conn_srs", context_.sessions.size() + context_.sessions.admission().elsewhere()}};
 }
 
 Json System::rusages() const {

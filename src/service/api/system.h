@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "runtime/diagnose/machine.h"
 #include "runtime/loop/coroutine.h"
 #include "service/api/table/context.h"

@@ -3,8 +3,10 @@
 // sends them with their total. ListWriter writes the answer: entries are serialized one at a time, so that a long list
 // neither blocks the loop nor is held in memory as a tree.
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,6 +62,19 @@ class List {
             ++total_;
         }
         return skip();
+    }
+    // Which entries of another list, whose entries follow those that were added, or are sorted with them, the page
+    // needs; and these, with the number of all that match.
+    struct Needed {
+        size_t start, count;
+    };
+    Needed needed() const {
+        if (sort_.order) return {0, page_.start + page_.count};
+        return {page_.start - std::min(page_.start, total_), page_.count - std::min(page_.count, rows_.size())};
+    }
+    void add_others(std::vector<Row> rows, size_t total) {
+        std::ranges::move(rows, std::back_inserter(rows_));
+        total_ += total;
     }
     // Something that is no entry of the list. Yields now and then.
     base::Result<void> skip() { return slice_.step(); }

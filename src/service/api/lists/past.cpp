@@ -50,6 +50,7 @@ Result<Present> present_sessions(const net::SessionTable& table, const IsWanted&
     for (size_t i = table.size(); i > 0; --i) {
         TRY(slice.step());
         if (i > table.size() || !net::is_client(table.at(i - 1).type())) continue;
+        if (table.at(i - 1).is_with_other_process()) continue;
         net::ClosedSession session = table.at(i - 1).record();
         if (!is_wanted(session)) continue;
         present.ids.insert(session.id);
@@ -88,6 +89,50 @@ Result<Ended> ended_sessions(const net::ClosedSessions& closed, const IsWanted& 
     }
     return ended;
 }
+
+// A session of this process or of its files, or one of the process that this one has replaced, as that one says.
+struct SessionRow {
+    net::ClosedSession session{};
+    Json entry{};  // null: it is the session
+};
+
+// What the replaced process has, in the order of the list: those that have not ended, then the others.
+class EarlierSessions {
+  public:
+    explicit EarlierSessions(Earlier::Entries all) : all_(std::move(all)) {
+        for (const Json& entry : all_.entries) known_.emplace(text(entry, "id"), number(entry, "ended_ms"));
+    }
+    // Whether it is one of them, so that it is not listed from a file, too.
+    bool has(const net::ClosedSession& session) const { return known_.contains({session.id, session.ended_ms}); }
+    // Adds those that come before a session that began, or ended, at that time.
+    Result<void> add(List<SessionRow>& list, const char* field, int64_t until_ms) {
+        for (; next_ < all_.entries.size(); ++next_) {
+            Json& entry = all_.entries[next_];
+            const bool has_ended = number(entry, "ended_ms") > 0;
+            if (has_ended != (std::string_view(field) == "ended_ms")) return {};
+            if (number(entry, field) < until_ms) return {};
+            TRY(list.add({{}, std::move(entry)}));
+        }
+        return {};
+    }
+    size_t left_out() const { return all_.total - std::min(all_.total, all_.entries.size()); }
+
+  private:
+    static int64_t number(const Json& entry, const char* name) {
+        const auto found = entry.find(name);
+        return found != entry.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+    }
+    static std::string text(const Json& entry, const char* name) {
+        const auto found = entry.find(name);
+        return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+    }
+
+    Earlier::Entries all_;
+    std::set<std::pair<std::string, int64_t>> known_;
+    size_t next_ = 0;
+};
+
+constexpr int64_t kTheRest = std::numeric_limits<int64_t>::min();
 
 // ---- Usage
 
@@ -232,13 +277,21 @@ Result<void> Past::sessions(Request& request, Response& response) {
     const Page page = page_of(request);
     query.most = std::min(kMaxFromFiles, page.start + page.count);
 
-    List<net::ClosedSession> list(request, context_.identity, "sessions");
+    List<SessionRow> list(request, context_.identity, "sessions");
+    Earlier::Entries others;
+    if (earlier_.has(request))
+        others = TRY(earlier_.list(request, "/api/v1/sessions", "sessions", 0, page.start + page.count));
+    EarlierSessions earlier(std::move(others));
     Present present = TRY(present_sessions(context_.sessions, is_wanted));
-    for (net::ClosedSession& session : present.sessions) TRY(list.add(std::move(session)));
+    for (net::ClosedSession& session : present.sessions) {
+        TRY(earlier.add(list, "started_ms", session.started_ms));
+        TRY(list.add({std::move(session)}));
+    }
+    TRY(earlier.add(list, "started_ms", kTheRest));
     Ended ended = TRY(ended_sessions(context_.sessions.closed(), is_wanted));
     bool complete = query.from_ms >= ended.oldest_ms;
     std::vector<net::ClosedSession> older;
-    if (sees_records && context_.offers.past_sessions) {
+    if (sees_records && context_.offers.past_sessions && !request.is_of_other_process) {
         // The file has those of memory, too: with them enough are to be found.
         if (complete) query.most = std::min(kMaxFromFiles, query.most + ended.known.size());
         auto past = context_.offers.past_sessions(query);
@@ -254,10 +307,16 @@ Result<void> Past::sessions(Request& request, Response& response) {
         const bool is_mine =
             theirs == older.end() || (mine != ended.sessions.end() && mine->ended_ms >= theirs->ended_ms);
         net::ClosedSession& next = is_mine ? *mine++ : *theirs++;
-        const bool is_new = !present.ids.contains(next.id) && (is_mine || !ended.has(next));
-        TRY(is_new && is_wanted(next) ? list.add(std::move(next)) : list.skip());
+        const bool is_new = !present.ids.contains(next.id) && (is_mine || (!ended.has(next) && !earlier.has(next)));
+        TRY(earlier.add(list, "ended_ms", next.ended_ms));
+        TRY(is_new && is_wanted(next) ? list.add({std::move(next)}) : list.skip());
     }
-    return list.send(response, [&](const net::ClosedSession& session) { return session_record(session, sees_records); },
+    TRY(earlier.add(list, "ended_ms", kTheRest));
+    list.add_others({}, earlier.left_out());
+    return list.send(response,
+                     [&](const SessionRow& row) {
+                         return row.entry.is_null() ? session_record(row.session, sees_records) : row.entry;
+                     },
                      {{"complete", complete}});
 }
 

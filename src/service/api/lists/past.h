@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "service/api/earlier/earlier.h"
 #include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 
@@ -11,8 +12,8 @@ namespace service::api {
 
 class Past {
   public:
-    // It must outlive this.
-    explicit Past(const Context& context) : context_(context) {}
+    // Both must outlive this.
+    Past(const Context& context, Earlier& earlier) : context_(context), earlier_(earlier) {}
     std::vector<Endpoint> endpoints();
 
   private:
@@ -20,6 +21,7 @@ class Past {
     base::Result<void> usage(Request& request, Response& response);
 
     const Context& context_;
+    Earlier& earlier_;
 };
 
 }  // namespace service::api

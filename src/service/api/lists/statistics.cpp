@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/redaction.h"
 #include "media/track.h"
+#include "protocol/http/url.h"
 #include "service/api/diagnosis/end_reasons.h"
 #include "service/api/diagnosis/verdicts.h"
 #include "service/api/lists/listing.h"
@@ -26,6 +27,8 @@ struct StreamRow {
     size_t clients = 0;
     uint64_t received_kbps = 0;
     const StreamVerdict* verdict = nullptr;  // of the list that the answer is made of
+    VerdictLevel level{};                    // that of the process that has the publisher
+    bool is_in_earlier = false;              // the process that this one has replaced has it, too
 };
 constexpr Column<StreamRow> kStreamColumns[] = {
     {"name", [](const StreamRow& a, const StreamRow& b) { return natural_less(a.url, b.url); }},
@@ -33,7 +36,7 @@ constexpr Column<StreamRow> kStreamColumns[] = {
     {"recv_kbps", [](const StreamRow& a, const StreamRow& b) { return a.received_kbps < b.received_kbps; }},
     // Descending, the sick ones come first, and those of a level in the order of their names.
     {"verdict", [](const StreamRow& a, const StreamRow& b) {
-         if (a.verdict->level != b.verdict->level) return a.verdict->level < b.verdict->level;
+         if (a.level != b.level) return a.level < b.level;
          return natural_less(b.url, a.url);
      }}};
 
@@ -49,11 +52,31 @@ struct ClientRow {
     int64_t started_ms = 0;  // wall clock
     uint64_t sent_kbps = 0;
     double trouble = 0;  // of a WebRTC player, or by SRT
+    Json entry{};        // of a client of the process that this one has replaced; else null
 };
 constexpr Column<ClientRow> kClientColumns[] = {
     {"alive", [](const ClientRow& a, const ClientRow& b) { return a.started_ms > b.started_ms; }},
     {"send_kbps", [](const ClientRow& a, const ClientRow& b) { return a.sent_kbps < b.sent_kbps; }},
     {"trouble", [](const ClientRow& a, const ClientRow& b) { return a.trouble < b.trouble; }}};
+
+// Its publisher is in the other process, or nowhere.
+bool is_elsewhere(const live::Stream& stream) { return !stream.published() || stream.publisher()->is_copy(); }
+
+// An entry of the list of that process. It has "trouble" only there.
+ClientRow earlier_client(Json entry, int64_t now_ms) {
+    const auto number = [](const Json& object, const char* name) {
+        const auto found = object.is_object() ? object.find(name) : object.end();
+        return found != object.end() && found->is_number() ? std::clamp(found->get<double>(), 0.0, 1e12) : 0.0;
+    };
+    ClientRow row;
+    row.started_ms = now_ms - static_cast<int64_t>(1000 * number(entry, "alive"));
+    row.trouble = number(entry, "trouble");
+    if (const auto rates = entry.find("kbps"); rates != entry.end())
+        row.sent_kbps = static_cast<uint64_t>(number(*rates, "send_30s"));
+    entry.erase("trouble");
+    row.entry = std::move(entry);
+    return row;
+}
 
 Json kbps_json(const net::Rates& rates) { return {{"recv_30s", rates.received}, {"send_30s", rates.sent}}; }
 
@@ -220,6 +243,10 @@ Json session_json(const net::SessionView& session, bool hides_secrets) {
     return out;
 }
 
+PassOn client_request(http::Method method, std::string_view id) {
+    return {OtherRequest::Router::kApi, method, "/api/v1/clients/" + http::percent_encode(id, "")};
+}
+
 std::vector<Endpoint> Statistics::endpoints() {
     Endpoints<Statistics> rows(*this);
     rows.get("/api/v1/vhosts", "the vhosts of the configuration", "total:int vhosts[@Vhost]", &Statistics::vhosts)
@@ -263,7 +290,7 @@ Statistics::StreamCounts Statistics::count_streams() const {
     StreamCounts counts{.total = accounts.size()};
     auto next = accounts.begin();
     context_.registry.for_each([&](live::Stream& stream) {
-        if (stream.published()) ++counts.published;
+        if (stream.published() && !stream.publisher()->is_copy()) ++counts.published;
         while (next != accounts.end() && **next < stream.key()) ++next;
         const bool has_account = next != accounts.end() && **next == stream.key();
         if (!has_account && is_there(stream)) ++counts.total;
@@ -294,10 +321,11 @@ bool Statistics::find_stream(std::string_view id, live::StreamKey& key) const {
 base::Result<void> Statistics::vhosts(Request& request, Response& response) {
     TRY(context_.sessions.count(kCountFreshMs));
     const config::SnapshotPtr snapshot = context_.snapshot;
-    const auto streams = keys_of_streams(context_);
+    const auto streams = TRY(keys_of_both(request));
     List<const config::Vhost*> list(request, context_.identity, "vhosts");
     for (const config::Vhost& vhost : snapshot->vhosts) TRY(list.add(&vhost));
-    return list.send(response, [&](const config::Vhost* vhost) { return vhost_json(*vhost, streams); });
+    return list.send(
+        response, [&](const config::Vhost* vhost) { return vhost_of_both(*vhost, streams, request).value_or(Json()); });
 }
 
 base::Result<void> Statistics::vhost(Request& request, Response& response) {
@@ -306,7 +334,8 @@ base::Result<void> Statistics::vhost(Request& request, Response& response) {
     const std::string_view id = request.capture("id");
     for (const config::Vhost& vhost : snapshot->vhosts) {
         if (vhost.name != id && net::stable_id(vhost.name) != id) continue;
-        return send_fields(response, context_.identity, {{"vhost", vhost_json(vhost, keys_of_streams(context_))}});
+        const auto streams = TRY(keys_of_both(request));
+        return send_fields(response, context_.identity, {{"vhost", TRY(vhost_of_both(vhost, streams, request))}});
     }
     return send_missing(response, context_.identity, Missing::kVhost);
 }
@@ -317,6 +346,15 @@ size_t Statistics::clients_of_vhost(std::string_view vhost) const {
         if (stream.key().vhost == vhost) clients += clients_of(stream);
     });
     return clients;
+}
+
+// keys: of both.
+base::Result<Json> Statistics::vhost_of_both(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys,
+                                             const Request& request) {
+    Json json = vhost_json(vhost, keys);
+    if (earlier_.has(request))
+        add_counts(json, TRY(earlier_.object(request, "/api/v1/vhosts/" + net::stable_id(vhost.name), "vhost")));
+    return json;
 }
 
 Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const {
@@ -340,49 +378,120 @@ Json Statistics::vhost_json(const config::Vhost& vhost, const std::vector<live::
             {"dash", segments("dash")}};
 }
 
+// With the streams of the other process.
+base::Result<std::vector<live::StreamKey>> Statistics::keys_of_both(const Request& request) {
+    const auto earlier = TRY(earlier_.streams(request));
+    std::vector<live::StreamKey> all = keys_of_streams(context_);
+    const auto middle = static_cast<ptrdiff_t>(all.size());
+    for (const auto& [key, stream] : *earlier) all.push_back(key);
+    std::inplace_merge(all.begin(), all.begin() + middle, all.end());
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    return all;
+}
+
 base::Result<void> Statistics::streams(Request& request, Response& response) {
     const auto wanted = http::find_parameter(request.message.parameters, "verdict");
     const auto level = wanted ? parse_level(*wanted) : std::nullopt;
     if (wanted && !level) return send_failure(response, context_.identity, 400, "verdict is fine, notice or sick");
     TRY(context_.sessions.count(kCountFreshMs));
     const auto verdicts = TRY(verdicts_.all());
+    const auto earlier = TRY(earlier_.streams(request));
     const int64_t now_ms = base::monotonic_ms();
     List<StreamRow> list(request, context_.identity, "streams", kStreamColumns);
-    for (live::StreamKey& key : keys_of_streams(context_)) {
+    for (live::StreamKey& key : TRY(keys_of_both(request))) {
         const std::string url = net::stream_url(key);
         const net::StreamAccount* account = context_.sessions.accounts().find(key);
         StreamRow row{.key = std::move(key), .url = url};
         row.verdict = &verdicts->of(row.key);
-        if (level && row.verdict->level != *level) {
+        row.level = row.verdict->level;
+        const auto live = context_.registry.find(row.key);
+        if (live) row.clients = clients_of(*live);
+        if (account) row.received_kbps = account->rates(now_ms).received;
+        if (const auto other = earlier->find(row.key); other != earlier->end()) {
+            row.is_in_earlier = true;
+            row.clients += other->second.clients;
+            row.received_kbps += other->second.received_kbps;
+            if (!live || is_elsewhere(*live)) row.level = other->second.level;
+        }
+        if (level && row.level != *level) {
             TRY(list.skip());
             continue;
         }
-        if (const auto live = context_.registry.find(row.key)) row.clients = clients_of(*live);
-        if (account) row.received_kbps = account->rates(now_ms).received;
         TRY(list.add(std::move(row), {url}));
     }
-    return list.send(response, [&](const StreamRow& row) {
-        return stream_json(view_of(row.key, context_.registry, context_.sessions), *row.verdict, context_.offers,
-                           response.hides_secrets());
+    return list.send(response, [&](const StreamRow& row) -> Json {
+        const StreamView view = view_of(row.key, context_.registry, context_.sessions);
+        Json here = stream_json(view, *row.verdict, context_.offers, response.hides_secrets());
+        if (!row.is_in_earlier) return here;
+        return stream_of_both(view, std::move(here), request).value_or(Json());
     });
+}
+
+// What the stream is is known where its publisher is; both have clients of it. here: what this process has.
+base::Result<Json> Statistics::stream_of_both(const StreamView& view, Json here, const Request& request) {
+    Json there = TRY(earlier_.object(request, "/api/v1/streams/" + net::stream_id(view.key), "stream"));
+    const bool is_theirs = view.is_copy || !view.published;
+    if (!there.is_object()) return here;
+    add_counts(is_theirs ? there : here, is_theirs ? here : there);
+    return is_theirs ? there : here;
 }
 
 base::Result<void> Statistics::stream(Request& request, Response& response) {
     TRY(context_.sessions.count(kCountFreshMs));
     live::StreamKey key;
-    if (!find_stream(request.capture("id"), key)) return send_missing(response, context_.identity, Missing::kStream);
-    Json json = stream_json(view_of(key, context_.registry, context_.sessions), verdicts_.of(key), context_.offers,
-                            response.hides_secrets());
+    bool is_found = find_stream(request.capture("id"), key), is_in_earlier = false;
+    const auto earlier = TRY(earlier_.streams(request));
+    for (const auto& [other, facts] : *earlier) {
+        if (is_found ? other != key : net::stream_id(other) != request.capture("id")) continue;
+        is_found = is_in_earlier = true;
+        key = other;
+        break;
+    }
+    if (!is_found) return send_missing(response, context_.identity, Missing::kStream);
+    const StreamView view = view_of(key, context_.registry, context_.sessions);
+    Json json = stream_json(view, verdicts_.of(key), context_.offers, response.hides_secrets());
     Json& outputs = json["outputs"] = Json::array();
     if (const auto live = context_.registry.find(key))
         for (const StreamOutput& output : verdicts_.outputs_of(*live)) outputs.push_back(output_json(output));
+    if (is_in_earlier) json = TRY(stream_of_both(view, std::move(json), request));
     return send_fields(response, context_.identity, {{"stream", std::move(json)}});
+}
+
+base::Result<void> Statistics::brief_streams(Request& request, Response& response) {
+    TRY(context_.sessions.count(kCountFreshMs));
+    const auto verdicts = TRY(verdicts_.all());
+    const Page page = page_of(request);
+    const int64_t now_ms = base::monotonic_ms();
+    Json list = Json::array();
+    size_t total = 0;
+    for (const live::StreamKey& key : keys_of_streams(context_)) {
+        if (!page.has(total++)) continue;
+        EarlierStream brief;
+        if (const auto live = context_.registry.find(key)) {
+            brief.clients = clients_of(*live);
+            brief.is_published = live->published() && !live->publisher()->is_copy();
+        }
+        brief.level = verdicts->of(key).level;
+        if (const net::StreamAccount* account = context_.sessions.accounts().find(key))
+            brief.received_kbps = account->rates(now_ms).received;
+        list.push_back(earlier_stream_json(key, brief));
+    }
+    return send_json(response, {{"total", total}, {"streams", std::move(list)}});
+}
+
+void Statistics::add_other_process_routes(net::HttpRouter& router) {
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = "/streams";
+    route.summary = "the streams, in short";
+    route.handler = [this](Request& request, Response& response) { return brief_streams(request, response); };
+    router.add(std::move(route));
 }
 
 base::Result<void> Statistics::clients(Request& request, Response& response) {
     if (const auto closed = http::find_parameter(request.message.parameters, "closed").value_or("false");
         closed == "true") {
-        return closed_clients(context_, request, response);
+        return closed_clients(context_, earlier_, request, response);
     } else if (closed != "false") {
         return send_failure(response, context_.identity, 400, "closed is true or false");
     }
@@ -391,7 +500,7 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
     for (size_t index = 0; index < context_.sessions.size(); ++index) {
         const net::Session& session = context_.sessions.at(index);
         const net::StreamAccount* account = session.stream_account();
-        if (!account || (!stream.empty() && account->id() != stream)) {
+        if (!account || session.is_with_other_process() || (!stream.empty() && account->id() != stream)) {
             TRY(list.skip());
         } else {
             const std::string url = net::stream_url(account->key());
@@ -399,10 +508,20 @@ base::Result<void> Statistics::clients(Request& request, Response& response) {
                          {session.id(), session.ip(), url}));
         }
     }
+    if (earlier_.has(request)) {
+        const auto needed = list.needed();
+        auto others = TRY(earlier_.list(request, "/api/v1/clients", "clients", needed.start, needed.count));
+        std::vector<ClientRow> rows;
+        for (Json& entry : others.entries) rows.push_back(earlier_client(std::move(entry), base::wall_ms()));
+        list.add_others(std::move(rows), others.total);
+    }
     return list.send(response, [&](const ClientRow& row) {
+        if (!row.entry.is_null()) return row.entry;
         const net::Session* session = context_.sessions.find(row.id);
         if (!session || !session->stream_account()) return Json();  // it has left since then
-        return session_json(view_of_client(*session), response.hides_secrets());
+        Json entry = session_json(view_of_client(*session), response.hides_secrets());
+        if (request.is_of_other_process) entry["trouble"] = row.trouble;
+        return entry;
     });
 }
 
@@ -412,9 +531,17 @@ net::SessionView Statistics::view_of_client(const net::Session& session) const {
     return view;
 }
 
+// Null: it is no client of this process.
+const net::Session* Statistics::find_client(std::string_view id) const {
+    const net::Session* session = context_.sessions.find(id);
+    return session && session->stream_account() && !session->is_with_other_process() ? session : nullptr;
+}
+
 base::Result<void> Statistics::client(Request& request, Response& response) {
-    const net::Session* session = context_.sessions.find(request.capture("id"));
-    if (!session || !session->stream_account()) return send_missing(response, context_.identity, Missing::kClient);
+    const std::string_view id = request.capture("id");
+    const net::Session* session = find_client(id);
+    if (!session && TRY(pass_on(context_.offers, client_request(http::Method::kGet, id), request, response))) return {};
+    if (!session) return send_missing(response, context_.identity, Missing::kClient);
     return send_fields(response, context_.identity,
                        {{"client", session_json(view_of_client(*session), response.hides_secrets())}});
 }

@@ -4,9 +4,11 @@
 
 #include <vector>
 
+#include "service/api/earlier/earlier.h"
 #include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 #include "service/api/table/envelope.h"
+#include "service/stream_view.h"
 
 namespace service::api {
 
@@ -15,10 +17,16 @@ Json session_json(const net::SessionView& session, bool hides_secrets);
 
 class Verdicts;
 
+// Of a request about a client, for the process that has it.
+PassOn client_request(http::Method method, std::string_view id);
+
 class Statistics {
   public:
-    // Both must outlive it.
-    Statistics(const Context& context, Verdicts& verdicts) : context_(context), verdicts_(verdicts) {}
+    // They must outlive this.
+    Statistics(const Context& context, Earlier& earlier, Verdicts& verdicts)
+        : context_(context), earlier_(earlier), verdicts_(verdicts) {}
+    // What the other process asks this one.
+    void add_other_process_routes(net::HttpRouter& router);
 
     std::vector<Endpoint> endpoints();
     // Finds the stream with that API id; false: there is none.
@@ -36,12 +44,19 @@ class Statistics {
     base::Result<void> streams(Request& request, Response& response);
     base::Result<void> stream(Request& request, Response& response);
     base::Result<void> clients(Request& request, Response& response);
+    base::Result<void> brief_streams(Request& request, Response& response);
+    base::Result<Json> stream_of_both(const StreamView& view, Json here, const Request& request);
     net::SessionView view_of_client(const net::Session& session) const;
     base::Result<void> client(Request& request, Response& response);
+    const net::Session* find_client(std::string_view id) const;
     size_t clients_of_vhost(std::string_view vhost) const;
     Json vhost_json(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys) const;
+    base::Result<Json> vhost_of_both(const config::Vhost& vhost, const std::vector<live::StreamKey>& keys,
+                                     const Request& request);
+    base::Result<std::vector<live::StreamKey>> keys_of_both(const Request& request);
 
     const Context& context_;
+    Earlier& earlier_;
     Verdicts& verdicts_;
 };
 

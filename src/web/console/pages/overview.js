@@ -4,18 +4,20 @@ import { useMemo } from "preact/hooks";
 import { html } from "../../shared/html.js";
 import { bitrate, bytes, duration } from "../../shared/format.js";
 import { t } from "../../shared/i18n.js";
+import { call } from "../api.js";
 import { PERIODS, total } from "../history.js";
-import { overview, samples } from "../live.js";
+import { mayChange, overview, samples } from "../live.js";
 import { Past } from "../past.js";
 import { usePoll } from "../poll.js";
 import { link } from "../route.js";
 import { Attention } from "../parts/attention.js";
 import { Chart, playerSeries } from "../parts/chart.js";
+import { ask, notify } from "../parts/dialogs.js";
 import { EndsBars } from "../parts/ends_bars.js";
 import { Meter } from "../parts/meter.js";
 import { PeriodChoice } from "../parts/period.js";
 import { Senders } from "../parts/senders.js";
-import { count, percent, protocolName, short } from "../text.js";
+import { count, explain, percent, protocolName, short } from "../text.js";
 
 function Tile({ name, label, value, note, children, to }) {
     const inner = html`<dt>${label}</dt>
@@ -121,10 +123,42 @@ function Charts({ now }) {
     </div>`;
 }
 
+// After an upgrade, while the process before still has clients.
+function EarlierProcess({ earlier }) {
+    const what = {
+        pid: earlier.pid,
+        version: earlier.version,
+        publishers: count(earlier.publishers),
+        players: count(earlier.players),
+        time: duration(Math.max(0, Date.now() - earlier.since_ms) / 1000),
+    };
+    async function end() {
+        const yes = await ask({
+            title: t("End the earlier process?"),
+            text: t("{publishers} publishers and {players} players of process {pid} are disconnected. They may connect again.", what),
+            action: t("End now"),
+        });
+        if (!yes) return;
+        try {
+            await call("upgrade", { method: "DELETE" });
+            notify(t("Process {pid} ends.", what));
+        } catch (error) {
+            notify(explain(error), true);
+        }
+    }
+    return html`<section class="card" data-card="earlier" aria-label=${t("Upgrade")}>
+        <header class="card-head">
+            <h2>${t("Upgrade")}</h2>
+            ${mayChange.value && html`<button type="button" onClick=${end}>${t("End now")}</button>`}
+        </header>
+        <p>${t("An earlier process ({pid}, version {version}) still serves {publishers} publishers and {players} players. The upgrade was {time} ago.", what)}</p>
+    </section>`;
+}
+
 export function Overview() {
     const now = overview.value;
     if (!now) return html`<p class="quiet">${t("Loading")}</p>`;
-    return html`<${Tiles} now=${now} /><${Attention} counts=${now.verdicts} /><${Charts} now=${now} /><${Senders} threads=${samples.value.at(-1).senders} />
+    return html`${now.earlier_process && html`<${EarlierProcess} earlier=${now.earlier_process} />`}<${Tiles} now=${now} /><${Attention} counts=${now.verdicts} /><${Charts} now=${now} /><${Senders} threads=${samples.value.at(-1).senders} />
         <section class="card" aria-label=${t("Why sessions ended")}>
             <header class="card-head">
                 <h2>${t("Why sessions ended")}</h2>

@@ -1,0 +1,186 @@
+#include "service/api/earlier/earlier.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "runtime/loop/simulated_time_testing.h"
+#include "service/api/service_testing.h"
+
+namespace service::api {
+namespace {
+
+TEST(EarlierStreams, AreReadAsWritten) {
+    const EarlierStreams all = {{{"__defaultVhost__", "live", "a b%\xff"}, {3, 500, true, VerdictLevel::kSick}},
+                                {{"v.com", "a/b", "s"}, {0, 0, false, VerdictLevel::kFine}}};
+    Json list = Json::array();
+    for (const auto& [key, stream] : all) list.push_back(earlier_stream_json(key, stream));
+    EarlierStreams read;
+    size_t total = 0;
+    EXPECT_TRUE(read_earlier_streams(base::to_text(Json{{"total", 7}, {"streams", list}}), read, total));
+    EXPECT_EQ(read, all);
+    EXPECT_EQ(total, 7u);
+}
+
+TEST(EarlierStreams, BadOnesAreRefused) {
+    const std::string many = R"({"total":1,"streams":[)" + [] {
+        std::string text = R"(["v","a","s",1,1,1,0])";
+        for (size_t i = 0; i < Earlier::kPieceEntries; ++i) text += R"(,["v","a","s",1,1,1,0])";
+        return text;
+    }() + "]}";
+    const std::string_view all[] = {"",
+                                    "[]",
+                                    "{}",
+                                    R"({"streams":[]})",
+                                    R"({"total":-1,"streams":[]})",
+                                    R"({"total":1,"streams":7})",
+                                    R"({"total":1,"streams":[["v","a","s",1,1,0]]})",
+                                    R"({"total":1,"streams":[["v","a",7,1,1,1,0]]})",
+                                    R"({"total":1,"streams":[["v","a","%zz",1,1,1,0]]})",
+                                    many};
+    for (const std::string_view text : all) {
+        EarlierStreams streams;
+        size_t total = 0;
+        EXPECT_FALSE(read_earlier_streams(text, streams, total)) << text.substr(0, 80);
+    }
+}
+
+TEST(EarlierCounts, AreAdded) {
+    Json mine = {
+        {"clients", 2u}, {"send_bytes", 10u}, {"recv_bytes", 1u}, {"kbps", {{"recv_30s", 5u}, {"send_30s", 6u}}}};
+    add_counts(mine, {{"clients", 3u}, {"send_bytes", "x"}, {"kbps", {{"recv_30s", 1u}, {"send_30s", 1.5}}}});
+    EXPECT_EQ(mine, (Json{{"clients", 5u},
+                          {"send_bytes", 10u},
+                          {"recv_bytes", 1u},
+                          {"kbps", {{"recv_30s", 6u}, {"send_30s", 7.5}}}}));
+    add_counts(mine, Json::array());
+    EXPECT_EQ(mine["clients"], 5u);
+}
+
+// Answers from a table, of which "*" is for all else; nothing there: it stands still.
+struct FakeOther final : OtherProcess {
+    std::map<std::string, std::string> answers;
+    std::vector<std::string> asked;
+    bool is_gone = false, ended = false;
+    ProcessFigures facts{.pid = 4711, .version = "1.2", .connections = 5, .publishers = 2, .players = 3};
+
+    bool is_there() const override { return !is_gone; }
+    bool is_replaced() const override { return !is_gone; }
+    bool publishes(const base::StreamKey&) const override { return false; }
+    base::Result<std::unique_ptr<runtime::ByteStream>> connect() override {
+        return base::fail(base::Code::kClosed, "no");
+    }
+    base::Result<net::HttpAnswer> ask(OtherRequest request) override {
+        asked.push_back(fmt::format("{} {}", http::method_name(request.method), request.target));
+        for (const auto& [start, body] : answers)
+            if (request.target.starts_with(start)) return net::HttpAnswer{.status = 200, .headers = {}, .body = body};
+        return base::fail(base::Code::kTimeout, "it stands still");
+    }
+    const ProcessFigures* figures() const override { return is_gone ? nullptr : &facts; }
+    net::Traffic earlier_traffic() const override { return {100, 200}; }
+    int64_t since_ms() const override { return 1'000; }
+    base::Result<void> end_other() override {
+        ended = true;
+        return {};
+    }
+};
+
+class EarlierTest : public testing::ApiTest {
+  protected:
+    void SetUp() override {
+        offers_.other_process = &other_;
+        ApiTest::SetUp();
+    }
+    FakeOther other_;
+};
+
+constexpr const char* kTwoClients =
+    R"({"code":0,"clients":[{"id":"a","alive":7,"trouble":1,"kbps":{"send_30s":5}},{"id":"b","alive":3}],"total":2})";
+
+TEST_F(EarlierTest, ClientsOfBothAreListed) {
+    other_.answers["/api/v1/clients?"] = kTwoClients;
+    const Json all = json("/api/v1/clients");
+    EXPECT_EQ(all["total"], 2);
+    ASSERT_EQ(all["clients"].size(), 2u);
+    EXPECT_EQ(all["clients"][0]["id"], "a");
+    EXPECT_FALSE(all["clients"][0].contains("trouble"));
+    const Json sorted = json("/api/v1/clients?sort=alive&count=2");
+    ASSERT_EQ(sorted["clients"].size(), 2u) << sorted;
+    EXPECT_EQ(sorted["clients"][0]["id"], "b");
+    EXPECT_EQ(sorted["total"], 2);
+}
+
+TEST_F(EarlierTest, OneThatStandsStillIsLeftOut) {
+    const Json clients = json("/api/v1/clients"), streams = json("/api/v1/streams"), vhosts = json("/api/v1/vhosts");
+    EXPECT_EQ(clients["total"], 0);
+    EXPECT_EQ(streams["total"], 0);
+    EXPECT_EQ(vhosts["total"], 1);
+    EXPECT_EQ(ask("/api/v1/clients/a", {}, "DELETE").status, 503);
+}
+
+TEST_F(EarlierTest, StreamsOfTheOtherAreListed) {
+    other_.answers["/streams?"] = R"({"total":1,"streams":[["__defaultVhost__","live","s",3,500,1,0]]})";
+    other_.answers["/api/v1/streams/"] = R"({"code":0,"stream":{"id":"x","name":"s","clients":3}})";
+    const Json streams = json("/api/v1/streams");
+    ASSERT_EQ(streams["streams"].size(), 1u);
+    EXPECT_EQ(streams["streams"][0]["clients"], 3);
+    EXPECT_EQ(json("/api/v1/vhosts")["vhosts"][0]["streams"], 1);
+    const std::string id = net::stream_id({"__defaultVhost__", "live", "s"});
+    EXPECT_EQ(json("/api/v1/streams/" + id)["stream"]["name"], "s");
+    EXPECT_EQ(json("/api/v1/streams/no")["code"], 2048);
+}
+
+TEST_F(EarlierTest, AKickOfItsClientGoesToIt) {
+    std::string about;
+    offers_.audit = [&](const net::AuditEvent& event) { about = event.what + ": " + event.about + " " + event.result; };
+    other_.answers["/api/v1/clients/"] = R"({"code":0,"client":{"type":"rtmp-play","url":"/live/s","ip":"192.0.2.7"}})";
+    EXPECT_EQ(ask("/api/v1/clients/abc", {}, "DELETE").status, 200);
+    EXPECT_EQ(other_.asked.back(), "DELETE /api/v1/clients/abc");
+    EXPECT_EQ(about, "DELETE /api/v1/clients/abc: rtmp-play /live/s 192.0.2.7 200");
+    other_.is_gone = true;
+    EXPECT_EQ(json("/api/v1/clients/abc")["code"], 2049);
+}
+
+TEST_F(EarlierTest, ItIsShownAndEnded) {
+    const Json shown = json("/api/v1/upgrade")["earlier_process"];
+    EXPECT_EQ(shown["pid"], 4711);
+    EXPECT_EQ(shown["players"], 3);
+    EXPECT_EQ(shown["since_ms"], 1'000);
+    EXPECT_EQ(json("/api/v1/summaries")["data"]["earlier_process"], shown);
+    EXPECT_EQ(ask("/api/v1/upgrade", {}, "DELETE").status, 200);
+    EXPECT_TRUE(other_.ended);
+    other_.is_gone = true;
+    EXPECT_TRUE(json("/api/v1/upgrade")["earlier_process"].is_null());
+    EXPECT_GE(json("/api/v1/summaries")["data"]["system"]["srs_send_bytes"], 200) << "what it has sent stays counted";
+}
+
+TEST_F(EarlierTest, SessionsOfBothAreOneList) {
+    other_.answers["/api/v1/sessions?"] =
+        R"({"total":3,"complete":true,"sessions":[{"id":"p","started_ms":5,"ended_ms":null},)"
+        R"({"id":"q","started_ms":1,"ended_ms":9},{"id":"r","started_ms":1,"ended_ms":7}]})";
+    net::ClosedSession closed{.id = "mine", .type = net::SessionType::kRtmpPlay};
+    closed.started_ms = 1;
+    closed.ended_ms = 8;
+    sessions_.add_closed(closed);
+    std::string order;
+    const Json list = json("/api/v1/sessions");
+    for (const Json& one : list["sessions"]) order += one["id"].get<std::string>() + " ";
+    EXPECT_EQ(order, "p q mine r ") << list;
+    EXPECT_EQ(list["total"], 4);
+}
+
+TEST_F(EarlierTest, TheOverviewIsOfBoth) {
+    other_.answers["/api/v1/overview"] =
+        R"({"overview":{"publishers":{"rtmp":2},"players":{"flv":3},"ends":{"kicked":1}}})";
+    other_.answers["/streams?"] = R"({"total":1,"streams":[["__defaultVhost__","live","s",3,500,1,2]]})";
+    const Json overview = json("/api/v1/overview")["overview"];
+    EXPECT_EQ(overview["publishers"], (Json{{"rtmp", 2}}));
+    EXPECT_EQ(overview["players"], (Json{{"flv", 3}}));
+    EXPECT_EQ(overview["streams"], (Json{{"total", 1}, {"published", 1}}));
+    EXPECT_EQ(overview["verdicts"]["sick"], 1);
+    EXPECT_GE(overview["traffic"]["recv_bytes"], 100) << "with what it has received itself";
+    EXPECT_GE(overview["traffic"]["send_bytes"], 200);
+}
+
+}  // namespace
+}  // namespace service::api
