@@ -42,8 +42,8 @@ struct ApiEndpoint {
     bool debug = false;  // available only with http_api { debug on; }
     // Its answers have no text but this program's and the request's own: no secrets are looked for in them.
     bool own_words = false;
-    // Of what changes something: whom or what, for the audit. Empty: the client or stream of {id}, if it has one. Before
-    // the handler; does not yield.
+    // Of what changes something: whom or what, for the audit. Empty: the client or stream of {id}, if it has one.
+    // Before the handler; does not yield.
     std::function<std::string(const HttpRequest&)> subject{};
     size_t body_limit_bytes = 64 * 1024;
 
