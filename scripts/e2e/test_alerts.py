@@ -2,6 +2,7 @@
 the units of service/alerts."""
 
 import signal
+import time
 
 from lib import api, edges, hooks
 from lib.timing import scaled, wait_until
@@ -24,6 +25,7 @@ def test_a_publisher_is_gone_and_returns(servers):
         server = servers(top=api.ON + "alerts { publisher_gone 1; }", vhosts=hooks.vhost(on_alert=asked.url("alert")))
         with edges.steady(server, "cam"):
             api.wait_stream(server, "cam", lambda stream: stream["publish"]["active"])
+            time.sleep(1.5)  # a stream that was there for less than publisher_gone is not gone
         lasting = wait_alert(server, alert="publisher-gone", stream="cam", cleared_ms=0)
         assert (lasting["vhost"], lasting["app"]) == ("__defaultVhost__", "live"), lasting
         server.wait_log("alert publisher-gone /live/cam: it was published, and is not any more")

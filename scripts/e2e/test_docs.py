@@ -34,6 +34,8 @@ NOT_RUN = {
     "apt install": "it changes the machine",
     "curl -d '{\"app\":": "the server has no signed URLs; test_console_share.py has it sign",
     "curl -O -J": "it takes a recording of that name; test_overview.py downloads one",
+    "curl -X DELETE http://127.0.0.1:1985/api/v1/upgrade": "there is no earlier process; test_upgrade_view.py ends one",
+    "scripts/check_web": "scripts/test runs it",
     "tar -xzf": "it takes a release; scripts/check_dist unpacks and starts one",
     "docker": "no image can be fetched here; scripts/check_image runs the steps of the Dockerfile",
     "cd packaging/kubernetes": "it changes the manifests",
