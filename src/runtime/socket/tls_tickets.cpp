@@ -30,8 +30,9 @@ std::optional<Secret>& known() {
 }
 
 const Secret& secret() {
-    if (!known()) {
-        Secret fresh{.made_s = base::wall_ms() / 1'000};
+    const int64_t now_s = base::wall_ms() / 1'000;
+    if (!known() || now_s - known()->made_s > kTicketSecretS) {
+        Secret fresh{.made_s = now_s};
         CHECK(RAND_bytes(fresh.bytes.data(), kSecretBytes) == 1);
         known() = fresh;
     }

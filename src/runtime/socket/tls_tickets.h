@@ -1,8 +1,9 @@
 #pragma once
 // The keys of session tickets (RFC 5077; RFC 8446, 4.6.1), by which clients resume TLS sessions. They are made of one
 // secret of the process and of the certificate, so that a process that replaces this one can have them, too, and no
-// ticket is valid under another certificate. A secret is used for a day at most, and is for no eyes: neither log nor
-// API shows it.
+// ticket is valid under another certificate. After a day a context that is made, by a start, a reload or an
+// upgrade, has another secret; one that is there keeps its keys. The secret is for no eyes: neither log nor API shows
+// it.
 //
 // For the loop's thread, and before the loop.
 

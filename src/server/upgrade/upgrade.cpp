@@ -110,8 +110,9 @@ Result<void> Upgrade::prepare() {
                                               hello.text, hello.version, upgrade::kVersion));
     program_ = hello.text;
     TRY(give_sockets(Deadline::in_ms(kSendMs)));
-    runtime::seek_handover(true);
     TRY(await(Kind::kReady, Deadline::in_ms(kReadyMs)));
+    // Not before: while segments end at each keyframe, streams of keyframes alone have one for each frame.
+    runtime::seek_handover(true);
     runtime::await_handover(Deadline::in_ms(kKeyframesMs));
     return {};
 }

@@ -51,8 +51,8 @@ void Incidents::stream_unpublished(live::Stream& stream) {
 void Incidents::on_output_failed(const live::OutputFailed& event) {
     const std::string text = event.reason.substr(0, kMaxTextBytes);
     if (const auto before = lasting(event.stream, Kind::kOutputFailed, event.output)) {
-        if (before->text == text) return;  // it is tried again and again
-        end(before);
+        before->text = text;  // it is tried again and again, in another file each time
+        return;
     }
     begin({.stream = event.stream,
            .kind = Kind::kOutputFailed,

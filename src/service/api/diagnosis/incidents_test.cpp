@@ -79,9 +79,9 @@ TEST_F(IncidentsTest, ThePullOfAStreamEndsWithItsPlayers) {
 
 TEST_F(IncidentsTest, AnOutputFailsUntilItWorks) {
     const live::StreamKey key{"v", "live", "a"};
+    events_.notify(live::OutputFailed{key, "dvr", {}, "writing 1.flv: no space"});
     events_.notify(live::OutputFailed{key, "dvr", {}, "no space"});
-    events_.notify(live::OutputFailed{key, "dvr", {}, "no space"});
-    ASSERT_EQ(incidents_.newest().size(), 1u) << "the next attempt is the same incident";
+    ASSERT_EQ(incidents_.newest().size(), 1u) << "the next attempt is the same incident, whatever its file is";
     events_.notify(live::OutputRecovered{key, "hls"});
     EXPECT_EQ(incidents_.newest()[0]->to_ms, 0);
     events_.notify(live::OutputRecovered{key, "dvr"});
@@ -98,7 +98,7 @@ TEST_F(IncidentsTest, AnOutputFailsUntilItWorks) {
 
 TEST_F(IncidentsTest, AreBoundedByStreamAndInAllAndByTime) {
     for (size_t i = 0; i < 2 * Incidents::kMaxOfStream; ++i)
-        events_.notify(live::OutputFailed{{"v", "live", "a"}, "dvr", {}, std::to_string(i)});
+        events_.notify(live::OutputFailed{{"v", "live", "a"}, fmt::format("output {}", i), {}, std::to_string(i)});
     EXPECT_EQ(incidents_.newest().size(), Incidents::kMaxOfStream);
     EXPECT_EQ(incidents_.newest()[0]->text, std::to_string(2 * Incidents::kMaxOfStream - 1)) << "the newest are kept";
     for (size_t i = 0; i < Incidents::kMaxStreams; ++i)
