@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <set>
 
 #include "runtime/loop/simulated_time_testing.h"
 #include "runtime/loop/testing.h"
+#include "service/other_process_testing.h"
 
 namespace service::alerts {
 namespace {
@@ -117,13 +117,8 @@ TEST_F(AlertsServiceTest, AReloadThatWasRefused) {
 }
 
 TEST_F(AlertsServiceTest, AreThoseOfTheProcessThatPublishes) {
-    struct Other final : OtherProcess {
-        bool is_there() const override { return true; }
-        bool is_replaced() const override { return false; }
-        bool publishes(const base::StreamKey& stream) const override { return names.contains(stream.name); }
-        base::Result<std::unique_ptr<runtime::ByteStream>> connect() override { return nullptr; }
-        std::set<std::string> names{"b"};
-    } other;
+    ::service::testing::FakeOtherProcess other;
+    other.published = {{"v", "live", "b"}};
     runtime::testing::SimulatedTime time;
     operations_.reloads = 1;
     operations_.last_reload.ok = false;
@@ -140,7 +135,7 @@ TEST_F(AlertsServiceTest, AreThoseOfTheProcessThatPublishes) {
     service_->give_over(false);
     time.pass_ms(10'000);
     EXPECT_EQ(take_told(), "+reload-refused: ") << "the other process has ended";
-    other.names.clear();
+    other.published.clear();
     service_->other_process_changed({"v", "live", "b"});
     time.pass_ms(70'000);
     EXPECT_EQ(take_told(), "+publisher-gone:b ") << "that of the other process, which may end at once";

@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "runtime/loop/simulated_time_testing.h"
 #include "service/edge/testing.h"
+#include "service/other_process_testing.h"
 
 namespace service::edge {
 namespace {
@@ -302,24 +301,8 @@ TEST_F(PullsTest, EndWhereTheVhostIsNoEdgeAnyMore) {
     EXPECT_EQ(pulls_->fetching(key("a")), Fetching::kNever);
 }
 
-// It has ended when it publishes nothing.
-struct FakeOtherProcess final : OtherProcess {
-    std::set<base::StreamKey> published;
-    bool is_there() const override { return !published.empty(); }
-    bool is_replaced() const override { return is_there(); }
-    bool publishes(const base::StreamKey& stream) const override { return published.contains(stream); }
-    base::Result<std::unique_ptr<runtime::ByteStream>> connect() override {
-        return base::fail(base::Code::kClosed, "not here");
-    }
-    base::Result<net::HttpAnswer> ask(OtherRequest) override { return base::fail(base::Code::kClosed, "not here"); }
-    const ProcessFigures* figures() const override { return nullptr; }
-    net::Traffic earlier_traffic() const override { return {}; }
-    int64_t since_ms() const override { return 0; }
-    base::Result<void> end_other() override { return {}; }
-};
-
 TEST_F(PullsTest, AKeptPullEndsWithTheOtherProcess) {
-    FakeOtherProcess other;
+    ::service::testing::FakeOtherProcess other;
     offers_.other_process = &other;
     offers_.segments.push_back(
         {.name = "hls", .fragment = [](const config::Vhost&) { return 1.0; }, .is_segment = nullptr});
