@@ -276,11 +276,11 @@ def test_preview_and_health_of_a_stream(servers, tool, chromium):
             return new Set(data.filter((_, i) => i % 4 < 3).map((v) => v >> 5)).size;
         }"""
         assert tab.page.evaluate(bright) >= 4, "the preview should show the test pattern, not one colour"
-        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^total: 2")
+        wait_text(tab, ".list-title + .bar .bar-count", "^total: 2")
         tab.screenshot("console-stream")
         tab.check_accessible()
         tab.page.click(".preview-stop")
-        wait_text(tab, ".stream + .list-title + .bar .bar-count", "^total: 1")
+        wait_text(tab, ".list-title + .bar .bar-count", "^total: 1")
 
 
 def test_kick_ends_a_player(servers, tool, chromium):
