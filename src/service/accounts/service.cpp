@@ -17,7 +17,6 @@
 #include "runtime/loop/cpu_slice.h"
 #include "runtime/threads/workers.h"
 #include "service/accounts/line_search.h"
-#include "service/other_process.h"
 
 namespace service::accounts {
 
@@ -76,12 +75,6 @@ std::string iso_time(int64_t wall_ms) {
     char text[32];
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &at);
     return fmt::format("{}.{:03}Z", text, wall_ms % 1000);
-}
-
-// During an upgrade the two processes of the server pull streams from each other: their clients count where they are.
-bool is_between_processes(const net::Session& session) {
-    if (!session.is_outgoing()) return false;
-    return session.type() == net::SessionType::kRtmpPlay || session.details().tc_url.starts_with(kOtherProcess);
 }
 
 }  // namespace
@@ -164,7 +157,7 @@ net::Usage& Service::row_of(const base::StreamKey& stream, const net::StreamAcco
 }
 
 void Service::on_session_traffic(const net::Session& session, const net::Traffic& more, int64_t ms, bool is_first) {
-    if (!counts_usage_ || !net::is_client(session.type()) || is_between_processes(session)) return;
+    if (!counts_usage_ || !net::is_client(session.type())) return;
     const net::StreamAccount& account = *session.stream_account();
     const bool publishes = net::publishes(session.type());
     const std::string token = token_of(account.key(), publishes, session.details().params);
