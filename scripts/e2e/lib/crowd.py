@@ -4,6 +4,7 @@ import datetime
 import re
 import subprocess
 import threading
+import time
 
 from . import api, dash, ffmpeg, http, media, rtsp_server
 from .load import Bench
@@ -195,14 +196,23 @@ class Thread:
 
 class WebSocket(Thread):
     player = None
+    got_ms = 0.0  # when it got something last
 
     def step(self):
         if self.player is None:
             self.player = http.WebSocket(self.server.http_port, f"/live/{self.name}.flv")
         tags = self.player.tags()
         assert tags or not self.player.ended, "its connection has ended"
+        now_ms = time.monotonic() * 1000
+        if self.has_begun and now_ms - self.got_ms > LONGEST_GAP_MS * SLOW:
+            self.problem(f"{now_ms - self.got_ms:.0f} ms without media")
+        self.got_ms = now_ms
 
     def stop(self):
+        # It may be waiting for what does not come any more.
+        silent_ms = time.monotonic() * 1000 - self.got_ms
+        if self.has_begun and silent_ms > LONGEST_GAP_MS * SLOW:
+            self.problem(f"no media in the last {silent_ms:.0f} ms")
         super().stop()
         if self.player:
             self.player.close()
