@@ -25,7 +25,6 @@ import { Sessions } from "./pages/sessions.js";
 import { Stream } from "./pages/stream.js";
 import { Streams } from "./pages/streams.js";
 import { Vhosts } from "./pages/vhosts.js";
-import { Why } from "./pages/why.js";
 import "../shared/theme.css";
 import "./console.css";
 
@@ -42,7 +41,6 @@ const PAGES = [
     { name: "ends", icon: "ends", title: () => t("Ended sessions"), page: Ends },
     { name: "edges", icon: "edges", title: () => t("Edges"), page: Edges },
     { name: "vhosts", icon: "vhosts", title: () => t("Vhosts"), page: Vhosts, fills: true },
-    { name: "why", icon: "search", title: () => t("Check a URL"), page: Why },
     { name: "hooks", icon: "hooks", title: () => t("Hook servers"), page: Hooks, fills: true },
     { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
     { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
