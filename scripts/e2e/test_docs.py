@@ -24,7 +24,6 @@ RUN = {
 NOT_RUN = {
     "scripts/run": "test_run.py runs it",
     "scripts/cluster": "test_cluster.py runs it",
-    "objs/srs why": "it asks the API of the configuration, which is another one here; test_why_url.py runs it",
     "grep 'DELETE": "nobody is kicked here; test_accounts.py runs it",
     "scripts/test": "it is what runs this test",
     ".ci/run": "it is what runs this test",
