@@ -39,6 +39,7 @@ class OutboxTest : public runtime::testing::RuntimeTest {
     }
     // A run of the server.
     void begin(const std::string& run = "run") {
+        outbox_.reset();  // it has the file of the run before
         file_ = std::make_unique<OutboxFile>(path_, run);
         outbox_ = std::make_unique<Outbox>(caller_, stats_, *file_, "server");
         outbox_->reload(snapshot_);
