@@ -426,6 +426,42 @@ def test_config_log_and_profile(servers, tool, chromium):
         tab.page.wait_for_selector("canvas, p:has-text('No sample')", timeout=scaled(20) * 1000)
 
 
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_log_of_a_stream_and_of_a_client(servers, tool, chromium, look):
+    """Lines of clients that are there, that have left, and that come; a link leads there from the stream and clients."""
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    other = rtmp.publisher(server, "live", "camera2")
+    player = play(tool, server)
+    wait_until(lambda: server.log_count("flv-play started") == 1, 10, "the player has come")
+    player.kill()
+    wait_until(lambda: server.log_count("flv-play ended") == 1, 10, "the player has left")
+    with page.opened(chromium, console(server), **LOOKS[look]) as tab:
+        open_stream(tab)
+        tab.page.click(".list-title a:text-is('Log')")
+        assert tab.page.url.endswith("#/log/live%2Fcamera"), tab.page.url
+        wait_text(tab, ".log", "RTMP publish: __defaultVhost__/live/camera, fmle-publish")
+        wait_text(tab, ".log", "flv-play ended: __defaultVhost__/live/camera")
+        assert not re.search("camera2|RTMP listens", text(tab, ".log")), text(tab, ".log")
+        player = play(tool, server)
+        wait_until(lambda: tab.page.locator(".log li", has_text="flv-play started").count() == 2, 10, "a line that comes is shown")
+        assert "camera2" not in text(tab, ".log"), text(tab, ".log")
+        tab.check_accessible()
+        tab.check_width()
+        tab.screenshot(f"console-log-{look}")
+        tab.page.locator(".log li", has_text="flv-play started").last.locator("a").click()
+        wait_until(lambda: tab.page.locator(".log li").count() == 1, 10, lambda: f"the one line of that client: {text(tab, '.log')}")
+        player.kill()
+        wait_text(tab, ".log", "flv-play ended")
+        tab.page.click(".side a[href='#/clients']")
+        tab.page.locator(".vt-rows .vt-row", has_text="camera2").locator("[data-column=type] a").click()
+        wait_text(tab, ".log", "RTMP publish: __defaultVhost__/live/camera2")
+        tab.page.click("a:text-is('Show all')")
+        wait_text(tab, ".log", "RTMP listens")
+    other.close()
+
+
 def test_flame_graph_by_keyboard(many, chromium):
     with page.opened(chromium, many.url + "#/profile") as tab:
         tab.page.click("button:has-text('Measure')")

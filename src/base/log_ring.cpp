@@ -31,7 +31,8 @@ void Ring::add(Level level, std::string_view id, std::string_view text, int64_t 
 Ring::Page Ring::read(const Query& query) const {
     const std::lock_guard lock(mutex_);
     const auto matches = [&](const Line& line) {
-        return line.level >= query.level && (has(line.text, query.search) || has(line.id, query.search));
+        return line.level >= query.level && (has(line.text, query.search) || has(line.id, query.search)) &&
+               (!query.filter || query.filter(line));
     };
     Page page{.lines = {}, .next = last_seq_};
     if (query.after == 0 || query.after > last_seq_) {

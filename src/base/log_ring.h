@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ class Ring {
         Level level = Level::kVerbose;  // and above
         std::string search{};           // part of text or id, in lower case
         size_t count = 200;             // at most
+        // Which lines are wanted; empty: all. It is called under the ring's lock, and must not log.
+        std::function<bool(const Line&)> filter{};
     };
     struct Page {
         std::vector<Line> lines;  // the oldest first

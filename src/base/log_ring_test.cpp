@@ -52,6 +52,10 @@ TEST(LogRing, ByLevelAndText) {
     EXPECT_EQ(texts(ring.read({.search = "l3"})), "L3 ");
     EXPECT_EQ(texts(ring.read({.search = "id5"})), "L5 ");
     EXPECT_EQ(texts(ring.read({.after = 1, .search = "nothing"})), "");
+    const auto is_even = [](const Ring::Line& line) { return line.seq % 2 == 0; };
+    EXPECT_EQ(texts(ring.read({.count = 2, .filter = is_even})), "L4 L6 ");
+    EXPECT_EQ(texts(ring.read({.after = 2, .search = "l4", .filter = is_even})), "L4 ");
+    EXPECT_EQ(texts(ring.read({.after = 2, .search = "l5", .filter = is_even})), "");
 }
 
 TEST(LogRing, IsBoundedByLinesAndBytes) {

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log_ring.h"
 #include "service/api/lists/listing.h"
+#include "service/api/lists/log_filter.h"
 
 namespace service::api {
 
@@ -29,6 +32,10 @@ std::vector<Endpoint> LogLines::endpoints() {
                         .doc = "lines of this level and above",
                         .choices = {"verbose", "info", "trace", "warn", "error"}},
                        search_parameter("lines alone whose text or id has this in it; at most 256 bytes"),
+                       {.name = "stream",
+                        .doc = "lines alone of the sessions of this stream, also of those that ended, and lines that "
+                               "name it: its name, app/name, vhost/app/name or id"},
+                       {.name = "client", .doc = "the same of this client: session's id or address"},
                        {.name = "count",
                         .type = kInteger,
                         .doc = "how many at most",
@@ -43,6 +50,8 @@ base::Result<void> LogLines::answer(Request& request, Response& response) {
     const auto count = number_parameter(request, "count", kUsualLines, 1, kMaxLines);
     const auto level = http::find_parameter(request.message.parameters, "level");
     const std::string_view search = request.message.parameter("search");
+    const std::string_view stream = request.message.parameter("stream");
+    const std::string_view client = request.message.parameter("client");
     base::log::Ring::Query query{.search = base::lower(search)};
     if (!after || !count)
         return send_failure(response, context_.identity, 400,
@@ -50,11 +59,14 @@ base::Result<void> LogLines::answer(Request& request, Response& response) {
     if (level && (!base::log::parse_level(*level, query.level) || *level != base::log::level_name(query.level) ||
                   query.level == base::log::Level::kOff))
         return send_failure(response, context_.identity, 400, "level is verbose, info, trace, warn or error");
-    if (search.size() > kMaxSearchBytes)
+    if (std::max({search.size(), stream.size(), client.size()}) > kMaxSearchBytes)
         return send_failure(response, context_.identity, 400,
-                            fmt::format("search has at most {} bytes", kMaxSearchBytes));
+                            fmt::format("search, stream and client have at most {} bytes", kMaxSearchBytes));
     query.after = static_cast<uint64_t>(*after);
     query.count = static_cast<size_t>(*count);
+    LogFilter filter(context_.sessions, stream, client);
+    if (!filter.admits_all())
+        query.filter = [&filter](const base::log::Ring::Line& line) { return filter.admits(line); };
     const base::log::Ring::Page page = base::log::ring().read(query);
     ListWriter writer(context_.identity, "lines");
     for (const base::log::Ring::Line& line : page.lines)

@@ -6,13 +6,14 @@ import { overview } from "../live.js";
 import { EndsBars } from "../parts/ends_bars.js";
 import { link } from "../route.js";
 import { List } from "../parts/list.js";
+import { TypeTag } from "../parts/log_link.js";
 import { endText, reasonTone } from "../reasons.js";
 import { moment, streamName, when } from "../text.js";
 
 const columns = () => [
     { key: "ended", title: t("Ended"), class: "w-moment", cell: (one) => html`<time title=${when(one.ended_ms)}>${moment(one.ended_ms)}</time>` },
     { key: "reason", title: t("Reason"), class: "w-reason", cell: (one) => html`<span class=${reasonTone(one.reason)}>${one.reason}</span>` },
-    { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<span class="tag">${one.type}</span>` },
+    { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<${TypeTag} session=${one} />` },
     { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => html`<a href=${link("sessions", "", one.ip)}>${one.ip}</a>` },
     { key: "stream", title: t("Stream"), class: "w-stream", cell: streamName },
     { key: "text", title: t("Text"), class: "grow quiet", cell: (one) => html`<span title=${one.text}>${endText(one)}</span>` },

@@ -1,4 +1,4 @@
-// The newest lines of the server's log.
+// The newest lines of the server's log, of all or of one stream or client: #/log/STREAM/CLIENT.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../../shared/html.js";
@@ -8,6 +8,8 @@ import { mayChange, overview } from "../live.js";
 import { poll } from "../poll.js";
 import { Icon } from "../parts/icons.js";
 import { Search } from "../parts/list.js";
+import { SubjectFilter } from "../parts/subject_filter.js";
+import { link, route } from "../route.js";
 import { explain } from "../text.js";
 
 const PERIOD_MS = 2000;
@@ -20,7 +22,8 @@ const clock = (ms) => new Date(ms).toTimeString().slice(0, 8) + "." + String(ms 
 
 const Line = ({ line }) =>
     html`<li class=${TONES[line.level] ?? ""}>
-        <time class="quiet">${clock(line.time_ms)}</time><span class="log-level">${line.level}</span><code class="quiet">${line.id}</code
+        <time class="quiet">${clock(line.time_ms)}</time><span class="log-level">${line.level}</span><code
+            >${line.id.length > 1 && html`<a class="quiet" href=${link("log", "", line.id)} title=${t("Log of {id}", { id: line.id })}>${line.id}</a>`}</code
         ><span class="log-text">${line.text}</span>
     </li>`;
 
@@ -55,10 +58,11 @@ function Tail() {
     const paused = useSignal(false);
     const next = useRef(0);
     const asked = useRef("");
-    const key = `${level.value} ${text.value}`;
+    const { id: stream, filter: client } = route.value;
+    const key = `${level.value} ${stream} ${client} ${text.value}`;
     const fetchLines = async (signal) => {
         try {
-            const query = { after: next.current, level: level.value, search: text.value.trim(), count: MAX_LINES };
+            const query = { after: next.current, level: level.value, stream, client, search: text.value.trim(), count: MAX_LINES };
             const answer = await call(withQuery("log", query), { signal });
             if (answer.lines.length) lines.value = [...lines.peek(), ...answer.lines].slice(-MAX_LINES);
             next.current = answer.next ?? next.current;
@@ -82,7 +86,8 @@ function Tail() {
             end();
         };
     }, [key, paused.value]);
-    return html`<div class="bar">
+    return html`<${SubjectFilter} page="log" stream=${stream} client=${client} clientLabel=${t("Address or id")} />
+        <div class="bar">
             <${Search} value=${text} label=${t("Search")} />
             <select aria-label=${t("Level")} value=${level.value} onChange=${(e) => (level.value = e.currentTarget.value)}>
                 <option value="trace">${t("All levels")}</option>

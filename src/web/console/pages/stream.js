@@ -112,6 +112,6 @@ export function Stream({ id }) {
         </div>
         ${stream.tracks?.length > 0 && html`<${Tracks} tracks=${stream.tracks} />`}
         <${StreamCharts} id=${id} />
-        <h2 class="list-title">${t("Clients")} <a class="small" href=${link("sessions", streamName(stream))}>${t("Past sessions")}</a></h2>
+        <h2 class="list-title">${t("Clients")} <a class="small" href=${link("sessions", streamName(stream))}>${t("Past sessions")}</a> ${mayChange.value && html`<a class="small" href=${link("log", streamName(stream))}>${t("Log")}</a>`}</h2>
         <${ClientsList} stream=${id} />`;
 }

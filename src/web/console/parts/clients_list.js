@@ -8,6 +8,7 @@ import { link } from "../route.js";
 import { explain, percent, streamName } from "../text.js";
 import { ask, notify } from "./dialogs.js";
 import { List } from "./list.js";
+import { TypeTag } from "./log_link.js";
 
 async function kick(client) {
     const what = { id: client.id, ip: client.ip, stream: streamName(client) };
@@ -47,7 +48,7 @@ function qualityText(client) {
 const columns = (ofStream) =>
     [
         { key: "id", title: t("Client"), class: "w-id", cell: (one) => html`<code>${one.id}</code>` },
-        { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<span class=${one.publish ? "tag tag-in" : "tag"}>${one.type}</span>` },
+        { key: "type", title: t("Type"), class: "w-type", cell: (one) => html`<${TypeTag} session=${one} publishes=${one.publish} />` },
         { key: "ip", title: t("Address"), class: "w-ip", cell: (one) => html`<a href=${link("sessions", "", one.ip)}>${one.ip}</a>` },
         !ofStream && { key: "stream", title: t("Stream"), class: "grow", cell: (one) => html`<a href=${link("streams", one.stream)}>${streamName(one)}</a>` },
         ofStream && {
