@@ -536,6 +536,74 @@ def test_every_text_has_a_translation():
         used |= set(re.findall(r'\bt\([^"()]*\? "([^"]*)"', file.read_text()))
     for name in ("reasons.js", "parts/health.js"):
         table = re.search(r"const (?:TEXTS|NAMES) = \{(.*?)\};", (SOURCES / "console" / name).read_text(), re.DOTALL).group(1)
+def rewrite(server, *changes):
+    """Another text of the configuration's file, which the server has not read."""
+    text = server.conf
+    for old, new in changes:
+        assert old in text, f"{old!r} should be in {text}"
+        text = text.replace(old, new, 1)
+    server.conf_path.write_text(text)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_reload_shows_the_difference_first(servers, chromium, look):
+    server = start(servers, "raw_api { enabled on; allow_reload on; }", top="max_connections 100;")
+    in_force = lambda: {one["name"]: one["value"] for one in api.ask(server, "/api/v1/config?name=max_connections")["directives"]}["max_connections"]  # noqa: E731
+    reloads = lambda: api.ask(server, "/api/v1/operations")["data"]["reloads"]["total"]  # noqa: E731
+    listen = f"listen 127.0.0.1:{server.rtmp_port};" if f"listen 127.0.0.1:{server.rtmp_port};" in server.conf else None
+    with page.opened(chromium, console(server) + "#/config", **LOOKS[look]) as tab:
+        tab.page.click(".bar button:text-is('Reload')")
+        wait_text(tab, "[data-plan=valid]", "is the one in force")
+        changes = [("max_connections 100;", "max_connections 321;"), ("console {", "vhost added.example { }\nconsole {")]
+        if listen:
+            changes.append((listen, "listen 127.0.0.1:1;"))
+        rewrite(server, *changes)
+        tab.page.click("dialog button:text-is('Refresh')")
+        wait_text(tab, "[data-directive=max_connections]", r"100 → 321\s+on reload")
+        wait_text(tab, "[data-directive='']", r"Vhost added.example\s+is added\s+on reload")
+        if listen:
+            wait_text(tab, "[data-directive='rtmp/listen']", "on restart")
+        tab.check_accessible()
+        tab.check_width()
+        tab.screenshot(f"console-reload-{look}")
+        tab.page.click("dialog button:text-is('Cancel')")
+        tab.page.wait_for_selector("dialog", state="detached")
+        assert (in_force(), reloads()) == ("100", 0), "nothing was changed"
+
+        rewrite(server, ("max_connections 100;", "max_connections many;"), ("console {", "bogus 1;\nconsole {"))
+        tab.page.click(".bar button:text-is('Reload')")
+        wait_text(tab, "[data-plan=invalid]", "Nothing can be changed: .* has 2 errors")
+        wait_text(tab, "dialog .problems", rf"{server.conf_path.name}:\d+: error: max_connections.*\n.*:\d+: error: unknown directive 'bogus'")
+        assert tab.page.is_disabled("dialog button:text-is('Reload')"), "what has errors is not to be put in force"
+        tab.check_accessible()
+        tab.screenshot(f"console-reload-errors-{look}")
+        assert (in_force(), reloads()) == ("100", 0), "nothing was changed"
+
+        rewrite(server, *changes)
+        tab.page.click("dialog button:text-is('Refresh')")
+        wait_text(tab, "[data-plan=valid]", "differs")
+        tab.page.click("dialog button:text-is('Reload')")
+        wait_text(tab, "[data-report=taken]", r"was reloaded, in \d+ ms")
+        wait_text(tab, "[data-directive=max_connections]", r"100 → 321\s+in force")
+        tab.check_accessible()
+        tab.screenshot(f"console-reload-report-{look}")
+        assert (in_force(), reloads()) == ("321", 1), "it is in force"
+        tab.page.click("dialog button:text-is('Close')")
+        wait_text(tab, ".vt-rows", "321")
+        tab.page.click(".bar button:text-is('Reload')")
+        wait_text(tab, "dialog", r"The last reload: .*, API, \d changes")
+
+        rewrite(server, *changes, ("allow_reload on;", "allow_reload off;"))
+        tab.page.click("dialog button:text-is('Refresh')")
+        wait_text(tab, "[data-directive='http_api/raw_api/allow_reload']", "on → off")
+        tab.page.click("dialog button:text-is('Reload')")
+        wait_text(tab, "[data-report=taken]", "was reloaded")
+        tab.page.click("dialog button:text-is('Close')")
+        tab.page.click(".bar button:text-is('Reload')")
+        wait_text(tab, "dialog", "raw_api { enabled on; allow_reload on; } } switches it on")
+        assert tab.page.is_disabled("dialog button:text-is('Reload')"), "it is not allowed from here"
+
+
         used |= set(re.findall(r': "([^"]*)"', table))
     assert len(used) > 150, f"the texts are found in the sources: {len(used)}"
     assert used <= keys, f"texts without a translation: {sorted(used - keys)}"

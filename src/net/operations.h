@@ -64,6 +64,9 @@ struct Operations {
     // Reads the configuration again and applies it, as a whole or not at all. Yields; concurrent reloads wait for one
     // another. kCancelled: the caller was cancelled meanwhile. Empty before the server runs.
     std::function<base::Result<ReloadReport>(std::string_view cause)> reload;
+    // What a reload would do now: reads and checks the configuration in the same way, and takes nothing of it. number
+    // is 0, and is_active says whether a reload is sufficient. Yields, and fails, as reload does.
+    std::function<base::Result<ReloadReport>()> check_reload{};
     // Records a change. Does not yield; empty: nobody does.
     std::function<void(const AuditEvent&)> audit{};
 };

@@ -182,6 +182,7 @@ base::Result<void> serve(const ConfigSource& source, const config::Loaded& loade
     AutoReload auto_reload(reloader, snapshot->global.in_docker || in_container());
     report_reloads(manager, reloader, auto_reload, *operations);
     operations->reload = [&reloader](std::string_view cause) { return reloader.reload(cause); };
+    operations->check_reload = [&reloader] { return reloader.check(); };
     if (started.successor) {
         auto channel = TRY(replace_other(*started.successor, lifecycle, pid_file));
         if (channel) link.open(std::move(channel), snapshot_now, true);

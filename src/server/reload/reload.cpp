@@ -105,14 +105,19 @@ void Reloader::record(const net::ReloadReport& report) const {
                        .result = report.ok ? "accepted" : "refused: " + report.error});
 }
 
+std::string Reloader::errors_text(const config::Loaded& loaded) const {
+    return fmt::format("{} has {} errors", source_.name(), loaded.problems.errors());
+}
+
+std::string Reloader::refused_text() const { return fmt::format("{} cannot be put in force", source_.name()); }
+
 base::Result<void> Reloader::refuse(net::ReloadReport& report, std::string why) {
     base::log::error("reload: {}; nothing was changed", why);
     report.error = std::move(why);
     return {};
 }
 
-// Returns an error only if cancelled; an invalid configuration is recorded in the report instead.
-base::Result<void> Reloader::run(net::ReloadReport& report) {
+base::Result<std::shared_ptr<Reloader::Job>> Reloader::read_files() const {
     auto job = std::make_shared<Job>(Job{source_, snapshot_});
     TRY(runtime::offload(
         [job] {
@@ -122,6 +127,38 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
             check_resources(*job->plan.snapshot, CheckedAt::kReload, job->loaded.problems);
         },
         runtime::Deadline::never()));
+    return job;
+}
+
+// What modules refuse is added to the report's problems.
+base::Result<Lifecycle::Prepared> Reloader::prepare(const Job& job, net::ReloadReport& report) {
+    Lifecycle::Prepared prepared = lifecycle_.prepare(job.plan.snapshot);
+    report.problems.insert(report.problems.end(), prepared.refusals.begin(), prepared.refusals.end());
+    if (runtime::cancelled() || closed_) return base::fail(base::Code::kCancelled, "the reload was cancelled");
+    return prepared;
+}
+
+base::Result<net::ReloadReport> Reloader::check() {
+    TRY(wait_for_others());
+    const InProgress in_progress(*this);
+    net::ReloadReport report;
+    report.began_ms = base::wall_ms();
+    const auto job = TRY(read_files());
+    for (const config::Problem& problem : job->loaded.problems.all()) report.problems.push_back(problem.describe());
+    for (const config::Change& change : job->plan.changes) report.changes.push_back(to_report(change));
+    if (job->loaded.problems.errors() > 0) {
+        report.error = errors_text(job->loaded);
+    } else if (!TRY(prepare(*job, report)).refusals.empty()) {
+        report.error = refused_text();
+    }
+    report.ok = report.error.empty();
+    report.took_ms = base::wall_ms() - report.began_ms;
+    return report;
+}
+
+// Returns an error only if cancelled; an invalid configuration is recorded in the report instead.
+base::Result<void> Reloader::run(net::ReloadReport& report) {
+    const auto job = TRY(read_files());
     read_ = std::move(job->read);
     for (const config::Problem& problem : job->loaded.problems.all()) {
         report.problems.push_back(problem.describe());
@@ -129,16 +166,11 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
         is_error ? base::log::error("reload: {}", problem.describe())
                  : base::log::warn("reload: {}", problem.describe());
     }
-    if (job->loaded.problems.errors() > 0)
-        return refuse(report, fmt::format("{} has {} errors", source_.name(), job->loaded.problems.errors()));
+    if (job->loaded.problems.errors() > 0) return refuse(report, errors_text(job->loaded));
 
-    Lifecycle::Prepared prepared = lifecycle_.prepare(job->plan.snapshot);
-    for (const std::string& refusal : prepared.refusals) {
-        base::log::error("reload: {}", refusal);
-        report.problems.push_back(refusal);
-    }
-    if (runtime::cancelled() || closed_) return base::fail(base::Code::kCancelled, "the reload was cancelled");
-    if (!prepared.refusals.empty()) return refuse(report, fmt::format("{} cannot be put in force", source_.name()));
+    Lifecycle::Prepared prepared = TRY(prepare(*job, report));
+    for (const std::string& refusal : prepared.refusals) base::log::error("reload: {}", refusal);
+    if (!prepared.refusals.empty()) return refuse(report, refused_text());
     auto activated = activate(job, std::move(prepared));
     if (!activated && activated.error().code() == base::Code::kCancelled) return activated;
     if (!activated) {

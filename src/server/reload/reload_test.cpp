@@ -87,6 +87,53 @@ TEST_F(ReloadTest, WhatChangedIsInForceAndTold) {
     EXPECT_EQ(server.operations.last_reload.number, 1u);
 }
 
+TEST_F(ReloadTest, ACheckSaysWhatAReloadWouldDoAndDoesNothing) {
+    Running server(path_, refusal_);
+    const config::SnapshotPtr before = server.reloader->snapshot();
+    const FileMarks read = server.reloader->read();
+    const auto check = [&server] {
+        const auto report = server.reloader->check();
+        CHECK(report.has_value());
+        std::string text = report->ok ? "ok" : report->error;
+        for (const std::string& problem : report->problems) text += "; " + problem;
+        for (const net::ReloadChange& change : report->changes)
+            text += fmt::format("; {}|{}|{}|{}|{}", change.vhost, change.directive, change.before, change.after,
+                                change.is_active ? "live" : "restart");
+        return text;
+    };
+    EXPECT_EQ(check(), "ok");
+    write("listen 2; srs_log_tank console; max_connections 7; http_api { auth { password x; } } vhost b { }");
+    const std::string changes =
+        "; |max_connections|1000|7|live; |rtmp/listen|1|2|restart; "
+        "|http_api/auth/password|(hidden)|(hidden)|live; b||not there|there|live; a||there|not there|live";
+    EXPECT_EQ(check(), "ok" + changes);
+    EXPECT_EQ(check(), "ok" + changes) << "and again";
+    refusal_ = "rtmps: a.key: no such file";
+    EXPECT_EQ(check(), path_ + " cannot be put in force; m: rtmps: a.key: no such file" + changes);
+    write("listen 1;\nbogus 1;\nvhost a { }");
+    EXPECT_EQ(check(), path_ + " has 1 errors; " + path_ + ":2: error: unknown directive 'bogus'");
+    EXPECT_EQ(server.active, nullptr);
+    EXPECT_EQ(server.reloader->snapshot(), before);
+    EXPECT_EQ(server.reloader->read(), read) << "a file that has changed is still reloaded by itself";
+    EXPECT_EQ(server.operations.reloads + server.operations.last_reload.number, 0u);
+    server.reloader->close();
+    EXPECT_FALSE(server.reloader->check().has_value());
+}
+
+TEST_F(ReloadTest, ACheckWaitsForAReload) {
+    Running server(path_, refusal_);
+    server.prepare_ms = 50;
+    write("listen 1; srs_log_tank console; max_connections 7; vhost a { }");
+    runtime::Task reload = runtime::spawn("reload", [&] { EXPECT_EQ(server.reload().changes.size(), 1u); });
+    runtime::Task check = runtime::spawn("check", [&] {
+        const auto report = server.reloader->check();
+        ASSERT_TRUE(report.has_value());
+        EXPECT_TRUE(report->changes.empty()) << "it is in force already";
+    });
+    ASSERT_TRUE(check.join(runtime::Deadline::in_ms(20'000)));
+    ASSERT_TRUE(reload.join(runtime::Deadline::in_ms(20'000)));
+}
+
 TEST_F(ReloadTest, ABrokenFileChangesNothing) {
     Running server(path_, refusal_);
     const config::SnapshotPtr before = server.reloader->snapshot();

@@ -25,6 +25,11 @@ Json to_json(const net::ReloadReport& report) {
             {"changes", std::move(changes)}};
 }
 
+bool Raw::may_reload() const {
+    const config::RawApi& raw = context_.snapshot->http_api.raw_api;
+    return raw.enabled && raw.allow_reload;
+}
+
 std::vector<Endpoint> Raw::endpoints() {
     Endpoints<Raw> rows(*this);
     Endpoint& raw =
@@ -37,6 +42,14 @@ std::vector<Endpoint> Raw::endpoints() {
     raw.parameters = {
         {.name = "rpc", .doc = "what is wanted", .choices = {"raw", "reload", "reload-fetch"}, .required = true}};
     raw.failures = {{409, "the configuration was refused; nothing was changed"}, {503, "it starts or ends"}};
+    Endpoint& changes = rows.get(
+        "/api/v1/config/changes",
+        "what a reload would change: reads and checks the configuration, and takes nothing of it; and the last reload",
+        "ok:bool error:str may_reload:bool problems[:str] "
+        "changes[vhost:str directive:str before:str after:str apply:str] last_reload:any",
+        &Raw::changes);
+    changes.access = Access::kPrivileged;
+    changes.failures = {{503, "it starts or ends"}};
     rows.get("/api/v1/operations",
              "how the run goes: whether it drains, how busy the loop is, how many reloads there were", "",
              &Raw::operations);
@@ -115,6 +128,28 @@ base::Result<void> Raw::reload(Response& response) {
     if (!report->ok) body["error"] = report->error;
     body["reload"] = to_json(*report);
     return send_json(response, body, status);
+}
+
+base::Result<void> Raw::changes(Request&, Response& response) {
+    if (!context_.operations.check_reload)
+        return send_failure(response, context_.identity, 503, "the server is still starting");
+    auto report = context_.operations.check_reload();
+    if (!report && report.error().code() == base::Code::kCancelled) return std::unexpected(std::move(report.error()));
+    if (!report) return send_failure(response, context_.identity, 503, report.error().text());
+    Json changes = Json::array();
+    for (const net::ReloadChange& change : report->changes)
+        changes.push_back({{"vhost", change.vhost},
+                           {"directive", change.directive},
+                           {"before", change.before},
+                           {"after", change.after},
+                           {"apply", change.is_active ? "live" : "restart"}});
+    return send_fields(response, context_.identity,
+                       {{"ok", report->ok},
+                        {"error", report->error},
+                        {"may_reload", may_reload()},
+                        {"problems", report->problems},
+                        {"changes", std::move(changes)},
+                        {"last_reload", to_json(context_.operations.last_reload)}});
 }
 
 }  // namespace service::api

@@ -1,7 +1,7 @@
 #pragma once
 // /api/v1/raw: what the API may change (rpc=raw), the reload (rpc=reload), and the result of the last reload
-// (rpc=reload-fetch). /api/v1/operations: the state of the run: draining, overload, reloads. Shapes: INTERFACE.md and
-// doc/reload.md.
+// (rpc=reload-fetch). /api/v1/config/changes: what a reload would change. /api/v1/operations: the state of the run:
+// draining, overload, reloads. Shapes: INTERFACE.md and doc/reload.md.
 
 #include <vector>
 
@@ -24,6 +24,8 @@ class Raw {
     base::Result<void> fetch(Response& response);
     base::Result<void> operations(Request& request, Response& response);
     base::Result<void> reload(Response& response);
+    base::Result<void> changes(Request& request, Response& response);
+    bool may_reload() const;
 
     const Context& context_;
 };

@@ -154,6 +154,38 @@ TEST_F(ApiTest, ReloadFetchTellsOfTheLastReload) {
     EXPECT_EQ(json("/api/v1/raw?rpc=reload-fetch")["data"]["state"], 90);
 }
 
+TEST_F(ApiTest, WhatAReloadWouldChange) {
+    EXPECT_EQ(ask("/api/v1/config/changes").status, 503) << "the server is still starting";
+    net::ReloadReport report;
+    operations_.check_reload = [&report]() -> base::Result<net::ReloadReport> { return report; };
+    report.ok = true;
+    report.problems = {"a.conf:3: warning: w"};
+    report.changes = {{"", "rtmp/listen", "1", "rtmp://u:p@h/?token=x", false}, {"b", "", "not there", "there", true}};
+    Json answer = json("/api/v1/config/changes");
+    EXPECT_EQ(answer["ok"], true);
+    EXPECT_EQ(answer["may_reload"], false);
+    EXPECT_EQ(answer["problems"], Json({"a.conf:3: warning: w"}));
+    EXPECT_EQ(answer["changes"], Json::parse(R"([
+        {"vhost": "", "directive": "rtmp/listen", "before": "1", "after": "rtmp://***@h/?***", "apply": "restart"},
+        {"vhost": "b", "directive": "", "before": "not there", "after": "there", "apply": "live"}])"));
+    EXPECT_EQ(answer["last_reload"], nullptr);
+    snapshot_->http_api.raw_api = {.enabled = true, .allow_reload = true};
+    operations_.last_reload.number = 3;
+    report.ok = false;
+    report.error = "a.conf has 1 errors";
+    answer = json("/api/v1/config/changes");
+    EXPECT_EQ(answer["ok"], false);
+    EXPECT_EQ(answer["error"], "a.conf has 1 errors");
+    EXPECT_EQ(answer["code"], 0) << "the question was answered";
+    EXPECT_EQ(answer["may_reload"], true);
+    EXPECT_EQ(answer["last_reload"]["number"], 3);
+    operations_.check_reload = []() -> base::Result<net::ReloadReport> {
+        return base::fail(base::Code::kClosed, "the server ends");
+    };
+    EXPECT_EQ(ask("/api/v1/config/changes").status, 503);
+    EXPECT_EQ(ask("/api/v1/config/changes", "X-Forwarded-For: 192.0.2.1\r\n").status, 403);
+}
+
 TEST_F(ApiTest, Jsonp) {
     const Answer script = ask("/api/v1/versions?callback=angular.callbacks._0");
     EXPECT_EQ(script.header("Content-Type"), "text/javascript; charset=utf-8");

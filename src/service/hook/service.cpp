@@ -101,14 +101,13 @@ void Service::open_later() {
 }
 
 Result<Commit> Service::prepare(const config::SnapshotPtr& next) {
-    auto left = std::make_shared<SavedOutbox>();
     // One that could not be opened at the start does not refuse what else is changed.
     const bool is_new = has_outbox(*next) && !has_outbox(*snapshot_);
-    if (is_new && !file_.is_open() && (!opener_ || opener_.done())) *left = TRY(file_.open(), "hook_outbox");
-    return [this, next, left] {
+    if (is_new && !file_.is_open() && (!opener_ || opener_.done())) found_ = TRY(file_.open(), "hook_outbox");
+    return [this, next] {
         snapshot_ = next;
         outbox_.reload(next);
-        restore(std::move(*left));
+        restore(std::exchange(found_, {}));
     };
 }
 

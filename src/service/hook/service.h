@@ -95,6 +95,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     RememberedAnswers remembered_;
     std::unordered_map<std::string, uint64_t> sessions_;  // numbers in the file
     EndReports ends_{[this](const EndReports::Report& end) { report_end(end); }};
+    SavedOutbox found_;     // by prepare() in a file that it opened, until a reload is put in force
     runtime::Task opener_;  // while another server has the file
     runtime::LogLimit fail_open_log_;
     bool started_ = false;

@@ -89,18 +89,18 @@ async function reason(response) {
 }
 
 /**
- * The answer's body as text or, by default, its JSON. timeout: ms.
+ * The answer's body as text or, by default, its JSON. timeout: ms. allow: a status that is an answer, too.
  * @param {string} path
- * @param {{ method?: string, body?: BodyInit, signal?: AbortSignal, as?: "json" | "text" | "blob", timeout?: number }} [options]
+ * @param {{ method?: string, body?: BodyInit, signal?: AbortSignal, as?: "json" | "text" | "blob", timeout?: number, allow?: number }} [options]
  * @returns {Promise<any>}
  */
-export async function call(path, { method = "GET", body, signal: ends, as = "json", timeout = TIMEOUT_MS } = {}) {
+export async function call(path, { method = "GET", body, signal: ends, as = "json", timeout = TIMEOUT_MS, allow = 200 } = {}) {
     const { response, finish } = await send(path, { method, body, signal: ends, timeout });
     try {
-        if (!response.ok) throw new ApiError(response.status, await reason(response));
+        if (!response.ok && response.status !== allow) throw new ApiError(response.status, await reason(response));
         if (as !== "json") return await response[as]();
         const answer = await response.json();
-        if (answer.code) throw new ApiError(answer.code, answer.error || `code ${answer.code}`);
+        if (answer.code && answer.code !== allow) throw new ApiError(answer.code, answer.error || `code ${answer.code}`);
         return answer;
     } catch (error) {
         if (error instanceof ApiError || ends?.aborted) throw error;

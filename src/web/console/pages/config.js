@@ -5,6 +5,7 @@ import { html } from "../../shared/html.js";
 import { t } from "../../shared/i18n.js";
 import { authorization, call, login } from "../api.js";
 import { Search } from "../parts/list.js";
+import { ReloadButton } from "../parts/reload.js";
 import { VirtualTable } from "../parts/virtual_table.js";
 import { explain } from "../text.js";
 
@@ -43,6 +44,7 @@ export function Config() {
                 <input type="checkbox" checked=${onlySet.value} onChange=${(e) => (onlySet.value = e.currentTarget.checked)} />${t("Only what is set")}
             </label>
             <button onClick=${load}>${t("Refresh")}</button>
+            <${ReloadButton} onReload=${load} />
             <span class="quiet bar-count" data-total=${rows.length}>${t("{n} of {all}", { n: rows.length, all: all.value?.length ?? 0 })}</span>
         </div>
         ${failure.value && html`<p class="problem" role="alert">${explain(failure.value)}</p>`}
