@@ -15,7 +15,7 @@ from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
 
-PAGES = ["", "streams", "clients", "sessions", "recordings", "config", "ends", "edges", "vhosts", "hooks", "log", "profile"]
+PAGES = ["", "streams", "clients", "sessions", "recordings", "config", "ends", "edges", "vhosts", "hooks", "log", "profile", "relays", "cluster", "tools", "threads"]
 SOURCES = ROOT / "src/web"
 
 
@@ -81,7 +81,7 @@ def wait_text(tab, selector, pattern, seconds=15):
 
 
 def open_stream(tab, name="live/camera"):
-    tab.page.click(".side a[href='#/streams']")
+    page.go(tab, "streams")
     tab.page.click(f".vt-rows a:text-is('{name}')")
     tab.page.wait_for_selector(".stream-name")
 
@@ -196,12 +196,86 @@ def test_vhosts_and_edges(servers, chromium):
     with page.opened(chromium, console(server) + "#/vhosts") as tab:
         wait_text(tab, ".vt-vhosts .vt-rows", "__defaultVhost__")
         tab.check_accessible()
-        tab.page.click(".side a[href='#/edges']")
+        page.go(tab, "edges")
         wait_text(tab, "main", "No stream is pulled|127.0.0.1")
         tab.check_accessible()
         tab.check_width()
         tab.screenshot("console-edges")
     ports.release([port])
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_relays_programs_cluster_and_threads(servers, tool, chromium, look):
+    """Streams that are passed on and fetched, with and without success; a program; a Redis that is not there."""
+    dead, redis = ports.take(2)
+    other = servers()
+    vhost = f"""forward {{ enabled on; destination 127.0.0.1:{other.rtmp_port} 127.0.0.1:{dead}; }}
+        ingest door {{ enabled on; input {{ type rtsp; url rtsp://user:hidden-word@127.0.0.1:{dead}/door; }} }}
+        exec {{ enabled on; publish /bin/sleep 1000; }}
+        cluster {{ registry on; }}"""
+    server = start(servers, vhost=vhost, top=f"redis {{ enabled on; server 127.0.0.1:{redis}; }}")
+    publish(tool, server, "one")
+    api.wait_stream(server, "one", lambda one: one["video"])
+    relays = lambda: {(one["kind"], one["stream"], one["state"]) for one in api.ask(server, "/api/v1/relays?count=100")["relays"]}  # noqa: E731
+    wanted = {("forward", "one", "works"), ("forward", "one", "fails"), ("ingest", "door", "fails")}
+    wait_until(lambda: relays() == wanted, 15, lambda: f"{wanted} are expected, there are {relays()}")
+    for query, total in (("kind=forward", 2), ("kind=pull", 0), (f"search={other.rtmp_port}", 1), ("search=DOOR", 1)):
+        answer = api.ask(server, f"/api/v1/relays?{query}")
+        assert (answer["total"], answer["failing"]) == (total, 2), f"{query}: {answer}"
+    assert "hidden-word" not in str(api.ask(server, "/api/v1/relays")), "no password is shown"
+    works = lambda: next(one for one in api.ask(server, "/api/v1/relays")["relays"] if one["state"] == "works")  # noqa: E731
+    wait_until(lambda: works()["bytes"] > 1000, 15, lambda: f"media are sent to the other server: {works()}")
+    assert not works()["problem"], works()
+    api.ask(server, "/api/v1/relays?kind=none", status=400)
+    with page.opened(chromium, console(server) + "#/relays", **LOOKS[look]) as tab:
+        for name, selector, pattern in (
+            ("relays", ".vt-relays .vt-rows", f"127.0.0.1:{dead}"),
+            ("tools", "table.plain", r"exec[\s\S]*live/one[\s\S]*/bin/sleep"),
+            ("cluster", "main .facts", f"127.0.0.1:{redis}"),
+            ("threads", "[data-fact=level] dd", "^normal$"),
+        ):
+            page.go(tab, name)
+            wait_text(tab, selector, pattern)
+            tab.check_accessible()
+            tab.check_width()
+            tab.screenshot(f"console-{name}-{look}")
+        page.go(tab, "relays")
+        wait_text(tab, ".bar-count", "^total: 3$")
+        tab.page.select_option("select[aria-label=Type]", "ingest")
+        wait_text(tab, ".bar-count", "^total: 1$")
+    ports.release([dead, redis])
+
+
+def test_empty_pages_say_what_turns_them_on(servers, chromium):
+    server = start(servers, top="sender_threads 0;")
+    with page.opened(chromium, console(server)) as tab:
+        for name, selector, directive in (
+            ("relays", ".vt-empty", "forward, ingest and cluster"),
+            ("edges", "[data-empty=edges]", "mode remote"),
+            ("cluster", "[data-empty=cluster]", "registry on"),
+            ("tools", "[data-empty=tools]", "transcode, ingest and exec"),
+            ("threads", "[data-empty=senders]", "sender_threads 2"),
+        ):
+            page.go(tab, name)
+            wait_text(tab, selector, directive)
+
+
+def test_the_menu_of_a_narrow_window(many, chromium):
+    """The pages are behind a button, in groups, and by the keyboard; the button says where one is."""
+    with page.opened(chromium, many.url + "#/clients", size=page.PHONE) as tab:
+        wait_text(tab, ".side-button", "Clients")
+        assert tab.page.locator(".side a").count() == 0, "the menu begins closed"
+        tab.page.focus(".side-button")
+        tab.page.keyboard.press("Enter")
+        wait_until(lambda: tab.page.locator(".side a").count() >= 16, 5, "the menu has all pages")
+        tab.check_accessible()
+        tab.check_width()
+        bottom = tab.page.evaluate("document.querySelector('.side a[href=\"#/profile\"]').getBoundingClientRect().bottom")
+        tab.screenshot("console-menu-phone")
+        assert bottom <= page.PHONE[1], f"all pages are seen at once: the last one ends at {bottom} px"
+        tab.page.click(".side a[href='#/streams']")
+        wait_text(tab, ".side-button", "Streams")
+        assert tab.page.locator(".side a").count() == 0, "a choice closes it"
 
 
 def test_the_content_by_the_keyboard(many, chromium):
@@ -302,7 +376,7 @@ def test_kick_ends_a_player(servers, tool, chromium):
         tab.page.click("dialog .danger")
         wait_text(tab, ".notice", "was kicked")
         player.finish(15, codes=None)
-        tab.page.click(".side a[href='#/ends']")
+        page.go(tab, "ends")
         wait_text(tab, ".ends li[data-reason=kicked] .number", "^1$")
         wait_text(tab, ".vt-ends .vt-rows", "kicked")
     closed = api.ask(server, "/api/v1/clients?closed=true")["clients"]
@@ -370,7 +444,7 @@ def test_record_play_and_download(servers, tool, chromium, tmp_path):
         tab.page.wait_for_timeout(4000)
         tab.page.click("button:has-text('Stop the recording')")
         wait_text(tab, ".notice", "was stopped")
-        tab.page.click(".side a[href='#/recordings']")
+        page.go(tab, "recordings")
         wait_text(tab, ".vt-rows [data-column=path]", r"^live/camera\.\d+\.mp4$")
         wait_until(lambda: "recording" not in text(tab, ".vt-rows [data-column=modified]"), 10, "the file is finished")
         tab.check_accessible()
@@ -403,7 +477,7 @@ def test_config_log_and_profile(servers, tool, chromium):
         wait_text(tab, ".vt-rows", "hls_fragment")
         assert "max_connections" not in text(tab, ".vt-rows"), "the search leaves others out"
 
-        tab.page.click(".side a[href='#/log']")
+        page.go(tab, "log")
         wait_text(tab, ".log", "fmle-publish")
         tab.page.fill("input[type=search]", "RTMP listens")
         wait_until(lambda: tab.page.locator(".log li").count() == 1, 10, "one line has that text")
@@ -420,7 +494,7 @@ def test_config_log_and_profile(servers, tool, chromium):
         tab.page.select_option("select[aria-label=Level]", "error")
         wait_text(tab, ".log-box", "No line matches")
 
-        tab.page.click(".side a[href='#/profile']")
+        page.go(tab, "profile")
         tab.page.select_option("select[aria-label=Duration]", "2")
         tab.page.click("button:has-text('Measure')")
         tab.page.wait_for_selector("canvas, p:has-text('No sample')", timeout=scaled(20) * 1000)
@@ -454,7 +528,7 @@ def test_the_log_of_a_stream_and_of_a_client(servers, tool, chromium, look):
         wait_until(lambda: tab.page.locator(".log li").count() == 1, 10, lambda: f"the one line of that client: {text(tab, '.log')}")
         player.kill()
         wait_text(tab, ".log", "flv-play ended")
-        tab.page.click(".side a[href='#/clients']")
+        page.go(tab, "clients")
         tab.page.locator(".vt-rows .vt-row", has_text="camera2").locator("[data-column=type] a").click()
         wait_text(tab, ".log", "RTMP publish: __defaultVhost__/live/camera2")
         tab.page.click("a:text-is('Show all')")
@@ -462,80 +536,6 @@ def test_the_log_of_a_stream_and_of_a_client(servers, tool, chromium, look):
     other.close()
 
 
-def test_flame_graph_by_keyboard(many, chromium):
-    with page.opened(chromium, many.url + "#/profile") as tab:
-        tab.page.click("button:has-text('Measure')")
-        tab.page.focus("canvas")
-        state = lambda: [tab.page.get_attribute(".flame", f"data-{name}") for name in ("top", "chosen")]  # noqa: E731
-        for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
-            tab.page.keyboard.press(key)
-        assert state() == ["all", "live::pump"], state()
-        tab.page.keyboard.press("ArrowRight")
-        assert state() == ["all", "rtc::Session::send"], state()
-        tab.page.keyboard.press("Enter")
-        assert state() == ["rtc::Session::send"] * 2, state()
-        wait_text(tab, ".flame-line", "rtc::Session::send: 90 samples, 18 % of all; 0 in itself")
-        tab.page.keyboard.press("Escape")
-        assert state()[0] == "st::run", state()
-        tab.page.click("button:has-text('Show all')")
-        assert state()[0] == "all", state()
-        first = tab.page.locator("table tbody tr").first.inner_text()
-        assert re.match(r"__libc_writev\s+43 %\s+43 %", first), first
-        tab.screenshot("console-flame")
-        tab.check_accessible()
-
-
-
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.long
-def test_every_page_is_accessible(servers, tool, chromium, look):
-    server = start(servers)
-    publish(tool, server)
-    api.wait_stream(server, "camera", lambda one: one["video"])
-    play(tool, server)
-    with page.opened(chromium, console(server), **LOOKS[look]) as tab:
-        for name in PAGES:
-            tab.page.evaluate("(name) => { location.hash = `#/${name}`; }", name)
-            tab.page.wait_for_selector(f"main[data-page='{name}'] h1")
-            assert tab.page.evaluate("document.activeElement.tagName") in ("H1", "BODY"), "the focus is at the new page"
-            tab.page.wait_for_timeout(700)
-            tab.check_accessible()
-            tab.check_width()
-        open_stream(tab)
-        tab.check_accessible()
-        tab.check_width()
-        tab.page.click(".side a[href='#/']")
-        wait_text(tab, "[data-tile=in] .tile-value", "bit/s")
-        tab.page.wait_for_timeout(6000)
-        tab.screenshot(f"console-{look}")
-
-
-def test_chinese(servers, tool, chromium):
-    server = start(servers)
-    publish(tool, server)
-    api.wait_stream(server, "camera", lambda one: one["video"])
-    with page.opened(chromium, console(server), language="zh-CN") as tab:
-        wait_text(tab, "main h1", "^概览$")
-        for name, title in (("streams", "流"), ("clients", "客户端"), ("config", "配置"), ("log", "日志")):
-            tab.page.click(f".side a[href='#/{name}']")
-            wait_text(tab, "main h1", f"^{title}$")
-        open_stream(tab)
-        wait_text(tab, "[data-fact=fps] dt", "^帧率$")
-        tab.page.select_option(".page-header select", "en")
-        wait_text(tab, "[data-fact=fps] dt", "^Frame rate$")
-        assert tab.page.evaluate("document.documentElement.lang") == "en"
-
-
-def test_every_text_has_a_translation():
-    """Texts in t("..."), and those of the tables that are translated where they are shown."""
-    translated = "".join((SOURCES / name).read_text() for name in ("shared/chinese.js", "console/chinese.js"))
-    keys = {quoted or bare for quoted, bare in re.findall(r'^    (?:"((?:[^"\\]|\\.)*)"|(\w+)):', translated, re.MULTILINE)}
-    used = set()
-    for file in [*(SOURCES / "console").rglob("*.js"), SOURCES / "shared/page_header.js"]:
-        used |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', file.read_text()))
-        used |= set(re.findall(r'\bt\([^"()]*\? "([^"]*)"', file.read_text()))
-    for name in ("reasons.js", "parts/health.js"):
-        table = re.search(r"const (?:TEXTS|NAMES) = \{(.*?)\};", (SOURCES / "console" / name).read_text(), re.DOTALL).group(1)
 def rewrite(server, *changes):
     """Another text of the configuration's file, which the server has not read."""
     text = server.conf
@@ -604,6 +604,80 @@ def test_reload_shows_the_difference_first(servers, chromium, look):
         assert tab.page.is_disabled("dialog button:text-is('Reload')"), "it is not allowed from here"
 
 
+def test_flame_graph_by_keyboard(many, chromium):
+    with page.opened(chromium, many.url + "#/profile") as tab:
+        tab.page.click("button:has-text('Measure')")
+        tab.page.focus("canvas")
+        state = lambda: [tab.page.get_attribute(".flame", f"data-{name}") for name in ("top", "chosen")]  # noqa: E731
+        for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+            tab.page.keyboard.press(key)
+        assert state() == ["all", "live::pump"], state()
+        tab.page.keyboard.press("ArrowRight")
+        assert state() == ["all", "rtc::Session::send"], state()
+        tab.page.keyboard.press("Enter")
+        assert state() == ["rtc::Session::send"] * 2, state()
+        wait_text(tab, ".flame-line", "rtc::Session::send: 90 samples, 18 % of all; 0 in itself")
+        tab.page.keyboard.press("Escape")
+        assert state()[0] == "st::run", state()
+        tab.page.click("button:has-text('Show all')")
+        assert state()[0] == "all", state()
+        first = tab.page.locator("table tbody tr").first.inner_text()
+        assert re.match(r"__libc_writev\s+43 %\s+43 %", first), first
+        tab.screenshot("console-flame")
+        tab.check_accessible()
+
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.long
+def test_every_page_is_accessible(servers, tool, chromium, look):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    play(tool, server)
+    with page.opened(chromium, console(server), **LOOKS[look]) as tab:
+        for name in PAGES:
+            tab.page.evaluate("(name) => { location.hash = `#/${name}`; }", name)
+            tab.page.wait_for_selector(f"main[data-page='{name}'] h1")
+            assert tab.page.evaluate("document.activeElement.tagName") in ("H1", "BODY"), "the focus is at the new page"
+            tab.page.wait_for_timeout(700)
+            tab.check_accessible()
+            tab.check_width()
+        open_stream(tab)
+        tab.check_accessible()
+        tab.check_width()
+        page.go(tab, "")
+        wait_text(tab, "[data-tile=in] .tile-value", "bit/s")
+        tab.page.wait_for_timeout(6000)
+        tab.screenshot(f"console-{look}")
+
+
+def test_chinese(servers, tool, chromium):
+    server = start(servers)
+    publish(tool, server)
+    api.wait_stream(server, "camera", lambda one: one["video"])
+    with page.opened(chromium, console(server), language="zh-CN") as tab:
+        wait_text(tab, "main h1", "^概览$")
+        for name, title in (("streams", "流"), ("clients", "客户端"), ("config", "配置"), ("log", "日志")):
+            page.go(tab, f"{name}")
+            wait_text(tab, "main h1", f"^{title}$")
+        open_stream(tab)
+        wait_text(tab, "[data-fact=fps] dt", "^帧率$")
+        tab.page.select_option(".page-header select", "en")
+        wait_text(tab, "[data-fact=fps] dt", "^Frame rate$")
+        assert tab.page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_every_text_has_a_translation():
+    """Texts in t("..."), and those of the tables that are translated where they are shown."""
+    translated = "".join((SOURCES / name).read_text() for name in ("shared/chinese.js", "console/chinese.js"))
+    keys = {quoted or bare for quoted, bare in re.findall(r'^    (?:"((?:[^"\\]|\\.)*)"|(\w+)):', translated, re.MULTILINE)}
+    used = set()
+    for file in [*(SOURCES / "console").rglob("*.js"), SOURCES / "shared/page_header.js"]:
+        used |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', file.read_text()))
+        used |= set(re.findall(r'\bt\([^"()]*\? "([^"]*)"', file.read_text()))
+    for name in ("reasons.js", "parts/health.js"):
+        table = re.search(r"const (?:TEXTS|NAMES) = \{(.*?)\};", (SOURCES / "console" / name).read_text(), re.DOTALL).group(1)
         used |= set(re.findall(r': "([^"]*)"', table))
     assert len(used) > 150, f"the texts are found in the sources: {len(used)}"
     assert used <= keys, f"texts without a translation: {sorted(used - keys)}"
@@ -653,7 +727,7 @@ def test_who_may_only_read(servers, tool, chromium):
         wait_text(tab, ".bar", "Kicking is for callers who may change something")
         assert tab.page.locator("button:text-is('Kick')").count() == 0, "who may not kick has no button for it"
         for name in ("log", "profile"):
-            tab.page.click(f".side a[href='#/{name}']")
+            page.go(tab, f"{name}")
             wait_text(tab, "main", "for callers who may change something")
         open_stream(tab)
         wait_text(tab, ".stream-head", "Recording is for callers who may change something")
@@ -749,7 +823,7 @@ def test_below_another_path(chromium):
     """As behind a proxy: nothing is requested that is not below it, or the page has an error."""
     with contextlib.closing(ConsoleApi(20, 20, prefix="/media/server")) as made, page.opened(chromium, made.url) as tab:
         wait_text(tab, "[data-tile=players] .tile-value", "^10,000$")
-        tab.page.click(".side a[href='#/streams']")
+        page.go(tab, "streams")
         wait_text(tab, ".bar-count", "^total: 20")
         loaded = tab.page.evaluate("performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)")
         assert loaded and all(path.startswith("/media/server/") for path in loaded), loaded

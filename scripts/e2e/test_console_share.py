@@ -43,7 +43,7 @@ def start(servers):
 
 
 def open_share(tab, name="live/one"):
-    tab.page.click(".side a[href='#/streams']")
+    page.go(tab, "streams")
     tab.page.click(f".vt-rows a:text-is('{name}')")
     tab.page.click(".stream-head button:has-text('Share')")
     tab.page.wait_for_selector("dialog .addresses")

@@ -26,6 +26,7 @@
 #include "service/other_process.h"
 #include "service/push_link.h"
 #include "service/recorder.h"
+#include "service/relayed_stream.h"
 
 namespace net {
 struct PastSessions;
@@ -75,6 +76,7 @@ struct Offers {
     std::vector<SegmentOffer> segments{};
     std::vector<PushOffer> pushes{};
     std::vector<FetchOffer> fetches{};
+    std::vector<RelayOffer> relays{};
     std::vector<OutputOffer> outputs{};  // of services that do not report theirs by events (live::OutputFailed)
     Locator* locator = nullptr;
     // The server's; null: the process will never have another one (tests).

@@ -108,3 +108,10 @@ def opened(chromium, url, size=DESKTOP, dark=False, language="en-US", **context_
         page.check()
     finally:
         context.close()
+
+
+def go(tab, name):
+    """To that page of the console, by its navigation, which is behind a button in a narrow window."""
+    if tab.page.locator(".side-button[aria-expanded=false]").count():
+        tab.page.click(".side-button")
+    tab.page.click(f".side a[href='#/{name}']")

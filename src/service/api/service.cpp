@@ -131,6 +131,7 @@ void Service::add_routes() {
     add(recordings_.endpoints());
     add(snapshots_.endpoints());
     add(log_lines_.endpoints());
+    add(relays_.endpoints());
     add(past_.endpoints());
     add(debug_.endpoints());
     add(raw_.endpoints());

@@ -23,6 +23,7 @@
 #include "service/api/lists/log_lines.h"
 #include "service/api/lists/past.h"
 #include "service/api/lists/recordings.h"
+#include "service/api/lists/relays.h"
 #include "service/api/lists/statistics.h"
 #include "service/api/overview.h"
 #include "service/api/raw.h"
@@ -90,6 +91,7 @@ class Service {
     Recordings recordings_{context_};
     Snapshots snapshots_{context_, statistics_};
     LogLines log_lines_{context_};
+    Relays relays_{context_};
     Past past_{context_, earlier_};
     Debug debug_{context_};
     Raw raw_{context_};

@@ -154,6 +154,41 @@ TEST_F(ApiTest, ReloadFetchTellsOfTheLastReload) {
     EXPECT_EQ(json("/api/v1/raw?rpc=reload-fetch")["data"]["state"], 90);
 }
 
+TEST_F(ApiTest, RelaysOfAllServices) {
+    EXPECT_EQ(json("/api/v1/relays")["total"], 0);
+    using State = RelayedStream::State;
+    offers_.relays.push_back([](const RelayVisit& visit) {
+        visit(
+            {.kind = "ingest", .stream = {"v", "live", "door"}, .server = "rtsp://u:p@h/door", .state = State::kIdle});
+    });
+    offers_.relays.push_back([](const RelayVisit& visit) {
+        for (const char* server : {"a:1935", "b:1935"})
+            visit({.kind = "forward", .stream = {"v", "live", "one"}, .server = server, .state = State::kWorks});
+        visit({.kind = "forward",
+               .stream = {"v", "live", "two"},
+               .server = "a:1935",
+               .state = State::kFails,
+               .problem = "refused",
+               .attempts = 3,
+               .bytes = 0});
+    });
+    Json answer = json("/api/v1/relays?search=TWO");
+    EXPECT_EQ(answer["total"], 1);
+    EXPECT_EQ(answer["failing"], 1);
+    EXPECT_EQ(answer["relays"], Json::parse(R"([
+        {"kind": "forward", "vhost": "v", "app": "live", "stream": "two", "server": "a:1935", "state": "fails",
+         "problem": "refused", "attempts": 3, "bytes": 0}])"));
+    answer = json("/api/v1/relays?kind=ingest");
+    EXPECT_EQ(answer["total"], 1);
+    EXPECT_EQ(answer["failing"], 1) << "of all, whatever is listed";
+    EXPECT_EQ(answer["relays"][0]["server"], "rtsp://***@h/door");
+    EXPECT_EQ(answer["relays"][0]["state"], "idle");
+    answer = json("/api/v1/relays?search=a:1935&start=1&count=1");
+    EXPECT_EQ(answer["total"], 2);
+    EXPECT_EQ(answer["relays"].size(), 1u);
+    EXPECT_EQ(ask("/api/v1/relays?kind=none").status, 400);
+}
+
 TEST_F(ApiTest, WhatAReloadWouldChange) {
     EXPECT_EQ(ask("/api/v1/config/changes").status, 503) << "the server is still starting";
     net::ReloadReport report;

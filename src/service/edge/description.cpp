@@ -23,6 +23,11 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
             if (!push->ending() && (only ? push->key() == *only : push->fails()))
                 visit(push->key(), relay::output_of(*push, "edge", push->server()));
     });
+    parts.offers.relays.push_back([service = service.get()](const RelayVisit& visit) {
+        for (const auto& [key, pull] : service->pulls().list()) visit(relay::relayed_of(*pull, "pull"));
+        for (const auto& push : service->pushes().list())
+            if (!push->ending()) visit(relay::relayed_of(*push, "push"));
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     parts.api_rows.add(api_row(*service, parts.identity));

@@ -22,6 +22,10 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     parts.offers.outputs.push_back([service = service.get()](const live::StreamKey* only, const OutputVisit& visit) {
         visit_outputs(*service, only, visit);
     });
+    parts.offers.relays.push_back([service = service.get()](const RelayVisit& visit) {
+        for (const auto& push : service->pushes())
+            if (!push->ending()) visit(relay::relayed_of(*push, "forward"));
+    });
     return module_of("forward", std::move(service));
 }
 

@@ -77,6 +77,7 @@ class SinkRunner : private live::ViewerHandler, private PacketSenderUser {
     const std::string& problem() const { return errors_.last(); }  // the current error; empty: it works
     bool fails() const { return !errors_.last().empty(); }
     uint64_t attempts() const { return attempts_; }
+    net::Traffic traffic() const;  // of the connection
 
   protected:
     // The servers that may take the stream now, as they may be shown, in the order in which they are to be tried.
@@ -101,7 +102,6 @@ class SinkRunner : private live::ViewerHandler, private PacketSenderUser {
     void begin_sending(PushLink::Ready ready);
     bool is_sending() const { return viewer_ || sender_; }
     void abort(std::string_view why, base::CloseReason reason);
-    net::Traffic traffic() const;
     base::Result<void> until_over();
     void record_ready();
     void record_steady();
@@ -150,6 +150,19 @@ inline StreamOutput output_of(const SinkRunner& runner, std::string output, std:
     if (runner.fails()) return {std::move(output), std::move(to), State::kFails, runner.problem()};
     const bool works = runner.state() == SinkRunner::State::kPublishing;
     return {std::move(output), std::move(to), works ? State::kWorks : State::kStarts};
+}
+
+// For lists of relays.
+inline RelayedStream relayed_of(const SinkRunner& runner, std::string_view kind) {
+    using State = RelayedStream::State;
+    const bool works = runner.state() == SinkRunner::State::kPublishing;
+    return {.kind = kind,
+            .stream = runner.key(),
+            .server = runner.server(),
+            .state = runner.fails() ? State::kFails : (works ? State::kWorks : State::kStarts),
+            .problem = runner.problem(),
+            .attempts = runner.attempts(),
+            .bytes = runner.traffic().sent_bytes};
 }
 
 }  // namespace service::relay

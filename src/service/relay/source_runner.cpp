@@ -285,4 +285,20 @@ void SourceRunner::pause() {
     }
 }
 
+uint64_t SourceRunner::received() const { return fetch_ ? fetch_->traffic.received_bytes : 0; }
+
+RelayedStream relayed_of(const SourceRunner& runner, std::string_view kind) {
+    using State = RelayedStream::State;
+    State state = runner.state() == SourceRunner::State::kStreaming ? State::kWorks : State::kStarts;
+    if (runner.state() == SourceRunner::State::kIdle) state = State::kIdle;
+    if (!runner.problem().empty() && state == State::kStarts) state = State::kFails;
+    return {.kind = kind,
+            .stream = runner.key(),
+            .server = runner.server(),
+            .state = state,
+            .problem = runner.problem(),
+            .attempts = runner.attempts(),
+            .bytes = runner.received()};
+}
+
 }  // namespace service::relay

@@ -20,6 +20,7 @@
 #include "runtime/loop/sync.h"
 #include "service/relay/server_errors.h"
 #include "service/relay/source.h"
+#include "service/relayed_stream.h"
 
 namespace service::relay {
 
@@ -93,6 +94,7 @@ class SourceRunner {
     const std::string& server() const { return server_; }          // that it is connected to, or that it tries
     const std::string& problem() const { return errors_.last(); }  // the last failure; empty: it works
     uint64_t attempts() const { return attempts_; }
+    uint64_t received() const;  // bytes of the connection
     // Sets its state, too: to be called about twice a second.
     bool is_unwanted();
 
@@ -158,5 +160,8 @@ class SourceRunner {
     runtime::Event wake_{"the next attempt to fetch a stream"};
     runtime::Task coroutine_;
 };
+
+// For lists of relays.
+RelayedStream relayed_of(const SourceRunner& runner, std::string_view kind);
 
 }  // namespace service::relay

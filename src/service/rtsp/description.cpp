@@ -23,6 +23,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         const auto rtsp = weak.lock();
         return rtsp ? rtsp->cameras().fetching(key) : Fetching::kNever;
     });
+    parts.offers.relays.push_back([service = service.get()](const RelayVisit& visit) {
+        for (const auto& camera : service->cameras().list()) visit(relay::relayed_of(*camera, "ingest"));
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     return module_of("rtsp", std::move(service));

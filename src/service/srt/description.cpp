@@ -16,6 +16,9 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
         const auto srt = weak.lock();
         return srt ? srt->pulls().fetching(key) : Fetching::kNever;
     });
+    parts.offers.relays.push_back([service = service.get()](const RelayVisit& visit) {
+        for (const auto& pull : service->pulls().list()) visit(relay::relayed_of(*pull, "ingest"));
+    });
     parts.offers.metrics.push_back(
         [service = service.get()](prometheus::Text& text) { write_metrics(*service, text); });
     return module_of("srt", std::move(service));

@@ -1,5 +1,6 @@
 // The console: its frame, and the page that the address names.
 import { render } from "preact";
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { chinese } from "../shared/chinese.js";
 import { html } from "../shared/html.js";
@@ -12,7 +13,9 @@ import { link, route } from "./route.js";
 import { Dialogs } from "./parts/dialogs.js";
 import { Icon } from "./parts/icons.js";
 import { Login } from "./parts/login.js";
+import { narrow } from "./parts/media.js";
 import { Clients } from "./pages/clients.js";
+import { Cluster } from "./pages/cluster.js";
 import { Config } from "./pages/config.js";
 import { Edges } from "./pages/edges.js";
 import { Ends } from "./pages/ends.js";
@@ -21,39 +24,64 @@ import { Log } from "./pages/log.js";
 import { Overview } from "./pages/overview.js";
 import { Profile } from "./pages/profile.js";
 import { Recordings } from "./pages/recordings.js";
+import { Relays } from "./pages/relays.js";
 import { Sessions } from "./pages/sessions.js";
 import { Stream } from "./pages/stream.js";
 import { Streams } from "./pages/streams.js";
+import { Threads } from "./pages/threads.js";
+import { Tools } from "./pages/tools.js";
 import { Vhosts } from "./pages/vhosts.js";
 import "../shared/theme.css";
 import "./console.css";
 
 Object.assign(chinese, consoleChinese);
 
-// fills: its list has the rest of the window's height.
-const PAGES = [
-    { name: "", icon: "overview", title: () => t("Overview"), page: Overview },
-    { name: "streams", icon: "streams", title: () => t("Streams"), page: Streams, fills: true },
-    { name: "clients", icon: "clients", title: () => t("Clients"), page: Clients, fills: true },
-    { name: "sessions", icon: "sessions", title: () => t("Sessions"), page: Sessions, fills: true },
-    { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
-    { name: "config", icon: "config", title: () => t("Configuration"), page: Config, fills: true },
-    { name: "ends", icon: "ends", title: () => t("Ended sessions"), page: Ends },
-    { name: "edges", icon: "edges", title: () => t("Edges"), page: Edges },
-    { name: "vhosts", icon: "vhosts", title: () => t("Vhosts"), page: Vhosts, fills: true },
-    { name: "hooks", icon: "hooks", title: () => t("Hook servers"), page: Hooks, fills: true },
-    { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
-    { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
+// Groups of pages. fills: its list has the rest of the window's height.
+const GROUPS = [
+    { title: () => t("Live"), pages: [
+        { name: "", icon: "overview", title: () => t("Overview"), page: Overview },
+        { name: "streams", icon: "streams", title: () => t("Streams"), page: Streams, fills: true },
+        { name: "clients", icon: "clients", title: () => t("Clients"), page: Clients, fills: true },
+        { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
+    ] },
+    { title: () => t("Past"), pages: [
+        { name: "sessions", icon: "sessions", title: () => t("Sessions"), page: Sessions, fills: true },
+        { name: "ends", icon: "ends", title: () => t("Ended sessions"), page: Ends },
+        { name: "log", icon: "log", title: () => t("Log"), page: Log, fills: true },
+    ] },
+    { title: () => t("Other servers"), pages: [
+        { name: "relays", icon: "relays", title: () => t("Relays"), page: Relays, fills: true },
+        { name: "edges", icon: "edges", title: () => t("Edges"), page: Edges },
+        { name: "cluster", icon: "cluster", title: () => t("Cluster"), page: Cluster },
+        { name: "hooks", icon: "hooks", title: () => t("Hook servers"), page: Hooks, fills: true },
+    ] },
+    { title: () => t("This server"), pages: [
+        { name: "config", icon: "config", title: () => t("Configuration"), page: Config, fills: true },
+        { name: "vhosts", icon: "vhosts", title: () => t("Vhosts"), page: Vhosts, fills: true },
+        { name: "tools", icon: "tools", title: () => t("Programs"), page: Tools },
+        { name: "threads", icon: "threads", title: () => t("Threads"), page: Threads },
+        { name: "profile", icon: "profile", title: () => t("Profile"), page: Profile },
+    ] },
 ];
+const PAGES = GROUPS.flatMap((group) => group.pages);
 
+// In a narrow window behind a button that names the page.
 function Navigation({ current }) {
-    return html`<nav class="side" aria-label=${t("Console")}>
-        ${PAGES.map(
+    const open = useSignal(false);
+    const links = (pages) =>
+        pages.map(
             (page) =>
-                html`<a href=${link(page.name)} aria-current=${page === current ? "page" : undefined}>
+                html`<a href=${link(page.name)} aria-current=${page === current ? "page" : undefined} onClick=${() => (open.value = false)}>
                     <${Icon} name=${page.icon} /><span>${page.title()}</span>
                 </a>`,
-        )}
+        );
+    return html`<nav class=${open.value ? "side open" : "side"} aria-label=${t("Console")}>
+        ${narrow.value &&
+        html`<button class="side-button" aria-expanded=${open.value} onClick=${() => (open.value = !open.value)}>
+            <${Icon} name=${open.value ? "close" : "menu"} /><span>${current.title()}</span><span class="visually-hidden">${t("All pages")}</span>
+        </button>`}
+        ${(!narrow.value || open.value) &&
+        GROUPS.map((group, i) => html`<div class="side-group" role="group" aria-labelledby=${`group-${i}`}><span class="side-title" id=${`group-${i}`}>${group.title()}</span>${links(group.pages)}</div>`)}
     </nav>`;
 }
 
