@@ -552,6 +552,10 @@ def test_reload_shows_the_difference_first(servers, chromium, look):
     reloads = lambda: api.ask(server, "/api/v1/operations")["data"]["reloads"]["total"]  # noqa: E731
     listen = f"listen 127.0.0.1:{server.rtmp_port};" if f"listen 127.0.0.1:{server.rtmp_port};" in server.conf else None
     with page.opened(chromium, console(server) + "#/config", **LOOKS[look]) as tab:
+        tab.page.wait_for_selector(".vt-rows .vt-row:not(.vt-missing)")
+        tab.screenshot(f"console-config-{look}")
+        width = tab.page.locator(".vt-rows [data-column=name]").first.evaluate("(one) => one.clientWidth")
+        assert width > 120, f"a long path of the file leaves {width} px for the directive's name"
         tab.page.click(".bar button:text-is('Reload')")
         wait_text(tab, "[data-plan=valid]", "is the one in force")
         changes = [("max_connections 100;", "max_connections 321;"), ("console {", "vhost added.example { }\nconsole {")]
