@@ -326,20 +326,6 @@ Check outputs(const StreamFacts& p) {
 
 }  // namespace
 
-std::string_view verdict_name(CheckVerdict verdict) {
-    switch (verdict) {
-        case V::kOk:
-            return "ok";
-        case V::kUnknown:
-            return "unknown";
-        case V::kWarn:
-            return "warn";
-        case V::kBad:
-            return "bad";
-    }
-    return "unknown";
-}
-
 std::vector<Check> diagnose(const StreamFacts& p) {
     if (!p.published) return {published(p), timestamp_jumps(p), viewer_drops(p)};
     return {published(p),  headers(p),  codecs(p),       keyframe_age(p), gop_length(p), gop_hls_fragment(p),

@@ -11,12 +11,10 @@
 
 #include "live/hub/input_faults.h"
 #include "live/hub/stream.h"
+#include "service/check_verdict.h"
 #include "service/shared_parts.h"
 
 namespace service::api {
-
-enum class CheckVerdict : uint8_t { kOk, kUnknown, kWarn, kBad };  // the worst last
-std::string_view verdict_name(CheckVerdict verdict);               // "ok", "unknown", "warn", "bad"
 
 struct Check {
     std::string_view name;
