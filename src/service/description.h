@@ -13,6 +13,10 @@
 #include "service/module.h"
 #include "service/shared_parts.h"
 
+namespace service::url {
+struct Part;  // service/url/protocol.h
+}
+
 namespace service {
 
 // A file that the service writes with a given configuration, or a directory of such files.
@@ -45,6 +49,8 @@ struct Description {
     std::vector<OutputFile> (*outputs)(const config::Snapshot&) = nullptr;
     std::vector<KeyPair> (*key_pairs)(const config::Snapshot&) = nullptr;
     std::vector<Program> (*programs)(const config::Snapshot&) = nullptr;
+    // What it knows of the URLs by which clients ask for streams; null: nothing.
+    const url::Part* (*urls)() = nullptr;
     // The parts outlive the module.
     Module (*make)(const SharedParts& parts, const config::SnapshotPtr& snapshot);
 };

@@ -7,6 +7,7 @@
 #include "service/hls/dash/config.h"
 #include "service/hls/playlists/segment_paths.h"
 #include "service/hls/service.h"
+#include "service/hls/urls.h"
 
 namespace service::hls {
 namespace {
@@ -104,8 +105,12 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{
-        .name = "hls", .section = section(), .features = {"hls", "dash"}, .outputs = outputs, .make = make};
+    static const Description kDescription{.name = "hls",
+                                          .section = section(),
+                                          .features = {"hls", "dash"},
+                                          .outputs = outputs,
+                                          .urls = url_part,
+                                          .make = make};
     return kDescription;
 }
 

@@ -4,6 +4,7 @@
 #include "service/hook/config.h"
 #include "service/hook/metrics.h"
 #include "service/hook/service.h"
+#include "service/hook/urls.h"
 
 namespace service::hook {
 namespace {
@@ -34,8 +35,12 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{
-        .name = "hook", .section = section(), .features = {"callback"}, .outputs = outputs, .make = make};
+    static const Description kDescription{.name = "hook",
+                                          .section = section(),
+                                          .features = {"callback"},
+                                          .outputs = outputs,
+                                          .urls = url_part,
+                                          .make = make};
     return kDescription;
 }
 

@@ -2,6 +2,7 @@
 
 #include "service/http_live/config.h"
 #include "service/http_live/service.h"
+#include "service/http_live/urls.h"
 
 namespace service::http_live {
 namespace {
@@ -14,7 +15,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "http_live", .section = section(), .make = make};
+    static const Description kDescription{.name = "http_live", .section = section(), .urls = url_part, .make = make};
     return kDescription;
 }
 

@@ -3,6 +3,7 @@
 #include "service/rtc/config.h"
 #include "service/rtc/metrics.h"
 #include "service/rtc/service.h"
+#include "service/rtc/urls.h"
 
 namespace service::rtc {
 namespace {
@@ -18,7 +19,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "rtc", .section = section(), .features = {"rtc"}, .make = make};
+    static const Description kDescription{
+        .name = "rtc", .section = section(), .features = {"rtc"}, .urls = url_part, .make = make};
     return kDescription;
 }
 

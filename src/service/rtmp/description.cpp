@@ -1,6 +1,7 @@
 #include "service/description.h"
 
 #include "service/rtmp/service.h"
+#include "service/rtmp/urls.h"
 
 namespace service::rtmp {
 namespace {
@@ -21,7 +22,7 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "rtmp", .key_pairs = key_pairs, .make = make};
+    static const Description kDescription{.name = "rtmp", .key_pairs = key_pairs, .urls = url_part, .make = make};
     return kDescription;
 }
 

@@ -4,6 +4,7 @@
 #include "service/rtsp/metrics.h"
 #include "service/rtsp/record_link.h"
 #include "service/rtsp/service.h"
+#include "service/rtsp/urls.h"
 
 namespace service::rtsp {
 namespace {
@@ -34,8 +35,12 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{
-        .name = "rtsp", .section = section(), .features = {"rtsp"}, .key_pairs = key_pairs, .make = make};
+    static const Description kDescription{.name = "rtsp",
+                                          .section = section(),
+                                          .features = {"rtsp"},
+                                          .key_pairs = key_pairs,
+                                          .urls = url_part,
+                                          .make = make};
     return kDescription;
 }
 

@@ -4,6 +4,7 @@
 #include "service/srt/metrics.h"
 #include "service/srt/push_offer.h"
 #include "service/srt/service.h"
+#include "service/srt/urls.h"
 
 namespace service::srt {
 namespace {
@@ -27,7 +28,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
 }  // namespace
 
 const Description& describe() {
-    static const Description kDescription{.name = "srt", .section = section(), .features = {"srt"}, .make = make};
+    static const Description kDescription{
+        .name = "srt", .section = section(), .features = {"srt"}, .urls = url_part, .make = make};
     return kDescription;
 }
 
