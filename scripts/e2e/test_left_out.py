@@ -33,6 +33,14 @@ SERVICES = {
     "metrics": ("exporter { enabled on; } vhost v { }", "the exporter is not built in: no effect of exporter/enabled", "exporter"),
 }  # fmt: skip
 
+# Folder: a URL of its protocol, and what `srs why` says that the build has not.
+URLS = {
+    "hls": ("http://127.0.0.1:8080/live/s.m3u8", "HLS"),
+    "http_live": ("http://127.0.0.1:8080/live/s.flv", "HTTP-FLV"),
+    "rtc": ("webrtc://127.0.0.1/live/s", "WebRTC"),
+    "rtsp": ("rtsp://127.0.0.1/live/s", "RTSP"),
+}
+
 
 def link_or_copy(source, target):
     """Objects are not changed in place by what makes them; other files may be."""
@@ -89,6 +97,10 @@ def test_without_a_service(service, tmp_path):
         features = json.loads(http.get(server.api_port, "/api/v1/features").body)["data"]["features"]
         assert feature is None or features[feature] is False, features
         assert http.get(server.api_port, "/api/v1/summaries").status == 200
+        url, protocol = URLS.get(service, ("rtmp://127.0.0.1:1/live/s", ""))
+        code, text = builds.run([left_out.binary, "why", "-c", server.conf_path, "--dry", url], tmp_path)
+        said = f"this build has no {protocol}" if protocol else "RTMP is at port"
+        assert code == 1 and said in text, f"{said!r} should be said of {url}, exit code {code}:\n{text}"
         server.signal(signal.SIGTERM)
         assert server.wait_exit(20) == 0, server.log()
     finally:

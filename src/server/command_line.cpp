@@ -20,7 +20,24 @@ struct Flags {
     bool config_doc = false;
     bool missing_doc = false;
     bool doctor = false;
+    bool why = false;
+    bool dry = false;
 };
+
+void declare_why(CLI::App& app, CommandLine& line, Flags& flags) {
+    CLI::App* why = app.add_subcommand(
+        "why",
+        "Says why a URL cannot be played or published, and the line of configuration that mends it: of RTMP,\n"
+        "HTTP-FLV, HTTP-TS, HLS, DASH, WebRTC, RTSP, SRT, or a page with a player. Asks the running server at the\n"
+        "API's address of the configuration (-c FILE), which plays two seconds; the exit code is 1 if something was\n"
+        "found");
+    why->fallthrough()->callback([&flags] { flags.why = true; });
+    why->add_option("URL", line.why.url, "The URL, as the player or the encoder has it")->required();
+    why->add_flag("--publish", line.why.publishes, "It is to be published, where the URL does not say so");
+    why->add_flag("--dry", flags.dry, "Do not play it");
+    why->add_option("--ip", line.why.ip, "The client's address, for rules by address")->type_name("ADDRESS");
+    why->add_option("--page", line.why.page, "The web page that the player is in, for refer")->type_name("URL");
+}
 
 void declare(CLI::App& app, CommandLine& line, Flags& flags) {
     app.set_help_flag("-h,-?,--help", "Print this and exit");
@@ -41,6 +58,7 @@ void declare(CLI::App& app, CommandLine& line, Flags& flags) {
            "With -c FILE for that configuration")
         ->fallthrough()
         ->callback([&flags] { flags.doctor = true; });
+    declare_why(app, line, flags);
     app.footer(
         "Signals: HUP reloads the configuration, USR1 opens the log again, USR2 replaces the running program by the\n"
         "one that is at its path now, without closing connections; INT and TERM end the server at once, QUIT\n"
@@ -70,8 +88,9 @@ CommandLine decide(CommandLine line, const Flags& flags, const CLI::Option& file
         line.config_file.clear();
     else if (environment.config_file && *environment.config_file)
         line.config_file = environment.config_file;
-    if (flags.doctor) {
-        line.action = Action::kDoctor;
+    if (flags.doctor || flags.why) {
+        line.action = flags.doctor ? Action::kDoctor : Action::kWhy;
+        line.why.plays = !flags.dry;
         return line;
     }
     if (!from_environment && line.config_file.empty())

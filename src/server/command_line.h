@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "server/why/question.h"
+
 namespace server {
 
 struct CommandLine {
@@ -11,6 +13,7 @@ struct CommandLine {
         kRun,
         kTest,    // check the configuration and exit
         kDoctor,  // check the machine and exit; config_file may be empty: use the defaults
+        kWhy,     // check a URL and exit; config_file as of kDoctor
         kAbout,   // print what this program is, and exit with 0
         kPrint,   // print `text` and exit with 0
         kFail,    // print `text` to stderr and exit with 1
@@ -18,6 +21,7 @@ struct CommandLine {
     Action action = Action::kRun;
     std::string text;
     std::string config_file;  // empty: configured by the environment alone (-e)
+    why::Question why{};      // of kWhy
 };
 
 // Values of environment variables: SRS_CONFIG_FILE replaces the file of -c, SRS_ENV_ONLY is equivalent to -e.

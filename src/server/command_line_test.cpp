@@ -49,6 +49,23 @@ TEST(CommandLine, Tests) {
     EXPECT_EQ(parse({"-t"}).action, Action::kFail);
 }
 
+TEST(CommandLine, Why) {
+    CommandLine line = parse({"why", "-c", "x", "rtmp://h/live/cam"});
+    EXPECT_EQ(line.action, Action::kWhy);
+    EXPECT_EQ(line.config_file, "x");
+    EXPECT_EQ(line.why.url, "rtmp://h/live/cam");
+    EXPECT_TRUE(line.why.plays);
+    EXPECT_FALSE(line.why.publishes);
+    line = parse({"why", "--publish", "--dry", "--ip", "192.0.2.1", "--page", "http://p/", "rtmp://h/live/cam"});
+    EXPECT_EQ(line.action, Action::kWhy);
+    EXPECT_EQ(line.why.url, "rtmp://h/live/cam");
+    EXPECT_TRUE(line.why.publishes);
+    EXPECT_FALSE(line.why.plays);
+    EXPECT_EQ(line.why.ip, "192.0.2.1");
+    EXPECT_EQ(line.why.page, "http://p/");
+    EXPECT_EQ(parse({"why"}).action, Action::kFail);
+}
+
 TEST(CommandLine, Doctor) {
     EXPECT_EQ(parse({"doctor"}).action, Action::kDoctor);
     EXPECT_EQ(parse({"doctor"}).config_file, "");

@@ -25,6 +25,7 @@
 #include "server/reports/udp_report.h"
 #include "server/services.h"
 #include "server/version.h"
+#include "server/why/service.h"
 
 namespace server {
 namespace {
@@ -243,6 +244,7 @@ void add_modules(Lifecycle& lifecycle, const config::SnapshotPtr& snapshot, std:
     lifecycle.add(module_of("traffic", std::make_shared<TrafficMeter>(shared)));
     lifecycle.add(
         module_of("stream_report", std::make_shared<StreamReport>(snapshot, shared->registry, shared->sessions)));
+    lifecycle.add(module_of("why", std::make_shared<why::Service>(snapshot, shared->parts)));
     lifecycle.add(module_of("overload", std::make_shared<OverloadWatch>(snapshot, shared->gate, *shared->operations)));
     for (const service::Description* one : services())
         lifecycle.add(with_root_for_ports(one->make(shared->parts, snapshot)));

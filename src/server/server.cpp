@@ -45,6 +45,7 @@
 #include "server/upgrade/successor.h"
 #include "server/upgrade/upgrade.h"
 #include "server/version.h"
+#include "server/why/command.h"
 
 namespace server {
 namespace {
@@ -319,23 +320,33 @@ int run_test(const ConfigSource& source) {
     return loaded.problems.errors() == 0 ? 0 : 1;
 }
 
-// For a configuration, or for the environment alone, which without SRS_ variables means the defaults.
-int run_doctor(const ConfigSource& source) {
+// For a command beside the server: of a configuration, or of the environment alone, which without SRS_ variables means
+// the defaults. In the working directory. Null: it has been printed why.
+config::SnapshotPtr load_for_command(const ConfigSource& source) {
     config::Loaded loaded = source.load();
     config::SnapshotPtr snapshot = loaded.snapshot;
     if (!snapshot && source.is_environment()) snapshot = config::default_snapshot();
     if (!snapshot) {
         print(stderr, describe(loaded, source.name()));
-        return 1;
+        return nullptr;
     }
     const std::string& directory = snapshot->global.work_dir;
-    if (chdir(directory.c_str()) != 0) {
-        print(stderr, fmt::format("srs: work_dir {}: {}\n", directory, std::strerror(errno)));
-        return 1;
-    }
+    if (chdir(directory.c_str()) == 0) return snapshot;
+    print(stderr, fmt::format("srs: work_dir {}: {}\n", directory, std::strerror(errno)));
+    return nullptr;
+}
+
+int run_doctor(const ConfigSource& source) {
+    const config::SnapshotPtr snapshot = load_for_command(source);
+    if (!snapshot) return 1;
     const auto findings = doctor::evaluate(doctor::read_facts(*snapshot));
     print(stdout, doctor::report(findings));
     return doctor::has_bad(findings) ? 1 : 0;
+}
+
+int run_why(const ConfigSource& source, const why::Question& question) {
+    const config::SnapshotPtr snapshot = load_for_command(source);
+    return snapshot ? why::run(*snapshot, question) : 1;
 }
 
 }  // namespace
@@ -359,6 +370,8 @@ int run(int argc, const char* const* argv, const BuildFacts& facts) {
             return run_test(ConfigSource(line.config_file));
         case CommandLine::Action::kDoctor:
             return run_doctor(ConfigSource(line.config_file));
+        case CommandLine::Action::kWhy:
+            return run_why(ConfigSource(line.config_file), line.why);
         case CommandLine::Action::kRun:
             execute_with_large_pages(argv);
             return run_server(ConfigSource(line.config_file), call);
