@@ -15,7 +15,7 @@ from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
 
-PAGES = ["", "streams", "clients", "sessions", "recordings", "config", "ends", "edges", "vhosts", "hooks", "log", "profile", "relays", "cluster", "tools", "threads"]
+PAGES = ["", "streams", "clients", "sessions", "recordings", "config", "ends", "edges", "vhosts", "why", "hooks", "log", "profile", "relays", "cluster", "tools", "threads"]
 SOURCES = ROOT / "src/web"
 
 

@@ -31,6 +31,7 @@ import { Streams } from "./pages/streams.js";
 import { Threads } from "./pages/threads.js";
 import { Tools } from "./pages/tools.js";
 import { Vhosts } from "./pages/vhosts.js";
+import { Why } from "./pages/why.js";
 import "../shared/theme.css";
 import "./console.css";
 
@@ -42,6 +43,7 @@ const GROUPS = [
         { name: "", icon: "overview", title: () => t("Overview"), page: Overview },
         { name: "streams", icon: "streams", title: () => t("Streams"), page: Streams, fills: true },
         { name: "clients", icon: "clients", title: () => t("Clients"), page: Clients, fills: true },
+        { name: "why", icon: "search", title: () => t("Check a URL"), page: Why },
         { name: "recordings", icon: "recordings", title: () => t("Recordings"), page: Recordings, fills: true },
     ] },
     { title: () => t("Past"), pages: [

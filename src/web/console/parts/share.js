@@ -9,6 +9,7 @@ import { t } from "../../shared/i18n.js";
 import { addressesOf, playerPage, reader, vhostOf } from "../addresses.js";
 import { call, withQuery } from "../api.js";
 import { mayChange } from "../live.js";
+import { link } from "../route.js";
 import { explain, when } from "../text.js";
 import { Modal, notify } from "./dialogs.js";
 import { Icon } from "./icons.js";
@@ -50,14 +51,18 @@ function Signing({ place, vhost, action, signed }) {
     </form>`;
 }
 
-function Lines({ lines, shown }) {
+// action: "play" or "publish", for the page that checks an address.
+function Lines({ lines, shown, action }) {
     return html`<ul class="addresses">
         ${lines.map(
             ({ key, label, url, code = url }) =>
                 html`<li data-address=${key}>
                     <span>${label}</span>
                     <${CopyLine} text=${code} label=${label} />
-                    <button aria-label=${t("QR code of {address}", { address: label })} aria-pressed=${shown.value === url} onClick=${() => (shown.value = url)}><${Icon} name="qr" /></button>
+                    <span class="address-actions">
+                        ${key !== "embed" && html`<a class="small" href=${link("why", url, action)} aria-label="${t("Check")}: ${label}">${t("Check")}</a>`}
+                        <button aria-label=${t("QR code of {address}", { address: label })} aria-pressed=${shown.value === url} onClick=${() => (shown.value = url)}><${Icon} name="qr" /></button>
+                    </span>
                 </li>`,
         )}
     </ul>`;
@@ -98,7 +103,7 @@ function Addresses({ config, place, vhost }) {
         ${needsSignature && html`<${Signing} place=${place} vhost=${vhost} action=${action.value} signed=${signed} />`}
         ${config.value("console/embed_sites") === "none" && html`<p class="warn small">${t("No site may embed the player: embed_sites is none.")}</p>`}
         <div class="share">
-            <${Lines} lines=${lines} shown=${shown} />
+            <${Lines} lines=${lines} shown=${shown} action=${action.value} />
             ${code && html`<figure class="share-code"><${QrCode} text=${code.url} /><figcaption class="quiet small">${code.label}</figcaption></figure>`}
         </div>`;
 }
