@@ -205,3 +205,72 @@ def test_webrtc_sessions_of_the_old_process_are_ended_there(servers, tmp_path):
         asyncio.run(scene(upgrades))
         line = server.wait_log(r"rtc-publish ended: .*", 10)
         assert f"[{server.pid}]" in line and "DELETE" in line, f"the old process ends it because of DELETE: {line}"
+
+
+DVR = "dvr { enabled on; dvr_path ./html/[app]/[stream].[timestamp].flv; dvr_plan session; }"
+
+
+def test_what_only_the_old_process_knows(servers):
+    """Of a stream whose publisher is there: what is odd about it, its recording, its figures; and its log."""
+    server = servers(top=TOP, vhosts=default_vhost(vhost=DVR))
+    with Upgrades(server) as upgrades, edges.steady(server, "s"):
+        wait_until(lambda: len(api.streams(server)) == 1, 5, "the stream")
+        id = api.streams(server)["s"]["id"]
+        time.sleep(scaled(2.5))  # figures of the past need seconds
+        upgrades.upgrade()
+        wait_earlier(server, pid=server.pid, publishers=1)
+        # Nobody plays it: the new process has no such stream.
+        explained = api.ask(server, f"/api/v1/streams/{id}/explain")
+        checks = {check["name"]: check["verdict"] for check in explained["checks"]}
+        assert checks["publisher"] == "ok", f"the old process has its publisher: {explained}"
+        recording = api.ask(server, f"/api/v1/streams/{id}/recording")
+        assert recording["configured"] is True, f"the old process records it: {recording}"
+        assert recording["pid"] == str(server.pid), f"the old process answers: {recording}"
+        files = api.ask(server, "/api/v1/recordings")["recordings"]
+        assert [one["active"] for one in files] == [True], f"the file that the old process writes: {files}"
+        history = api.ask(server, f"/api/v1/history?stream={id}")
+        assert history["stream"]["published"] is True, f"its figures: {history}"
+        api.ask(server, f"/api/v1/streams/{id}/recording", "POST")
+        assert api.ask(server, f"/api/v1/streams/{id}/recording")["recording"] is True, "recorded by request, too"
+        api.ask(server, f"/api/v1/streams/{id}/recording", "DELETE")
+
+        player = live(server, "s")
+        wait_tags(player, 20)
+        explained = api.ask(server, f"/api/v1/streams/{id}/explain")
+        checks = {check["name"]: check["text"] for check in explained["checks"]}
+        assert checks["publisher"] == "the time since its publication began", f"both have it now: {explained}"
+        outputs = api.ask(server, f"/api/v1/streams/{id}")["stream"]["outputs"]
+        assert [one["output"] for one in outputs] == ["dvr"], f"the outputs of both: {outputs}"
+
+        lines = api.ask(server, "/api/v1/log?process=earlier&count=2000")
+        assert lines["pid"] == str(server.pid), f"the old process answers: {lines['pid']}"
+        assert any("serves new clients from now on" in line["text"] for line in lines["lines"]), lines["lines"][-3:]
+        leave(player)
+
+
+def test_incidents_of_both(servers):
+    server = servers(top=TOP, vhosts=VHOST)
+    with Upgrades(server) as upgrades:
+        with edges.steady(server, "other"):
+            player = live(server, "other")
+            wait_tags(player, 20)
+            with edges.steady(server, "s"):
+                wait_until(lambda: len(api.streams(server)) == 2, 5, "the streams")
+                upgrades.upgrade()
+                wait_earlier(server, publishers=2)
+
+            def incidents():
+                return api.ask(server, "/api/v1/incidents")
+
+            wait_until(lambda: incidents()["total"] == 1, 5, lambda: f"its publisher is gone: {incidents()}")
+            time.sleep(scaled(1.2))  # what is shorter is none
+            with edges.steady(server, "s"):
+                wait_until(lambda: incidents()["incidents"][0]["to_ms"], 5, lambda: f"it is back, here: {incidents()}")
+                before = incidents()
+                assert before["total"] == 1, before
+                leave(player)
+        assert server.wait_exit(10) == 0, "the old process ends with its last client"
+        wait_until(lambda: earlier(server) is None, 5, "no earlier process")
+        after = [one for one in incidents()["incidents"] if one["stream"]["name"] == "s"]
+        kept = [(one["kind"], one["from_ms"]) for one in before["incidents"]]
+        assert [(one["kind"], one["from_ms"]) for one in after][-1:] == kept, f"kept: {before}, {incidents()}"

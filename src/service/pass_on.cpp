@@ -13,7 +13,7 @@ base::Result<bool> pass_on(const Offers& offers, PassOn what, const net::HttpReq
     if (!has_earlier_process(offers, request)) return false;
     OtherRequest passed{.router = what.router, .method = what.method, .target = std::move(what.target)};
     passed.body = request.message.body;
-    for (const char* name : {"Content-Type", "If-Match", "Authorization"})
+    for (const char* name : {"Content-Type", "If-Match", "If-None-Match", "Authorization"})
         if (const auto value = request.message.headers.find(name)) passed.headers.add(name, std::string(*value));
     if (!response.hides_secrets()) passed.headers.add(std::string(net::kSeesSecrets), "1");
     auto answer = offers.other_process->ask(std::move(passed));

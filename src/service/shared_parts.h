@@ -85,8 +85,9 @@ struct Offers {
     std::function<void(std::unique_ptr<runtime::ByteStream>)> serve_other_process{};
     // The other process publishes the stream from now on, or does no longer. Does not yield.
     std::vector<std::function<void(const live::StreamKey&)>> other_process_changed{};
-    // Reads the counters of the other process, so that sums of this one include them. Yields.
-    std::function<void()> read_other_counters{};
+    // Each reads what this process has to have of the one that it has replaced: when the two begin to serve together,
+    // and, is_ending, when that one is about to end, which waits for it (ProcessLink::kLastReadMs). They yield.
+    std::vector<std::function<void(bool is_ending)>> read_other_process{};
     // What the other process may ask this one, beside the API. Routes are added before Module::start().
     net::HttpRouter other_process_router{};
     // Whether what is published to a vhost is passed up to another server. Does not yield.

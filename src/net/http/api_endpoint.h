@@ -33,6 +33,29 @@ struct ApiFailure {
     std::string when;  // "no such stream"
 };
 
+// How a call is answered while this process and the one that it has replaced both serve (an upgrade). By default it is
+// this one that answers, with what it has.
+struct ApiOfBoth {
+    // The process whose client publishes the stream {id} answers.
+    bool by_publisher = false;
+    // The arrays that have the entries of both.
+    struct List {
+        std::string name{};
+        // The text by which entries of both are the same one; empty: no two are.
+        std::string key{};
+        // Of a list with a key: the number of all entries.
+        std::string total{};
+        // The time by which they are sorted, the newest first; empty: those of this process are the first ones.
+        std::string newest{};
+        // The time that is 0 in what lasts, which comes before all else.
+        std::string lasting{};
+    };
+    std::vector<List> lists{};
+    int64_t count = 10;  // of entries, where the request does not say
+    // Numbers that are added, in the answer, in its objects, and in entries with the same key.
+    std::vector<std::string> sums{};
+};
+
 struct ApiEndpoint {
     std::vector<http::Method> methods{http::Method::kGet};
     std::string pattern{};  // HttpRoute's pattern
@@ -58,6 +81,7 @@ struct ApiEndpoint {
     std::string body_type{};                        // of another, required body: "application/sdp"
     std::vector<ApiFailure> failures{};             // beside those that follow from access and parameters
     std::vector<int> other_statuses{};              // that are not failures: 302
+    ApiOfBoth of_both{};
 };
 
 struct ApiTable {

@@ -75,6 +75,11 @@ class HttpResponse {
         return *this;
     }
     bool hides_secrets() const { return hides_secrets_; }
+    // A whole answer in JSON is sent as what this makes of it. It may yield. For begin() and write() see
+    // without_secrets().
+    using Rewrite = std::function<base::Result<std::string>(std::string_view json)>;
+    void rewrite_json(Rewrite rewrite) { rewrite_ = std::move(rewrite); }
+    bool rewrites_json() const { return static_cast<bool>(rewrite_); }
     // JSON is sent as a script that calls that function with it (JSONP). The status becomes 200, because browsers do
     // not run scripts of error responses, except 401, which asks for credentials. Only before anything was sent.
     void as_script(std::string_view function) { function_ = function; }
@@ -192,6 +197,7 @@ class HttpResponse {
     bool started_ = false;
     bool complete_ = false;
     bool detached_ = false;
+    Rewrite rewrite_;
     std::string function_;
     std::string script_end_;  // sent first by end()
     int status_ = 0;

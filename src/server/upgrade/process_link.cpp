@@ -68,7 +68,7 @@ void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::fu
     receiver_ = runtime::spawn("other-process", [this] { receive(); });
     sender_ = runtime::spawn("to-other-process", [this] { send_queued(); });
     reporter_ = runtime::spawn("figures-for-other-process", [this] { send_figures(); });
-    if (is_replaced_) counter_ = runtime::spawn("counters-of-other-process", [this] { read_counters(); });
+    if (is_replaced_) counter_ = runtime::spawn("counters-of-other-process", [this] { read_other(); });
 }
 
 void ProcessLink::close() {
@@ -301,15 +301,15 @@ void ProcessLink::use_elsewhere(const service::ProcessFigures& figures) const {
 }
 
 // When it begins, and when the other process is about to end, which waits for that.
-void ProcessLink::read_counters() {
-    const auto read = [this] {
-        if (parts_->offers.read_other_counters) parts_->offers.read_other_counters();
+void ProcessLink::read_other() {
+    const auto read = [this](bool is_ending) {
+        for (const auto& one : parts_->offers.read_other_process) one(is_ending);
     };
-    read();
+    read(false);
     while (is_open_ && !is_ending_)
         if (!ending_.wait_next(Deadline::never())) return;
     if (!is_open_) return;
-    read();
+    read(true);
     post({.kind = Kind::kEnding});
 }
 
@@ -317,7 +317,7 @@ void ProcessLink::announce_end() {
     if (!is_open_ || is_replaced_) return;
     post_figures();
     if (!post({.kind = Kind::kEnding})) return;
-    const Deadline limit = Deadline::in_ms(kLastCountersMs);
+    const Deadline limit = Deadline::in_ms(kLastReadMs);
     while (is_open_ && !is_ending_)
         if (!ending_.wait_next(limit)) return;
 }

@@ -37,7 +37,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     static constexpr int64_t kAnswerMs = 2'000;
     static constexpr int64_t kFiguresMs = 1'000;
     // For the last counters of a process that is about to end.
-    static constexpr int64_t kLastCountersMs = 500;
+    static constexpr int64_t kLastReadMs = 2'000;
 
     struct Parts {
         live::Registry& registry;
@@ -108,7 +108,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     void post_figures();
     void take_figures(service::ProcessFigures figures);
     void use_elsewhere(const service::ProcessFigures& figures) const;
-    void read_counters();
+    void read_other();
     void end_as_told() const;
     void receive_datagrams(runtime::OwnedDescriptors& descriptors);
     bool post(const upgrade::Message& message, runtime::OwnedDescriptors descriptors = {});

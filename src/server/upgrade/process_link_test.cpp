@@ -361,7 +361,7 @@ TEST_F(TwoLinksTest, LimitsAreOfBothTogether) {
 TEST_F(TwoLinksTest, LastCountersAreReadBeforeTheEnd) {
     runtime::testing::SimulatedTime time;
     int reads = 0;
-    new_.offers.read_other_counters = [&] { reads += new_.link.ask({.target = "/x/7"}).has_value(); };
+    new_.offers.read_other_process.push_back([&](bool) { reads += new_.link.ask({.target = "/x/7"}).has_value(); });
     open();
     time.pass_ms(10);
     EXPECT_EQ(reads, 1);

@@ -172,6 +172,8 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
         "alerts[alert:str vhost:str app:str stream:str about:str text:str figure:num raised_ms:int cleared_ms:int] "
         "total:int lasting:int left_out:int";
     row.parameters = page_parameters();
+    row.of_both = {.lists = {{.name = "alerts", .newest = "raised_ms", .lasting = "cleared_ms"}},
+                   .sums = {"total", "lasting", "left_out"}};
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         std::vector<const Alert*> all = service.book().lasting();
         const size_t lasting = all.size();

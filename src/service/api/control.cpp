@@ -78,19 +78,23 @@ std::vector<Endpoint> Control::endpoints() {
     rows.add(kDelete, "/api/v1/clients/{id}", "ends a client's connection; code 2049: there is no such client",
              "error?:str", &Control::kick);
     constexpr const char* kRecording = "/api/v1/streams/{id}/recording";
-    rows.get(kRecording, "whether a requested recording is in progress, and one of dvr",
-             "recording:bool configured:bool", &Control::recording)
-        .failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
+    Endpoint& recording = rows.get(kRecording, "whether a requested recording is in progress, and one of dvr",
+                                   "recording:bool configured:bool", &Control::recording);
+    recording.failures = {{404, "there is no such stream"}, {501, "this server does not record"}};
+    recording.of_both.by_publisher = true;
     Endpoint& start =
         rows.add(kPost, kRecording, "starts a recording in addition to those of dvr, from the current GOP on", "",
                  &Control::start_recording);
     start.body_shape = "path?:str segments?:bool duration?:num pre_roll?:bool";
+    start.of_both.by_publisher = true;
     start.failures = {{400, "the body, or the path in it"},
                       {404, "the stream is not published"},
                       {409, "it is being recorded so already"},
                       {501, "this server does not record"}};
-    rows.add(kDelete, kRecording, "stops the recording; its file is complete soon after", "", &Control::stop_recording)
-        .failures = {{404, "there is no such recording"}, {501, "this server does not record"}};
+    Endpoint& stop = rows.add(kDelete, kRecording, "stops the recording; its file is complete soon after", "",
+                              &Control::stop_recording);
+    stop.failures = {{404, "there is no such recording"}, {501, "this server does not record"}};
+    stop.of_both.by_publisher = true;
     Endpoint& config = rows.get("/api/v1/config", "the configuration in force, and the origin of each value",
                                 "total:int directives[vhost:str name:str value:str initial:str origin:str apply:str]",
                                 &Control::configuration);

@@ -109,6 +109,10 @@ void Service::log_control_access() const {
 
 void Service::connect() {
     statistics_.add_other_process_routes(context_.offers.other_process_router);
+    recordings_.add_other_process_routes(context_.offers.other_process_router);
+    context_.offers.read_other_process.push_back([this](bool is_ending) {
+        if (is_ending) diagnosis_.read_earlier();
+    });
     if (!context_.snapshot->http_api.enabled) return;
     add_routes();
     for (const net::HttpRoute& route : context_.api_router.routes())
@@ -242,12 +246,31 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     // Whom it is about is gone afterwards.
     std::string about =
         context_.offers.audit && changes_something(*meant, request) ? subject_of(*meant, request) : std::string();
-    auto handled = meant->handler(request, response);
+    auto handled = handle(*meant, request, response);
     record_change(*meant, request, std::move(about), response);
     return handled;
 }
 
 // Yields where the client may be one of the process that this one has replaced.
+// With another process beside this one it may be that one that knows, or both.
+base::Result<void> Service::handle(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response) {
+    const bool is_for_earlier = request.message.parameter("process") == "earlier";
+    if (is_for_earlier || (row.of_both.by_publisher && is_published_there(request))) {
+        if (TRY(earlier_.passes_on(request, response))) return {};
+        if (is_for_earlier && !request.is_of_other_process)
+            return send_failure(response, context_.identity, 404, "there is no earlier process");
+    }
+    earlier_.join(row.of_both, request, response);
+    return row.handler(request, response);
+}
+
+// A stream that nobody here knows may be one of it.
+bool Service::is_published_there(const net::HttpRequest& request) const {
+    if (!earlier_.has(request)) return false;
+    live::StreamKey key;
+    return !statistics_.find_stream(request.capture("id"), key) || context_.offers.other_process->publishes(key);
+}
+
 std::string Service::subject_of(const Endpoint& row, const net::HttpRequest& request) {
     if (row.subject) return row.subject(request);
     const std::string_view id = request.capture("id");

@@ -57,6 +57,7 @@ class Service {
     std::string summaries() const;
     const std::vector<Endpoint>& rows() const { return rows_; }
     const Overview& overview() const { return overview_; }
+    void other_process_changed(const live::StreamKey& key) { diagnosis_.other_process_changed(key); }
 
   private:
     base::Result<void> listen(const config::ListenAddresses& addresses, const net::TlsPair* tls);
@@ -68,6 +69,8 @@ class Service {
     const Endpoint* find_row(std::string_view pattern, http::Method method) const;  // null: not found
     // Adds a route behind the access check. Debugging routes do not exist while debug is off.
     void add_route(const Endpoint& row);
+    base::Result<void> handle(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response);
+    bool is_published_there(const net::HttpRequest& request) const;
     std::string subject_of(const Endpoint& row, const net::HttpRequest& request);
     void record_change(const Endpoint& row, const net::HttpRequest& request, std::string about,
                        const net::HttpResponse& response) const;
@@ -83,9 +86,9 @@ class Service {
     Statistics statistics_{context_, earlier_, verdicts_};
     UpgradeEndpoint upgrade_{context_};
     Overview overview_{context_, earlier_, statistics_, system_, verdicts_};
-    DiagnosisEndpoint diagnosis_{context_, statistics_, verdicts_};
+    DiagnosisEndpoint diagnosis_{context_, earlier_, statistics_, verdicts_};
     History history_{context_, system_};
-    HistoryEndpoint history_endpoint_{context_, history_};
+    HistoryEndpoint history_endpoint_{context_, earlier_, history_};
     Control control_{context_, statistics_};
     UrlSigning url_signing_{context_};
     Recordings recordings_{context_};

@@ -24,7 +24,8 @@ Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
                 visit(push->key(), relay::output_of(*push, "edge", push->server()));
     });
     parts.offers.relays.push_back([service = service.get()](const RelayVisit& visit) {
-        for (const auto& [key, pull] : service->pulls().list()) visit(relay::relayed_of(*pull, "pull"));
+        for (const auto& [key, pull] : service->pulls().list())
+            if (pull->server() != kOtherProcess) visit(relay::relayed_of(*pull, "pull"));
         for (const auto& push : service->pushes().list())
             if (!push->ending()) visit(relay::relayed_of(*push, "push"));
     });

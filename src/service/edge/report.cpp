@@ -62,18 +62,18 @@ base::Result<void> list(const Service& service, const Identity& identity, net::H
     const Page page = page_of(request, kCount);
     Json body = envelope(identity);
     Json pulls = Json::array(), pushes = Json::array();
-    size_t index = 0;
+    size_t pulled = 0;
     for (const auto& [key, pull] : service.pulls().list()) {
-        if (page.has(index)) pulls.push_back(entry(key, *pull));
-        ++index;
+        if (pull->server() == kOtherProcess) continue;  // that is this server
+        if (page.has(pulled++)) pulls.push_back(entry(key, *pull));
     }
-    index = 0;
+    size_t index = 0;
     for (const auto& push : service.pushes().list()) {
         if (page.has(index)) pushes.push_back(entry(push->key(), *push));
         ++index;
     }
     body["origins"] = origins_of(service.health());
-    body["pulls_total"] = service.pulls().list().size();
+    body["pulls_total"] = pulled;
     body["pulls"] = std::move(pulls);
     body["pushes_total"] = service.pushes().list().size();
     body["pushes"] = std::move(pushes);
@@ -129,6 +129,9 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
         "pulls[{0}] pushes_total:int pushes[{0}]",
         kEntry);
     row.parameters = page_parameters(kCount);
+    row.of_both = {.lists = {{.name = "pulls"}, {.name = "pushes"}, {.name = "origins", .key = "origin"}},
+                   .count = kCount,
+                   .sums = {"pulls_total", "pushes_total", "pulls", "pushes", "connections", "failures"}};
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         return list(service, identity, request, response);
     };

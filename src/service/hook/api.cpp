@@ -117,6 +117,10 @@ net::ApiEndpoint api_row(const Service& service, const ::service::Identity& iden
         "dropped{full:int age:int rejected:int removed:int stopped:int} not_asked:int "
         "file{open:bool bytes:int live:int unsaved:int}";
     row.parameters = page_parameters(kCount);
+    row.of_both = {.lists = {{.name = "hosts", .key = "host", .total = "total"}},
+                   .count = kCount,
+                   .sums = {"waiting", "bytes", "queries", "calls", "delivered", "dropped", "not_asked", "full", "age",
+                            "rejected", "removed", "stopped"}};
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         return list(service, identity, request, response);
     };

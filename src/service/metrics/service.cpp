@@ -23,7 +23,7 @@ Service::Service(config::SnapshotPtr snapshot, net::SessionTable& sessions, live
     router_.add(std::move(route));
     if (snapshot_->get<ServerConfig>().enabled) add_row(api);
     add_other_process_route();
-    offers_.read_other_counters = [this] { static_cast<void>(read_earlier()); };
+    offers_.read_other_process.push_back([this](bool) { static_cast<void>(read_earlier()); });
 }
 
 void Service::add_other_process_route() {

@@ -71,6 +71,7 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
     row.handler = [&service, &identity](net::HttpRequest&, net::HttpResponse& response) {
         return answer(service, identity, response);
     };
+    row.of_both = {.lists = {{.name = "tools"}}, .count = Page::kMaxCount, .sums = {"refused"}};
     row.shape =
         "limit:int refused:int tools[kind:str name:str engines[:str] vhost:str app:str stream:str program:str "
         "state:str running:bool process:int running_ms:int restarts:int cpu_ms:int log:str problem:str]";

@@ -14,6 +14,7 @@
 
 #include "live/hub/events.h"
 #include "live/hub/registry.h"
+#include "service/shared_parts.h"
 
 namespace service::api {
 
@@ -21,7 +22,7 @@ struct Incident {
     enum class Kind : uint8_t { kPublisherGone, kOutputFailed };
     static std::string_view kind_name(Kind kind);  // "publisher_gone", "output_failed"
 
-    uint64_t number = 0;      // in order of their beginnings
+    uint64_t number = 0;      // of those that begin at the same time the later one has the greater; 0: it was adopted
     std::string stream_id{};  // in the API
     live::StreamKey stream{};
     Kind kind = Kind::kPublisherGone;
@@ -41,13 +42,19 @@ class Incidents final : private live::StreamWatcher, private live::EventListener
     static constexpr int64_t kTakeoverMs = 1'000;
     using Ptr = std::shared_ptr<const Incident>;
 
-    // Both must outlive it.
-    Incidents(live::Registry& registry, live::Events& events);
+    // All must outlive it.
+    Incidents(live::Registry& registry, live::Events& events, const Offers& offers);
     ~Incidents();
     Incidents(const Incidents&) = delete;
 
     // Of the stream with that id; empty: of all.
     std::vector<Ptr> newest(std::string_view stream_id = {}) const;
+
+    // The other process publishes the stream from now on, or does no longer. While it is there it is the one that says
+    // when its publishers are gone.
+    void other_process_changed(const live::StreamKey& key);
+    // One of the process that this one has replaced, which ends.
+    void adopt(Incident incident);
 
   private:
     using List = std::deque<std::shared_ptr<Incident>>;  // of a stream, the newest last
@@ -62,7 +69,9 @@ class Incidents final : private live::StreamWatcher, private live::EventListener
     }
 
     void begin(Incident incident);
+    void is_back(const live::StreamKey& key);
     void works(const live::StreamKey& key, std::string_view output);
+    List& list_of(const live::StreamKey& key);
     std::shared_ptr<Incident> lasting(const live::StreamKey& key, Incident::Kind kind, std::string_view output) const;
     void end(const std::shared_ptr<Incident>& incident);
     size_t players_of(const live::StreamKey& key) const;
@@ -71,8 +80,10 @@ class Incidents final : private live::StreamWatcher, private live::EventListener
     live::Registry& registry_;
     live::Events& events_;
     std::map<live::StreamKey, List> streams_;
+    const Offers& offers_;
     uint64_t begun_ = 0;
     std::set<live::StreamKey> pulled_;  // streams that are published here while they have players
+    std::set<live::StreamKey> copies_;  // of what the other process publishes
 };
 
 }  // namespace service::api

@@ -32,7 +32,8 @@ class IncidentsTest : public runtime::testing::RuntimeTest {
 
     live::Registry registry_;
     live::Events events_;
-    Incidents incidents_{registry_, events_};
+    Offers offers_;
+    Incidents incidents_{registry_, events_, offers_};
     IncidentOwner owner_;
 };
 

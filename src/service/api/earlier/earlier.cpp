@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "protocol/http/url.h"
+#include "service/api/earlier/answers.h"
 
 namespace service::api {
 
@@ -30,18 +31,6 @@ std::optional<std::string> name_at(const base::Json& array, size_t index) {
     if (!array[index].is_string()) return std::nullopt;
     auto decoded = http::percent_decode(array[index].get_ref<const std::string&>());
     return decoded ? std::optional(*std::move(decoded)) : std::nullopt;
-}
-
-void add_number(Json& base, const Json& other, const char* name) {
-    const auto mine = base.find(name);
-    const auto theirs = other.find(name);
-    if (mine == base.end() || theirs == other.end() || !mine->is_number() || !theirs->is_number()) return;
-    if (mine->is_number_unsigned() && theirs->is_number_unsigned())
-        *mine = mine->get<uint64_t>() + theirs->get<uint64_t>();
-    else if (mine->is_number_integer() && theirs->is_number_integer())
-        *mine = static_cast<int64_t>(mine->get<uint64_t>() + theirs->get<uint64_t>());
-    else
-        *mine = mine->get<double>() + theirs->get<double>();
 }
 
 }  // namespace
@@ -74,7 +63,7 @@ void add_numbers(Json& base, const Json& other) {
     for (const auto& [name, value] : other.items()) {
         if (!value.is_number_unsigned() || (base.size() >= kMaxMembers && !base.contains(name))) continue;
         if (!base.contains(name)) base[name] = 0u;
-        add_number(base, other, name.c_str());
+        add_number(base, other, name);
     }
 }
 
@@ -85,6 +74,19 @@ void add_counts(Json& base, const Json& other) {
     const auto theirs = other.find("kbps");
     if (mine == base.end() || theirs == other.end() || !mine->is_object() || !theirs->is_object()) return;
     for (const char* name : {"recv_30s", "send_30s"}) add_number(*mine, *theirs, name);
+}
+
+void add_outputs(Json& base, const Json& other) {
+    const auto mine = base.find("outputs");
+    const auto theirs = other.find("outputs");
+    if (mine == base.end() || theirs == other.end() || !mine->is_array() || !theirs->is_array()) return;
+    const auto is_same = [](const Json& a, const Json& b) {
+        return a.value("output", "") == b.value("output", "") && a.value("to", "") == b.value("to", "");
+    };
+    for (const Json& one : *theirs)
+        if (one.is_object() && mine->size() < kMaxMembers &&
+            std::ranges::none_of(*mine, [&](const Json& own) { return is_same(own, one); }))
+            mine->push_back(one);
 }
 
 Earlier::Rights Earlier::rights_of(const Request& request) const {
@@ -103,12 +105,42 @@ Result<Json> Earlier::ask(std::string target, Rights rights) {
     return json;
 }
 
+std::string Earlier::passed_parameters(const Request& request) {
+    static constexpr std::string_view kOwn[] = {"start", "count", "callback", "method"};
+    const std::string rest = http::without_parameters(request.message.raw_query, kOwn);
+    return rest.empty() ? rest : "&" + rest;
+}
+
+Result<bool> Earlier::passes_on(const Request& request, Response& response) {
+    if (!has(request)) return false;
+    static constexpr std::string_view kOwn[] = {"process", "callback", "method"};
+    const std::string query = http::without_parameters(request.message.raw_query, kOwn);
+    PassOn what{OtherRequest::Router::kApi, request.message.method,
+                request.message.raw_path + (query.empty() ? "" : "?" + query)};
+    return pass_on(context_.offers, std::move(what), request, response);
+}
+
+void Earlier::join(const net::ApiOfBoth& how, Request& request, Response& response) {
+    const Page page = page_of(request, how.count);
+    const size_t needed = page.start + page.count;
+    if (!has(request) || how.lists.empty() || needed > kMaxEntries) return;
+    std::erase_if(request.message.parameters,
+                  [](const auto& parameter) { return parameter.first == "start" || parameter.first == "count"; });
+    request.message.parameters.emplace_back("count", std::to_string(needed));
+    std::string target = fmt::format("{}?count={}{}", request.message.raw_path, needed, passed_parameters(request));
+    response.rewrite_json(
+        [this, &how, page, target, rights = rights_of(request)](std::string_view text) -> Result<std::string> {
+            Json mine = Json::parse(text, nullptr, false);
+            auto theirs = ask(target, rights);
+            if (!theirs && theirs.error().code() == Code::kCancelled) return std::unexpected(std::move(theirs).error());
+            merge_answers(mine, theirs ? *std::move(theirs) : Json::object(), how, page);
+            return base::to_text(mine);
+        });
+}
+
 Result<Earlier::Entries> Earlier::list(const Request& request, std::string_view path, std::string_view name,
                                        size_t start, size_t count) {
-    std::string parameters;
-    for (const auto& [key, value] : request.message.parameters)
-        if (key != "start" && key != "count" && key != "callback" && key != "method")
-            parameters += fmt::format("&{}={}", http::percent_encode(key, ""), http::percent_encode(value, ""));
+    const std::string parameters = passed_parameters(request);
     const Rights rights = rights_of(request);
     count = std::min(count, kMaxEntries);
     Entries all;
@@ -137,6 +169,22 @@ Result<Json> Earlier::member(const std::string& target, std::string_view name, R
     if (!answer && answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer).error());
     if (!answer || !answer->contains(name)) return Json();
     return std::move((*answer)[std::string(name)]);
+}
+
+Result<Json> Earlier::answer(const Request& request, std::string target) {
+    if (!has(request)) return Json();
+    return whole(std::move(target), rights_of(request));
+}
+
+Result<Json> Earlier::answer(std::string target) {
+    if (!is_there()) return Json();
+    return whole(std::move(target), {true, true});
+}
+
+Result<Json> Earlier::whole(std::string target, Rights rights) {
+    auto answer = ask(std::move(target), rights);
+    if (!answer && answer.error().code() != Code::kCancelled) return Json();
+    return answer;
 }
 
 Result<Json> Earlier::object(const Request& request, const std::string& target, std::string_view name) {

@@ -45,6 +45,17 @@ class Earlier {
     // Whether answers to this request are about both processes.
     bool has(const Request& request) const { return has_earlier_process(context_.offers, request); }
 
+    // Passes the call on as it is, with its body: true, it has been answered. The caller has checked what the client
+    // may do. Yields.
+    base::Result<bool> passes_on(const Request& request, Response& response);
+    // The answer to the request will have what both have, as the row says, which must outlive the response. Changes the
+    // page that the request asks for.
+    void join(const net::ApiOfBoth& how, Request& request, Response& response);
+    // The whole answer; null: none came. Yields.
+    base::Result<Json> answer(const Request& request, std::string target);
+    // The same with all secrets, for this process itself.
+    base::Result<Json> answer(std::string target);
+
     // Entries start to start + count of a list of it, with the parameters of the request: path is the list's, name its
     // member in the answer. total: of the whole list. Yields.
     struct Entries {
@@ -54,6 +65,9 @@ class Earlier {
     base::Result<Entries> list(const Request& request, std::string_view path, std::string_view name, size_t start,
                                size_t count);
     bool is_there() const { return context_.offers.other_process && context_.offers.other_process->is_replaced(); }
+    bool publishes(const live::StreamKey& key) const {
+        return is_there() && context_.offers.other_process->publishes(key);
+    }
     // The member `name` of what it answers; null: it has none. Yields.
     base::Result<Json> object(const Request& request, const std::string& target, std::string_view name);
     // The same without secrets, for what is made for several callers.
@@ -69,7 +83,10 @@ class Earlier {
         bool sees_secrets = false, sees_records = false;
     };
     Rights rights_of(const Request& request) const;
+    // With '&' before them; those of JSONP and of the page are the caller's.
+    static std::string passed_parameters(const Request& request);
     base::Result<Json> ask(std::string target, Rights rights);
+    base::Result<Json> whole(std::string target, Rights rights);
     base::Result<Json> member(const std::string& target, std::string_view name, Rights rights);
     base::Result<EarlierStreams> read_streams();
 
@@ -85,6 +102,8 @@ Json earlier_stream_json(const live::StreamKey& key, const EarlierStream& stream
 // The sums of a client list's rows in both, for a stream and a vhost: `base` with the clients and traffic of the other
 // one. Members that are no numbers count as 0. Pure.
 void add_counts(Json& base, const Json& other);
+// Adds the outputs of the stream that are not there yet. Pure.
+void add_outputs(Json& base, const Json& other);
 // Adds each number of an object to that of the same name, or as a new one. Pure.
 void add_numbers(Json& base, const Json& other);
 

@@ -4,7 +4,9 @@
 
 #include <map>
 
+#include "base/clock.h"
 #include "runtime/loop/simulated_time_testing.h"
+#include "service/api/earlier/answers.h"
 #include "service/api/service_testing.h"
 
 namespace service::api {
@@ -180,6 +182,125 @@ TEST_F(EarlierTest, TheOverviewIsOfBoth) {
     EXPECT_EQ(overview["verdicts"]["sick"], 1);
     EXPECT_GE(overview["traffic"]["recv_bytes"], 100) << "with what it has received itself";
     EXPECT_GE(overview["traffic"]["send_bytes"], 200);
+}
+
+TEST_F(EarlierTest, ACallForItIsPassedOn) {
+    other_.answers["/api/v1/log?level=warn"] = R"({"code":0,"pid":"4711","lines":[],"next":7})";
+    EXPECT_EQ(json("/api/v1/log?process=earlier&level=warn")["next"], 7);
+    EXPECT_EQ(json("/api/v1/log?level=warn")["pid"], identity_.pid) << "this one answers";
+    other_.is_gone = true;
+    EXPECT_EQ(ask("/api/v1/log?process=earlier").status, 404);
+}
+
+TEST_F(EarlierTest, WhoHasThePublisherAnswersAboutTheStream) {
+    other_.answers["/api/v1/streams/"] = R"({"code":0,"recording":true,"configured":false})";
+    EXPECT_EQ(json("/api/v1/streams/vid-1/recording")["recording"], true);
+    EXPECT_EQ(ask("/api/v1/streams/vid-1/recording", {}, "POST", R"({"segments":true})").status, 200);
+    EXPECT_EQ(other_.asked.back(), "POST /api/v1/streams/vid-1/recording");
+    other_.answers["/api/v1/streams/"] = R"({"code":0,"verdict":"bad","level":"sick","checks":[]})";
+    EXPECT_EQ(json("/api/v1/streams/vid-1/explain")["level"], "sick");
+    other_.answers.clear();
+    EXPECT_EQ(ask("/api/v1/streams/vid-1/recording").status, 503) << "it stands still";
+    EXPECT_EQ(ask("/api/v1/streams/vid-1/explain").status, 404);
+}
+
+constexpr const char* kTwoIncidents =
+    R"({"code":0,"total":2,"incidents":[)"
+    R"({"stream":{"id":"x","vhost":"v","app":"live","name":"b"},"kind":"publisher_gone","from_ms":2000,"to_ms":null,)"
+    R"("players_before":3,"players_after":3,"output":"","text":""},)"
+    R"({"stream":{"id":"x","vhost":"v","app":"live","name":"a"},"kind":"output_failed","from_ms":1000,"to_ms":1500,)"
+    R"("players_before":0,"players_after":0,"output":"hls","text":"disk"}]})";
+
+TEST_F(EarlierTest, IncidentsOfBothAreListed) {
+    other_.answers["/api/v1/incidents?"] = kTwoIncidents;
+    const Json all = json("/api/v1/incidents");
+    EXPECT_EQ(all["total"], 2);
+    EXPECT_EQ(all["incidents"].size(), 2u);
+    EXPECT_EQ(json("/api/v1/incidents?start=1&count=5")["incidents"].size(), 1u);
+    EXPECT_EQ(other_.asked.back(), "GET /api/v1/incidents?count=6");
+}
+
+TEST_F(EarlierTest, IncidentsAreKeptWhenItEnds) {
+    const int64_t now_ms = base::wall_ms();
+    other_.answers["/api/v1/incidents?"] = fmt::format(
+        R"({{"total":3,"incidents":[{{"stream":{{"vhost":"v","app":"live","name":"b"}},"kind":"publisher_gone",)"
+        R"("from_ms":{},"to_ms":null}},{{"stream":{{"vhost":"v","app":"live","name":"b"}},"kind":"output_failed",)"
+        R"("from_ms":{},"to_ms":null,"output":"hls"}},7,{{"stream":9}},{{"stream":{{}},"kind":5,"from_ms":"x"}}]}})",
+        now_ms - 1'000, now_ms - 2'000);
+    for (const auto& read : offers_.read_other_process) read(false);
+    other_.is_gone = true;
+    EXPECT_EQ(json("/api/v1/incidents")["total"], 0) << "it has them still";
+    other_.is_gone = false;
+    for (const auto& read : offers_.read_other_process) read(true);
+    other_.is_gone = true;
+    const Json all = json("/api/v1/incidents");
+    ASSERT_EQ(all["incidents"].size(), 2u) << all;
+    EXPECT_EQ(all["incidents"][0]["kind"], "publisher_gone");
+    EXPECT_EQ(all["incidents"][0]["to_ms"], nullptr) << "it lasts";
+    EXPECT_NE(all["incidents"][1]["to_ms"], nullptr) << "the process whose output failed has ended";
+}
+
+TEST(MergeAnswers, ListsAreJoinedAndNumbersAdded) {
+    const net::ApiOfBoth how{.lists = {{.name = "pulls"},
+                                       {.name = "hosts", .key = "host", .total = "total"},
+                                       {.name = "alerts", .newest = "at", .lasting = "end"}},
+                             .sums = {"pulls_total", "calls"}};
+    Json mine = {{"pulls", {{{"s", 1}}}},
+                 {"pulls_total", 1u},
+                 {"hosts", {{{"host", "a"}, {"up", true}, {"problem", ""}, {"calls", 1u}}}},
+                 {"total", 1u},
+                 {"inner", {{"calls", 2u}, {"other", 2u}}},
+                 {"alerts", {{{"at", 5}, {"end", 0}}, {{"at", 9}, {"end", 10}}}}};
+    const Json theirs = {
+        {"pulls", {{{"s", 2}}, "x"}},
+        {"pulls_total", 1u},
+        {"hosts", {{{"host", "a"}, {"up", false}, {"problem", "down"}, {"calls", 2u}}, {{"host", "b"}}}},
+        {"total", 2u},
+        {"inner", {{"calls", 3u}, {"other", 3u}}},
+        {"alerts", {{{"at", 7}, {"end", 0}}}}};
+    merge_answers(mine, theirs, how, {0, 10});
+    EXPECT_EQ(mine["pulls"], (Json{{{"s", 1}}, {{"s", 2}}}));
+    EXPECT_EQ(mine["pulls_total"], 2);
+    EXPECT_EQ(mine["hosts"][0], (Json{{"host", "a"}, {"up", false}, {"problem", "down"}, {"calls", 3u}}));
+    EXPECT_EQ(mine["total"], 2);
+    EXPECT_EQ(mine["inner"], (Json{{"calls", 5u}, {"other", 2u}}));
+    EXPECT_EQ(mine["alerts"][0]["at"], 7) << "what lasts, the newest first";
+    EXPECT_EQ(mine["alerts"][2]["at"], 9);
+}
+
+TEST(MergeAnswers, ThePageIsCutWhereverTheOtherAnswerIs) {
+    const net::ApiOfBoth how{.lists = {{.name = "pulls"}}, .sums = {"pulls_total"}};
+    for (const Json& theirs :
+         {Json::object(), Json{{"pulls", 7}, {"pulls_total", "x"}}, Json{{"pulls", {1, nullptr}}}}) {
+        Json mine = {{"pulls", {{{"s", 1}}, {{"s", 2}}, {{"s", 3}}}}, {"pulls_total", 3u}};
+        merge_answers(mine, theirs, how, {1, 1});
+        EXPECT_EQ(mine, (Json{{"pulls", {{{"s", 2}}}}, {"pulls_total", 3u}})) << theirs;
+    }
+}
+
+TEST(MergeExplained, TheProcessOfThePublisherKnowsItsMedia) {
+    const auto answer = [](const char* verdict, const char* level, const char* publisher, const char* drops) {
+        return Json{
+            {"verdict", verdict},
+            {"level", level},
+            {"checks",
+             {{{"name", "publisher"}, {"verdict", publisher}}, {{"name", "viewer_drops"}, {"verdict", drops}}}}};
+    };
+    const Json here = answer("warn", "notice", "ok", "warn"), there = answer("bad", "sick", "bad", "ok");
+    Json mine = here;
+    merge_explained(mine, there, false);
+    EXPECT_EQ(mine, here) << "it has left there, and is here";
+    mine = here;
+    merge_explained(mine, there, true);
+    EXPECT_EQ(mine["level"], "sick");
+    EXPECT_EQ(mine["checks"][0]["verdict"], "bad");
+    EXPECT_EQ(mine["checks"][1]["verdict"], "warn") << "its players here";
+    mine = answer("ok", "fine", "ok", "ok");
+    merge_explained(mine, here, false);
+    EXPECT_EQ(mine["verdict"], "warn") << "its players there";
+    EXPECT_EQ(mine["level"], "notice");
+    merge_explained(mine, Json{{"checks", 7}}, false);
+    EXPECT_EQ(mine["level"], "notice");
 }
 
 }  // namespace

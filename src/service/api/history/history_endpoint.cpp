@@ -107,6 +107,8 @@ std::vector<Endpoint> HistoryEndpoint::endpoints() {
                  "total:int streams[id:str vhost:str app:str name:str published:bool from_ms:int|null to_ms:int|null] "
                  "memory_bytes:int limit_bytes:int left_out:int forgotten:int",
                  &HistoryEndpoint::streams);
+    streams.of_both = {.lists = {{.name = "streams", .key = "id", .total = "total"}},
+                       .sums = {"left_out", "forgotten"}};
     streams.parameters = page_parameters();
     streams.parameters.push_back(search_parameter("those alone whose URL (vhost/app/name) has this in it"));
     return rows.take();
@@ -117,6 +119,9 @@ base::Result<void> HistoryEndpoint::figures(Request& request, Response& response
     if (!range) return send_failure(response, context_.identity, 400, "from and to are times, step is 1 to 86400 s");
     const auto id = http::find_parameter(request.message.parameters, "stream");
     const History::StreamRecord* stream = id ? history_.find(*id) : nullptr;
+    // The stream's figures are those of the process that has its publisher.
+    const bool is_there = id && (!stream || earlier_.publishes(stream->key));
+    if (is_there && TRY(earlier_.passes_on(request, response))) return {};
     if (id && !stream) return send_missing(response, context_.identity, Missing::kStream);
     const FigureRecord& record = stream ? stream->record : history_.server();
     // What there is not is not answered.

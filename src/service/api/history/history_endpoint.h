@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "service/api/earlier/earlier.h"
 #include "service/api/history/history.h"
 #include "service/api/table/endpoint.h"
 
@@ -14,8 +15,9 @@ class HistoryEndpoint {
     static constexpr int64_t kMaxPoints = 3'600;  // of an answer
     static constexpr int64_t kMaxStepS = 86'400;
 
-    // Both must outlive it.
-    HistoryEndpoint(const Context& context, const History& history) : context_(context), history_(history) {}
+    // All must outlive it.
+    HistoryEndpoint(const Context& context, Earlier& earlier, const History& history)
+        : context_(context), earlier_(earlier), history_(history) {}
 
     std::vector<Endpoint> endpoints();
 
@@ -24,6 +26,7 @@ class HistoryEndpoint {
     base::Result<void> streams(Request& request, Response& response);
 
     const Context& context_;
+    Earlier& earlier_;
     const History& history_;
 };
 

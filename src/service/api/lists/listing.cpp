@@ -25,6 +25,11 @@ base::Result<void> ListWriter::add(const Json& entry) {
 
 base::Result<void> ListWriter::send(net::HttpResponse& response, const Json& more) {
     text_ += "]," + base::to_text(more).substr(1);
+    if (response.rewrites_json()) {
+        std::string all;
+        for (const std::string& piece : std::exchange(pieces_, {})) all += piece;
+        text_ = all + text_;
+    }
     if (pieces_.empty()) return response.send(200, "application/json", text_);
     pieces_.push_back(std::move(text_));
     uint64_t bytes = 0;

@@ -1,9 +1,12 @@
 #include "service/api/lists/recordings.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "base/json.h"
 #include "net/http/static_files.h"
 #include "protocol/http/attachment.h"
+#include "protocol/http/url.h"
 #include "runtime/threads/workers.h"
 #include "service/api/lists/listing.h"
 
@@ -41,6 +44,39 @@ std::vector<Endpoint> Recordings::endpoints() {
     return rows.take();
 }
 
+void Recordings::add_other_process_routes(net::HttpRouter& router) {
+    net::HttpRoute route;
+    route.methods = {http::Method::kGet};
+    route.pattern = "/recordings/growing";
+    route.summary = "the files of recordings that are being written";
+    route.handler = std::bind_front(&Recordings::growing, this);
+    router.add(std::move(route));
+}
+
+base::Result<void> Recordings::growing(Request&, Response& response) {
+    Json files = Json::array();
+    if (context_.offers.recorder)
+        for (const std::string& path : context_.offers.recorder->growing_files())
+            files.push_back(http::percent_encode(path));
+    return send_json(response, files);
+}
+
+// Those of both processes.
+base::Result<std::vector<std::string>> Recordings::growing_files() const {
+    std::vector<std::string> files = context_.offers.recorder->growing_files();
+    OtherProcess* other = context_.offers.other_process;
+    if (!other || !other->is_replaced()) return files;
+    auto answer = other->ask({.router = OtherRequest::Router::kOwn, .target = "/recordings/growing"});
+    if (!answer && answer.error().code() == base::Code::kCancelled) return std::unexpected(std::move(answer).error());
+    const base::Json list = answer && answer->status == 200 ? base::parse_json(answer->body) : base::Json();
+    if (!list.is_array()) return files;
+    for (const base::Json& one : list) {
+        if (!one.is_string()) continue;
+        if (auto path = http::percent_decode(one.get_ref<const std::string&>())) files.push_back(*std::move(path));
+    }
+    return files;
+}
+
 base::Result<RecordingFiles> Recordings::scan() const {
     struct Work {
         RecordingScan scan;
@@ -48,7 +84,8 @@ base::Result<RecordingFiles> Recordings::scan() const {
         bool has_more = true;
     };
     const Recorder& recorder = *context_.offers.recorder;
-    auto work = std::make_shared<Work>(Work{RecordingScan(recorder.recording_roots(), recorder.growing_files())});
+    const auto growing = TRY(growing_files());
+    auto work = std::make_shared<Work>(Work{RecordingScan(recorder.recording_roots(), growing)});
     const runtime::Deadline end = runtime::Deadline::in_ms(kMaxScanMs);
     while (work->has_more) {
         const bool is_late = end.passed();

@@ -18,6 +18,8 @@ class Recordings {
     explicit Recordings(const Context& context) : context_(context) {}
 
     std::vector<Endpoint> endpoints();
+    // What the other process asks this one.
+    void add_other_process_routes(net::HttpRouter& router);
     // Frees a list that nobody has asked for lately. To be called every few seconds.
     void drop_old() { files_.drop_older_than(kKeepMs); }
 
@@ -27,6 +29,8 @@ class Recordings {
     static constexpr int64_t kStepMs = 30'000, kMaxScanMs = 20'000;
     base::Result<void> list(Request& request, Response& response);
     base::Result<void> file(Request& request, Response& response);
+    base::Result<void> growing(Request& request, Response& response);
+    base::Result<std::vector<std::string>> growing_files() const;
     base::Result<RecordingFiles> scan() const;
 
     const Context& context_;

@@ -24,6 +24,7 @@ std::vector<Endpoint> Relays::endpoints() {
                  "total:int failing:int relays[kind:str vhost:str app:str stream:str server:str state:str problem:str "
                  "attempts:int bytes:int]",
                  &Relays::answer);
+    relays.of_both = {.lists = {{.name = "relays"}}, .sums = {"total", "failing"}};
     relays.parameters = page_parameters();
     relays.parameters.push_back(search_parameter("those whose stream or server has this in it"));
     relays.parameters.push_back(

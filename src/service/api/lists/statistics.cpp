@@ -432,8 +432,10 @@ base::Result<Json> Statistics::stream_of_both(const StreamView& view, Json here,
     Json there = TRY(earlier_.object(request, "/api/v1/streams/" + net::stream_id(view.key), "stream"));
     const bool is_theirs = view.is_copy || !view.published;
     if (!there.is_object()) return here;
-    add_counts(is_theirs ? there : here, is_theirs ? here : there);
-    return is_theirs ? there : here;
+    if (is_theirs) std::swap(here, there);
+    add_counts(here, there);
+    add_outputs(here, there);
+    return here;
 }
 
 base::Result<void> Statistics::stream(Request& request, Response& response) {

@@ -68,6 +68,7 @@ std::vector<Endpoint> Snapshots::endpoints() {
     Endpoint& row = rows.get("/api/v1/streams/{id}/snapshot.jpg", "the stream's newest keyframe as a picture", "",
                              &Snapshots::serve);
     row.content_type = "image/jpeg";
+    row.of_both.by_publisher = true;
     row.parameters = {{.name = "width",
                        .type = Parameter::Type::kInteger,
                        .doc = "its width at most, in pixels; it is never larger than the video",
