@@ -83,6 +83,15 @@ class Http2SessionTest : public runtime::testing::RuntimeTest {
         route("/file", http::Method::kGet, [](HttpRequest& request, HttpResponse& response) {
             return StaticFiles("/usr/include").serve("stdio.h", request, response);
         });
+        HttpRoute taking;
+        taking.methods = {http::Method::kPost};
+        taking.pattern = "/taking";
+        taking.body_limit_bytes = 200'000;
+        taking.drain = [this](const http::Request&, size_t more) { return (drained += more) <= wanted ? 0 : -1; };
+        taking.handler = [this](HttpRequest& request, HttpResponse& response) {
+            return response.send(200, "text/plain", fmt::format("{} kept of {}", request.message.body.size(), drained));
+        };
+        router.add(std::move(taking));
         host.limits.request_timeout_ms = host.limits.body_timeout_ms = 600;
         host.options.write_timeout_ms = 300;
         host.start();
@@ -147,6 +156,7 @@ class Http2SessionTest : public runtime::testing::RuntimeTest {
     ParkedViewer viewer;
     HttpResponse::Detached taken;
     std::string last_error;
+    size_t drained = 0, wanted = SIZE_MAX;
     int alive = 0, sleeping = 0;
     int64_t limit_ms = 10'000;
 };
@@ -196,6 +206,18 @@ TEST_F(Http2SessionTest, ReadsBodies) {
     }
     EXPECT_EQ(host.unfinished, 0u);
     EXPECT_EQ(host.session->streams(), 0u);
+    EXPECT_EQ(client.await(client.get("/hello")).status, 200);
+}
+
+TEST_F(Http2SessionTest, ARouteMayTakeABodyThatIsNotKept) {
+    Http2Client client(host);
+    const std::string large(150'000, 'b');
+    const int32_t id = client.ask("POST", "/taking", {}, &large);
+    EXPECT_EQ(client.await(id).body, "0 kept of 150000");
+    EXPECT_EQ(host.unfinished, 0u);
+    drained = 0;
+    wanted = 1000;
+    EXPECT_EQ(client.await(client.ask("POST", "/taking", {}, &large)).status, 413);
     EXPECT_EQ(client.await(client.get("/hello")).status, 200);
 }
 

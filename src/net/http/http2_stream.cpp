@@ -88,8 +88,14 @@ void Http2Stream::on_head(bool is_all) {
 
 void Http2Stream::on_body(std::span<const uint8_t> bytes) {
     if (is_complete_) return;
-    if (bytes.size() > body_limit_ - std::min(body_limit_, request_.body.size())) {
+    if (bytes.size() > body_limit_ - std::min(body_limit_, body_bytes_)) {
         refuse(413, fmt::format("the body exceeds {} bytes", body_limit_));
+        return refuse_now();
+    }
+    body_bytes_ += bytes.size();
+    if (match_ && match_->route->drain) {
+        if (match_->route->drain(request_, bytes.size()) >= 0) return;
+        refuse(413, "no more of the body is wanted");
         return refuse_now();
     }
     request_.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -105,7 +105,7 @@ class Http2Stream final : public runtime::Work, private DeferredTransport, priva
     http::Request request_;
     std::string authority_;
     size_t head_bytes_ = 0;
-    size_t body_limit_ = 0;
+    size_t body_limit_ = 0, body_bytes_ = 0;
     std::optional<HttpRouter::Match> match_;
     int refused_status_ = 0;
     std::string refused_text_;

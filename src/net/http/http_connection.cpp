@@ -181,7 +181,19 @@ RequestStep HttpConnection::feed_unread(http::RequestParser& parser) {
     return step;
 }
 
+// kRefused: the route wants no more of it.
+base::Result<void> HttpConnection::drain_body(http::RequestParser& parser) {
+    if (!drain_ || parser.body_bytes() == drained_) return {};
+    const size_t bytes = parser.body_bytes() - drained_;
+    drained_ += bytes;
+    const int64_t wait_us = drain_->drain(parser.request(), bytes);
+    if (wait_us < 0) return base::fail(Code::kRefused, "no more of the body is wanted");
+    if (wait_us > 0) TRY(runtime::sleep_until(Deadline::at_us(runtime::now_us() + wait_us)));
+    return {};
+}
+
 base::Result<void> HttpConnection::count_body(http::RequestParser& parser) {
+    TRY(drain_body(parser));
     body_memory_ = static_cast<uint32_t>(parser.request().body.capacity());
     return count_input();
 }
@@ -203,8 +215,8 @@ base::Result<RequestStep> HttpConnection::read_more(http::RequestParser& parser,
         if (n == 0) return RequestStep::kNeedMore;
         transport_.received_bytes += n;
         step = parser.feed(buffer.first(n), used);
-        TRY(count_body(parser));
         unread.assign(buffer.begin() + static_cast<ptrdiff_t>(used), buffer.begin() + static_cast<ptrdiff_t>(n));
+        TRY(count_body(parser));  // which may yield: the buffer is everybody's
     }
     return step;
 }
@@ -266,11 +278,14 @@ base::Result<bool> HttpConnection::read_head(http::RequestParser& parser) {
     return true;
 }
 
-base::Result<bool> HttpConnection::read_body(http::RequestParser& parser, size_t limit_bytes) {
-    if (!parser.accept_body(limit_bytes)) {
+base::Result<bool> HttpConnection::read_body(http::RequestParser& parser, const HttpRoute* route) {
+    drain_ = route && route->drain ? route : nullptr;
+    drained_ = 0;
+    if (!parser.accept_body(route ? route->body_limit_bytes : options_->limits.body_bytes)) {
         refuse_request(parser.error_status(), parser.error_text());
         return false;
     }
+    if (drain_) parser.drop_body();
     if (!parser.has_body()) return true;
     const Deadline deadline = Deadline::in_ms(options_->body_timeout_ms);
     if (parser.request().expects_continue && transport_.unread.empty()) {
@@ -279,8 +294,15 @@ base::Result<bool> HttpConnection::read_body(http::RequestParser& parser, size_t
                                      deadline));
     }
     base::Result<RequestStep> step = feed_unread(parser);
-    if (*step == RequestStep::kNeedMore) step = read_more(parser, deadline);
+    if (auto counted = count_body(parser); !counted)
+        step = std::unexpected(std::move(counted.error()));
+    else if (*step == RequestStep::kNeedMore)
+        step = read_more(parser, deadline);
     if (!step) {
+        if (step.error().code() == Code::kRefused) {  // which is no fault of the client
+            send_refusal(413, step.error().text());
+            return false;
+        }
         if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));
         refuse_request(408, fmt::format("the body was not complete within {} ms", options_->body_timeout_ms));
         return false;
@@ -308,10 +330,11 @@ HttpConnection::Next HttpConnection::serve_one() {
     }
     leave_list();
     auto match = dispatch_.router().match(parser.request().method, parser.request().path);
-    auto body = read_body(parser, match ? match->route->body_limit_bytes : options_->limits.body_bytes);
+    auto body = read_body(parser, match ? match->route : nullptr);
     if (!body) return end(body.error());
     if (!*body) return Next::kClose;
     body_memory_ = 0;
+    drain_ = nullptr;
 
     HttpRequest request;
     request.message = std::move(parser.request());
@@ -353,6 +376,10 @@ bool HttpConnection::may_use_reserve(const http::Request& message) {
 void HttpConnection::refuse_request(int status, std::string_view text) {
     ++server_.counters_.bad_requests;
     runtime::warn_some(dispatch_.logs().refusals, "HTTP request from {} refused with {}: {}", peer_ip_, status, text);
+    send_refusal(status, text);
+}
+
+void HttpConnection::send_refusal(int status, std::string_view text) {
     end(fmt::format("refused with {}: {}", status, text),
         status == 408 ? CloseReason::kPeerTimeout : CloseReason::kProtocolError);
     HttpRequest request;

@@ -90,6 +90,7 @@ class HttpConnection final : public runtime::Work,
     Next serve_one();
     http::RequestParser::Step feed_unread(http::RequestParser& parser);
     base::Result<void> count_body(http::RequestParser& parser);
+    base::Result<void> drain_body(http::RequestParser& parser);
     base::Result<void> count_input();
     base::Result<http::RequestParser::Step> read_more(http::RequestParser& parser, runtime::Deadline deadline);
     // False: it has not come yet.
@@ -98,8 +99,10 @@ class HttpConnection final : public runtime::Work,
     void become_idle();
     void end_idle();
     base::Result<bool> read_head(http::RequestParser& parser);
-    base::Result<bool> read_body(http::RequestParser& parser, size_t limit_bytes);
+    // route: null: there is none.
+    base::Result<bool> read_body(http::RequestParser& parser, const HttpRoute* route);
     void refuse_request(int status, std::string_view text);
+    void send_refusal(int status, std::string_view text);
     void evict() override;
     Http1Response::Server shared_parts() const { return {server_.opened_files_, server_.sessions_.deferred()}; }
     bool may_use_reserve(const http::Request& message);
@@ -124,6 +127,8 @@ class HttpConnection final : public runtime::Work,
     runtime::Deadline first_deadline_;
     uint32_t served_ = 0;
     uint32_t body_memory_ = 0;             // bytes of allocations, of the body that is being read
+    const HttpRoute* drain_ = nullptr;     // whose route takes that body; null: it is kept
+    size_t drained_ = 0;                   // bytes of it that the route was told of
     std::list<HttpConnection*> unlisted_;  // one node: it is in the server's list while the connection is idle
     const std::list<HttpConnection*>::iterator node_;
     runtime::Deadline idle_since_ = runtime::Deadline::never();

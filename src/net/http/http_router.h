@@ -23,6 +23,10 @@ struct HttpRoute {
     std::string summary;  // one line for people
     HttpHandler handler;
     size_t body_limit_bytes = 64 * 1024;
+    // The body is not kept: it is called whenever some of it has come, with the request's head and how many bytes came.
+    // Returns for how many us no more shall be read, which HTTP/2 does not heed; negative: no more is wanted, and the
+    // request is refused with 413. Must not yield. Null: the body is kept.
+    std::function<int64_t(const http::Request& head, size_t bytes)> drain = nullptr;
     // For a route whose clients open a new connection for each piece: whether there are any, when the server drains.
     // New connections are then served by such routes only, and these admit no new clients. Null: the route has no such
     // clients.

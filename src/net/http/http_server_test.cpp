@@ -207,6 +207,48 @@ TEST_F(HttpServerTest, TheAnswerToABodyThatIsStillComingIsReadable) {
     EXPECT_EQ(client.read().status, 413);
 }
 
+TEST_F(HttpServerTest, ARouteMayTakeABodyThatIsNotKept) {
+    size_t bytes = 0, wanted = SIZE_MAX;
+    int64_t pause_us = 0;
+    HttpRoute taking;
+    taking.methods = {http::Method::kPost};
+    taking.pattern = "/taking";
+    taking.body_limit_bytes = 1'000'000;
+    taking.drain = [&](const http::Request& head, size_t more) {
+        EXPECT_EQ(head.parameter("name"), "you");
+        bytes += more;
+        return bytes <= wanted ? pause_us : -1;
+    };
+    taking.handler = [](HttpRequest& request, HttpResponse& response) {
+        return response.send(200, "text/plain", fmt::format("{} kept", request.message.body.size()));
+    };
+    router.add(std::move(taking));
+    start();
+    RawClient client(server->port());
+    const std::string head = "POST /taking?name=you HTTP/1.1\r\nHost: a\r\n";
+    const std::string body(300'000, 'x');
+    for (int i = 1; i <= 2; ++i) {
+        client.send(head + "Content-Length: 300000\r\n\r\n" + body + "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+        EXPECT_EQ(client.read().body, "0 kept");
+        EXPECT_EQ(client.read().body, "hello ") << "what comes behind the body is another request";
+        EXPECT_EQ(bytes, static_cast<size_t>(i) * 300'000);
+    }
+    client.send(head + "Content-Length: 0\r\n\r\n");
+    EXPECT_EQ(client.read().body, "0 kept");
+    client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    EXPECT_EQ(client.read().body, "abc") << "other routes keep theirs";
+    pause_us = 10'000;
+    const int64_t began_us = base::monotonic_us();
+    client.send(head + "Content-Length: 300000\r\n\r\n" + body);
+    EXPECT_EQ(client.read().body, "0 kept");
+    EXPECT_GE(base::monotonic_us() - began_us, 180'000) << "a pause after each 16 kB that were read";
+    bytes = 0;
+    wanted = 1000;
+    client.send(head + "Content-Length: 300000\r\n\r\n" + body);
+    EXPECT_EQ(client.read().status, 413);
+    EXPECT_TRUE(client.sees_close());
+}
+
 TEST_F(HttpServerTest, ExpectContinue) {
     start();
     RawClient client(server->port());

@@ -42,6 +42,8 @@ void RequestParser::reset() {
     body_ = BodyReader();
     request_ = Request();
     body_limit_ = limits_.body_bytes;
+    body_bytes_ = 0;
+    drops_body_ = false;
     method_bytes_ = 0;
     method_passed_ = false;
     error_status_ = 0;
@@ -234,9 +236,10 @@ RequestParser::Step RequestParser::feed_body(std::span<const uint8_t> bytes, siz
         auto step = body_.feed(bytes.subspan(used));
         if (!step) return fail(400, step.error().text());
         used += step->used;
-        if (step->data.size() > body_limit_ - request_.body.size())
+        if (step->data.size() > body_limit_ - body_bytes_)
             return fail(413, fmt::format("the body exceeds {} bytes", body_limit_));
-        request_.body.append(reinterpret_cast<const char*>(step->data.data()), step->data.size());
+        body_bytes_ += step->data.size();
+        if (!drops_body_) request_.body.append(reinterpret_cast<const char*>(step->data.data()), step->data.size());
     }
     return body_.done() ? Step::kMessage : Step::kNeedMore;
 }

@@ -32,6 +32,10 @@ class RequestParser {
     // Call it after kHead. limit_bytes: the largest body accepted. False, with the error set, when the request
     // announces more.
     bool accept_body(size_t limit_bytes);
+    // After accept_body(): the body is counted, and not kept in the request.
+    void drop_body() { drops_body_ = true; }
+    // Bytes of the body that have been fed, without its framing.
+    size_t body_bytes() const { return body_bytes_; }
 
     // A byte of a request was seen since the last reset.
     bool started() const { return head_.bytes() + method_bytes_ > 0; }
@@ -62,6 +66,8 @@ class RequestParser {
     BodyReader body_;
     Request request_;
     size_t body_limit_ = 0;
+    size_t body_bytes_ = 0;
+    bool drops_body_ = false;
     // The start of the first line, kept until its first word is complete: http-parser does not know all methods.
     char method_start_[24] = {};
     size_t method_bytes_ = 0;

@@ -52,6 +52,7 @@ std::string parse(std::span<const uint8_t> bytes, size_t piece) {
         const http::Request& request = parser.request();
         CHECK(request.path == "*" || request.path.starts_with('/'));
         CHECK(("/" + request.path + "/").find("/../") == std::string::npos);
+        CHECK(parser.body_bytes() == request.body.size());
         CHECK(request.body.size() <= 256 && request.headers.size() <= 10);
         auto range = http::parse_range(request.headers.get("Range"), request.body.size());
         CHECK(range.range.first + range.range.length <= request.body.size());

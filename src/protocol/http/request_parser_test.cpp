@@ -177,6 +177,32 @@ TEST(RequestParser, ChunkedBody) {
     }
 }
 
+TEST(RequestParser, ABodyIsCountedThatIsNotKept) {
+    for (const std::string& text : {post("Content-Length: 6\r\n", "abcdefGET"),
+                                    post("Transfer-Encoding: chunked\r\n", "4\r\nabcd\r\n2\r\nef\r\n0\r\n\r\nGET")}) {
+        RequestParser parser{Limits{}};
+        std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+        size_t used = 0;
+        ASSERT_EQ(parser.feed(bytes, used), RequestParser::Step::kHead);
+        ASSERT_TRUE(parser.accept_body(6));
+        parser.drop_body();
+        bytes = bytes.subspan(used);
+        EXPECT_EQ(parser.feed(bytes, used), RequestParser::Step::kMessage);
+        EXPECT_EQ(bytes.size() - used, 3u) << "the next request is left alone";
+        EXPECT_EQ(parser.body_bytes(), 6u);
+        EXPECT_EQ(parser.request().body, "");
+    }
+    const std::string text = post("Transfer-Encoding: chunked\r\n", "7\r\nabcdefg\r\n0\r\n\r\n");
+    RequestParser parser{Limits{}};
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+    size_t used = 0;
+    ASSERT_EQ(parser.feed(bytes, used), RequestParser::Step::kHead);
+    ASSERT_TRUE(parser.accept_body(6));
+    parser.drop_body();
+    EXPECT_EQ(parser.feed(bytes.subspan(used), used), RequestParser::Step::kError) << "the limit is the same";
+    EXPECT_EQ(parser.error_status(), 413);
+}
+
 TEST(RequestParser, LeavesPipelinedRequestsAlone) {
     std::string first = post("Content-Length: 3\r\n", "abc"), second = target("/second");
     RequestParser parser{Limits{}};

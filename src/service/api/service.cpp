@@ -213,6 +213,7 @@ void Service::add_route(const Endpoint& row) {
     route.pattern = row.pattern;
     route.summary = row.summary;
     route.body_limit_bytes = row.body_limit_bytes;
+    route.drain = row.drain;
     route.is_fallback = row.pattern == "/";
     route.handler = [this, &row](net::HttpRequest& request, net::HttpResponse& response) {
         return serve(row, request, response);
