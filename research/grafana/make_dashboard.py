@@ -167,6 +167,9 @@ PANELS = [
     plot("Records written", "short", (by("file", "srs_records_written_total"), "{{file}}, lines a second"), ("srs_usage_rows@I", "rows of usage"), ("increase(srs_usage_overflows_total@I@R)", "changes without a row")),
     plot("Certificates: time left", "s", ("srs_tls_certificate_not_after_timestamp_seconds@I - time()", "{{listener}}")),
     plot("The process stood still", "s", ("increase(srs_process_paused_seconds_total@I@R)", "{{instance}}")),
+    row("Checks of connections"),
+    plot("Bytes of checks", "Bps", (by("direction", "srs_bandwidth_check_bytes_total"), "{{direction}}")),
+    plot("Checks", "short", ("srs_bandwidth_checks@I", "under way"), ("increase(srs_bandwidth_checks_total@I@R)", "begun"), (by("limit", "srs_bandwidth_checks_refused_total", "increase"), "refused: {{limit}}")),
 ]
 
 

@@ -33,6 +33,8 @@ NOT_RUN = {
     "google-pprof --svg": "the profile of an idle server has no samples to draw; test_debug.py reads profiles",
     "apt install": "it changes the machine",
     "curl -d '{\"app\":": "the server has no signed URLs; test_console_share.py has it sign",
+    "curl -X POST http://127.0.0.1:8080/api/v1/bandwidth": "checks are off by default; test_players_check.py begins one",
+    "curl -o down.bin": "it takes the id of a check; test_players_check.py transfers",
     "curl -O -J": "it takes a recording of that name; test_overview.py downloads one",
     "curl -X DELETE http://127.0.0.1:1985/api/v1/upgrade": "there is no earlier process; test_upgrade_view.py ends one",
     "scripts/check_web": "scripts/test runs it",

@@ -16,9 +16,9 @@ const { build } = createRequire(join(modules, "package.json"))("esbuild");
 const PAGES = [
     { from: "start", to: "." },
     { from: "console", to: "console" },
-    // The engines are loaded by who plays by them: by the players, and by the start page, which is bundled alone. embed is
-    // a page of its own.
-    { from: "players", to: "players", more: ["embed", "engine_dash", "engine_flv", "engine_hls", "engine_whep"] },
+    // The engines are loaded by who plays by them: by the players, and by the start page, which is bundled alone. check and
+    // embed are pages of their own.
+    { from: "players", to: "players", more: ["check", "embed", "engine_dash", "engine_flv", "engine_hls", "engine_whep"] },
 ];
 
 for (const page of PAGES) {

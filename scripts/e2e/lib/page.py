@@ -50,8 +50,9 @@ def _launched(browser_type, flags):
 class Page:
     """What Playwright calls a page, as `page`, and what went wrong in it."""
 
-    def __init__(self, page):
+    def __init__(self, page, hosts):
         self.page = page
+        self.hosts = ("127.0.0.1", "localhost", "::1", *hosts)
         self.errors = []  # texts; the tests of a page end with none
         page.set_default_timeout(scaled(15) * 1000)
         page.on("console", self._note_message)
@@ -64,7 +65,7 @@ class Page:
 
     def _note_request(self, request):
         url = urlsplit(request.url)
-        if url.scheme in ("http", "https", "ws", "wss") and url.hostname not in ("127.0.0.1", "localhost", "::1"):
+        if url.scheme in ("http", "https", "ws", "wss") and url.hostname not in self.hosts:
             self.errors.append(f"a request to another host: {request.url}")
 
     def check(self):
@@ -92,8 +93,8 @@ class Page:
 
 
 @contextlib.contextmanager
-def opened(chromium, url, size=DESKTOP, dark=False, language="en-US", **context_options):
-    """A page of its own context, at url; its errors are checked at the end."""
+def opened(chromium, url, size=DESKTOP, dark=False, language="en-US", hosts=(), **context_options):
+    """A page of its own context, at url; its errors are checked at the end. hosts: others that it may ask."""
     context = chromium.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme="dark" if dark else "light",
@@ -102,7 +103,7 @@ def opened(chromium, url, size=DESKTOP, dark=False, language="en-US", **context_
         **context_options,
     )
     try:
-        page = Page(context.new_page())
+        page = Page(context.new_page(), hosts)
         page.page.goto(url)
         yield page
         page.check()

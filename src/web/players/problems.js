@@ -114,6 +114,18 @@ const WORDS = {
         title: t("The source was switched off"),
         advice: t("Start it again to go on."),
     }),
+    "check-off": () => ({
+        title: t("This server does not offer the check, or it took too long"),
+        advice: t("Its operator switches it on: bandwidth_check { enabled on; }."),
+    }),
+    "check-busy": () => ({
+        title: t("Too many checks are under way"),
+        advice: t("The server limits them, of an address and in all. Try again in a minute."),
+    }),
+    "check-refused": () => ({
+        title: t("The server refuses the check"),
+        advice: t("It is for pages of this server alone. A proxy between must pass the fields Host and Origin."),
+    }),
     unexpected: () => ({
         title: t("Something unexpected happened"),
         advice: t("Its reason is below."),
