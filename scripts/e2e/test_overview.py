@@ -25,7 +25,7 @@ OVERVIEW = {
     "traffic": {"recv_bytes": int, "send_bytes": int},
     "connections": {"now": int, "limit": int},
     "streams": {"total": int, "published": int},
-    "publishers": dict, "players": dict, "longest_stall_ms": int, "senders": list, "ends": dict,
+    "publishers": dict, "players": dict, "longest_stall_ms": int, "senders": list, "ends": dict, "client_ends": dict,
     "access": {"reads": bool, "changes": bool, "debug": bool},
 }  # fmt: skip
 
@@ -91,6 +91,7 @@ def test_figures_move_with_publishers_and_players(servers, tool):
     viewers[0].close()
     gone = wait_overview(server, lambda one: one["players"] == {"flv": 1}, "one player less")
     assert sum(gone["ends"].values()) > sum(before["ends"].values()), gone["ends"]
+    assert sum(gone["client_ends"].values()) == sum(before["client_ends"].values()) + 1, f"one player has left: {gone['client_ends']}"
     publisher.kill()
     for one in viewers[1:]:
         one.close()

@@ -89,7 +89,7 @@ def overview(began):
         "connections": {"now": 12000, "limit": 20000}, "streams": {"total": 2000, "published": 2000},
         "verdicts": {"fine": 2000, "notice": 0, "sick": 0},
         "publishers": {"rtmp": 2000}, "players": {"flv": 6000, "rtmp": 2500, "webrtc": 1500}, "longest_stall_ms": 3,
-        "ends": {"peer-closed": 900, "too-slow": 12}, "access": {"reads": True, "changes": True, "debug": True},
+        "ends": {"peer-closed": 4900, "too-slow": 12}, "client_ends": {"peer-closed": 900, "too-slow": 12}, "access": {"reads": True, "changes": True, "debug": True},
     }  # fmt: skip
 
 

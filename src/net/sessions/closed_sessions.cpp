@@ -6,6 +6,7 @@ namespace net {
 
 void ClosedSessions::add(ClosedSession closed) {
     count(closed.reason);
+    if (is_client(closed.type)) ++of_clients_[static_cast<size_t>(closed.reason)];
     ++total_;
     if (base::is_error(closed.reason)) ++errors_;
     for (std::string* text : {&closed.stream, &closed.text, &closed.page}) {

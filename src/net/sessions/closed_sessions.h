@@ -54,13 +54,15 @@ class ClosedSessions {
     // 0 is the newest; index < size().
     const ClosedSession& newest(size_t index) const;
     uint64_t count_of(base::CloseReason reason) const { return counts_[static_cast<size_t>(reason)]; }
+    // Of these, those of clients that published or played, or would have: is_client().
+    uint64_t clients_of(base::CloseReason reason) const { return of_clients_[static_cast<size_t>(reason)]; }
     uint64_t total() const { return total_; }    // all that were passed to add()
     uint64_t errors() const { return errors_; }  // of these
 
   private:
     std::vector<ClosedSession> kept_;
     size_t next_ = 0;  // the oldest, once it is full
-    std::array<uint64_t, base::kCloseReasons> counts_{};
+    std::array<uint64_t, base::kCloseReasons> counts_{}, of_clients_{};
     uint64_t total_ = 0;
     uint64_t errors_ = 0;
 };

@@ -104,6 +104,8 @@ TEST(SessionTable, KeepsWhyTheyEnded) {
     EXPECT_EQ(slow.traffic.sent_bytes, 20u);
     EXPECT_EQ(slow.reason, CloseReason::kTooSlow);
     EXPECT_GE(slow.ended_ms, slow.started_ms);
+    EXPECT_EQ(table.closed().clients_of(CloseReason::kTooSlow), 1u);
+    EXPECT_EQ(table.closed().clients_of(CloseReason::kDone), 0u) << "a request is no client";
     // An HTTP request is counted, not kept.
     EXPECT_EQ(table.closed().count_of(CloseReason::kDone), 1u);
     EXPECT_EQ(table.closed().errors(), 1u);

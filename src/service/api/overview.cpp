@@ -44,7 +44,7 @@ std::vector<Endpoint> Overview::endpoints() {
              "verdicts{fine:int notice:int sick:int} "
              "publishers:any players:any " +
                  std::string(kEarlierShape) +
-                 " longest_stall_ms:int senders:any ends:any access{reads:bool changes:bool "
+                 " longest_stall_ms:int senders:any ends:any client_ends:any access{reads:bool changes:bool "
                  "debug:bool}}",
              &Overview::answer);
     return rows.take();
@@ -75,15 +75,23 @@ base::Result<Json> Overview::make() {
         figures["verdicts"][std::string(kVerdictLevels[i])] = verdicts->counts[i];
     add_senders(figures);
     figures["longest_stall_ms"] = runtime::loop_stats().minute.longest_ms(base::monotonic_ms());
-    Json& ends = figures["ends"] = Json::object();
-    for (size_t i = 0; i < base::kCloseReasons; ++i) {
-        const auto reason = static_cast<base::CloseReason>(i);
-        if (const uint64_t count = context_.sessions.closed().count_of(reason))
-            ends[std::string(base::close_reason_name(reason))] = count;
-    }
+    add_ends(figures);
     TRY(add_earlier(figures));
     ++made_;
     return figures;
+}
+
+void Overview::add_ends(Json& figures) const {
+    Json ends = Json::object(), clients = Json::object();
+    const net::ClosedSessions& closed = context_.sessions.closed();
+    for (size_t i = 0; i < base::kCloseReasons; ++i) {
+        const auto reason = static_cast<base::CloseReason>(i);
+        const std::string name(base::close_reason_name(reason));
+        if (const uint64_t count = closed.count_of(reason)) ends[name] = count;
+        if (const uint64_t count = closed.clients_of(reason)) clients[name] = count;
+    }
+    figures["ends"] = std::move(ends);
+    figures["client_ends"] = std::move(clients);
 }
 
 // What the process that this one has replaced has. A stream that both have is one.
@@ -95,7 +103,7 @@ base::Result<void> Overview::add_earlier(Json& figures) const {
     if (!earlier_.is_there()) return {};
     const Json theirs = TRY(earlier_.object("/api/v1/overview", "overview"));
     if (!theirs.is_object()) return {};
-    for (const char* name : {"publishers", "players", "ends"})
+    for (const char* name : {"publishers", "players", "ends", "client_ends"})
         if (const auto found = theirs.find(name); found != theirs.end()) add_numbers(figures[name], *found);
     add_numbers(figures["connections"], {{"now", context_.sessions.admission().elsewhere()}});
     const auto streams = TRY(earlier_.streams());

@@ -38,6 +38,7 @@ class Overview {
     base::Result<Json> make();
     void add_machine(Json& figures);
     void add_clients(Json& figures) const;
+    void add_ends(Json& figures) const;
     void add_senders(Json& figures);
     base::Result<void> add_earlier(Json& figures) const;
 

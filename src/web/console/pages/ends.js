@@ -25,7 +25,7 @@ const columns = () => [
 export const Ends = () =>
     html`<section class="card" aria-label=${t("Since the start")}>
             <h2>${t("Since the start")}</h2>
-            <${EndsBars} ends=${overview.value?.ends} explained />
+            <${EndsBars} ends=${overview.value?.client_ends} explained />
         </section>
         <h2>${t("The last sessions")}</h2>
         <${List}

@@ -164,6 +164,6 @@ export function Overview() {
                 <h2>${t("Why sessions ended")}</h2>
                 <a href=${link("ends")}>${t("All")}</a>
             </header>
-            <${EndsBars} ends=${now.ends} limit=${4} />
+            <${EndsBars} ends=${now.client_ends} limit=${4} />
         </section>`;
 }
