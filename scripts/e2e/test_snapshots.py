@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, http, media, pion, publishing, rtc, rtmp
+from lib import api, ffmpeg, flv, http, media, pion, publishing, rtc, rtmp, signed_urls
 from lib.server import default_vhost
 from lib.timing import scaled
 
@@ -190,3 +190,47 @@ def test_pictures_are_content(servers):
         path = path_of(server)
         assert get(server, path).status == 200
         assert get(server, path, X_Forwarded_For="192.0.2.1").status == 403
+
+
+def poster(server, query="", port=None, **headers):
+    return http.get(port or server.api_port, f"/api/v1/poster?app=live&stream=cam{query}", **headers)
+
+
+def test_posters_are_for_everybody(servers):
+    """Without a login, on both ports, and as wide as it is for all."""
+    server = servers(top=api.CONF % "auth { enabled on; username u; password p; }")
+    assert poster(server).status == 204, "nobody publishes it: no error, which a browser would note"
+    with publishing.Steady(rtmp.publisher(server, "live", "cam"), media.tags(media.plain())):
+        api.wait_stream(server, "cam", Authorization=api.basic("u:p"))
+        answer = poster(server)
+        assert answer.status == 200, answer.describe()
+        assert answer.headers["content-type"] == "image/jpeg" and size_of(answer.body)[0] > 0
+        assert answer.headers["cache-control"] == "private, max-age=10"
+        assert poster(server, port=server.http_port).status == 200
+        assert poster(server, "&width=64").headers["etag"] == answer.headers["etag"], "one size, and the same for some seconds"
+        assert poster(server, If_None_Match=answer.headers["etag"]).status == 304
+        assert poster(server, "x").status == 204, "another stream"
+        assert poster(server, "&vhost=none.example").status in (200, 204)
+
+
+SIGNED = f"signed_urls {{ enabled on; publish off; secret {signed_urls.SECRET}; }}"
+# What the vhost says, a query that it allows or None, and one that it refuses.
+RULES = {
+    "address": ("security { enabled on; allow publish all; deny play all; }", None, ""),
+    "signature": (SIGNED, "&" + signed_urls.query("play", stream="cam"), ""),
+    "another-signature": (SIGNED, None, "&" + signed_urls.query("play", stream="other")),
+    "page": ("refer { enabled on; play example.com; }", None, ""),
+    "hook": ("http_hooks { enabled on; on_play http://127.0.0.1:1/; }", None, ""),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_posters_follow_the_rules_of_playing(servers, rule):
+    """Who is asked for each player is not asked for a picture."""
+    vhost, allowed, refused = RULES[rule]
+    server = servers(top=api.ON, vhosts="vhost __defaultVhost__ { %s }\n" % vhost)
+    with publishing.Steady(rtmp.publisher(server, "live", "cam"), media.tags(media.plain())):
+        api.wait_stream(server, "cam")
+        assert poster(server, refused).status == 204
+        if allowed:
+            assert poster(server, allowed).status == 200

@@ -116,7 +116,7 @@ void Service::connect() {
     if (!context_.snapshot->http_api.enabled) return;
     add_routes();
     for (const net::HttpRoute& route : context_.api_router.routes())
-        if (route.pattern == "/api/v1/versions") context_.router.add(route);
+        if (route.pattern == "/api/v1/versions" || route.pattern == "/api/v1/poster") context_.router.add(route);
 }
 
 void Service::add_routes() {

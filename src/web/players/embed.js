@@ -39,7 +39,7 @@ function Embed({ place, more, protocols }) {
     };
     useEffect(() => {
         start();
-        posterOf(place).then((url) => url && (video.current.poster = url));
+        posterOf(place, more).then((url) => url && (video.current.poster = url));
     }, []);
     const failed = session.state.value === "failed";
     return html`<main class="embed" data-protocol=${session.request?.protocol}>

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "convert/picture/picture.h"
+#include "net/http/http_visitor.h"
 #include "protocol/http/conditional.h"
 #include "runtime/loop/clock.h"
 #include "runtime/threads/compute.h"
@@ -79,7 +80,22 @@ std::vector<Endpoint> Snapshots::endpoints() {
     row.failures = {{404, "the stream is not published"},
                     {409, "it has no video"},
                     {503, "no keyframe came in time, it is not decoded, or too many pictures are asked for"}};
-    return rows.take();
+    auto taken = rows.take();
+    taken.push_back(poster_row());
+    return taken;
+}
+
+Endpoint Snapshots::poster_row() {
+    Endpoints<Snapshots> rows(*this, Access::kOpen);
+    Endpoint& row = rows.get("/api/v1/poster",
+                             "the newest keyframe of a stream that everybody may play, for the page that embeds it", "",
+                             &Snapshots::serve_poster);
+    row.content_type = "image/jpeg";
+    row.parameters = {{.name = "app", .doc = "of the stream", .required = true},
+                      {.name = "stream", .doc = "its name", .required = true},
+                      {.name = "vhost", .doc = "without it that of the request's host"}};
+    row.other_statuses = {204, 304};
+    return std::move(rows.take().front());
 }
 
 base::Result<void> Snapshots::serve(Request& request, Response& response) {
@@ -90,38 +106,74 @@ base::Result<void> Snapshots::serve(Request& request, Response& response) {
     live::StreamKey key;
     if (!statistics_.find_stream(request.capture("id"), key))
         return send_failure(response, context_.identity, 404, "there is no such stream");
-    auto picture = get(key, static_cast<int>(*width));
+    auto picture = get(key, {static_cast<int>(*width), kFreshMs});
     if (!picture && picture.error().code() == Code::kCancelled) return std::unexpected(std::move(picture.error()));
     const int status = picture ? (*picture)->status : status_of(picture.error().code());
     if (status == 503) response.header("Retry-After", "1");
     if (status != 200)
         return send_failure(response, context_.identity, status, picture ? (*picture)->body : picture.error().text());
-    const Kept& kept = **picture;
-    response.header("Cache-Control", "private, max-age=1").header("ETag", kept.etag);
+    return send(**picture, kFreshMs, request, response);
+}
+
+base::Result<void> Snapshots::send(const Kept& kept, int64_t fresh_ms, const Request& request,
+                                   Response& response) const {
+    response.header("Cache-Control", fmt::format("private, max-age={}", fresh_ms / 1000)).header("ETag", kept.etag);
     if (http::not_modified(request.message.headers, {kept.etag, 0})) return response.send(304, {}, {});
     response.header("X-Content-Type-Options", "nosniff");
     return response.send(200, "image/jpeg", kept.body);
 }
 
-base::Result<Snapshots::KeptPtr> Snapshots::get(const live::StreamKey& key, int width) {
+// Guards that ask somebody (hooks, origins) are not asked for a picture: where there are such, it is for nobody.
+base::Result<live::StreamKey> Snapshots::admitted_to_poster(const Request& request) const {
+    const config::SnapshotPtr snapshot = context_.snapshot;
+    const config::Vhost* vhost = snapshot->vhost(std::string(net::vhost_name(request.message)));
+    if (!vhost || !vhost->enabled) return fail(Code::kNotFound, "there is no such vhost");
+    const live::StreamKey key{vhost->name, std::string(request.message.parameter("app")),
+                              std::string(request.message.parameter("stream"))};
+    const base::Ref<live::Stream> stream = context_.registry.find(key);
+    if (!stream || !stream->published()) return fail(Code::kNotFound, "the stream is not published");
+    if (context_.gate.may_yield(net::Action::kPlay, *vhost))
+        return fail(Code::kRefused, "who may play is not decided by the vhost alone");
+    TRY(context_.gate.check(net::http_visitor(request, request.session_id, key, net::SessionType::kHttp), *vhost));
+    return key;
+}
+
+// No picture is no error: the browser of each visitor would note it in its console. It does not say why, either, nor
+// whether there is such a stream.
+base::Result<void> Snapshots::serve_poster(Request& request, Response& response) {
+    const auto none = [&response] {
+        response.header("Cache-Control", "no-store");
+        return response.send(204, {}, {});
+    };
+    const auto key = admitted_to_poster(request);
+    if (!key || waiting_posters_ >= kMaxWaitingPosters) return none();
+    const Counted counted(waiting_posters_);
+    auto picture = get(*key, {kPosterWidth, kPosterFreshMs});
+    if (!picture && picture.error().code() == Code::kCancelled) return std::unexpected(std::move(picture.error()));
+    if (!picture || (*picture)->status != 200) return none();
+    return send(**picture, kPosterFreshMs, request, response);
+}
+
+base::Result<Snapshots::KeptPtr> Snapshots::get(const live::StreamKey& key, Wanted wanted) {
     OfStreamPtr& found = streams_[key];
     if (!found) found = std::make_shared<OfStream>();
     const OfStreamPtr all = found;  // held while this waits
-    auto made = wait_or_make(key, width, *all);
+    auto made = wait_or_make(key, wanted, *all);
     if (all->kept.empty() && all->waiting == 0) streams_.erase(key);
     if (made) (*made)->asked_ms = runtime::now_ms();
     return made;
 }
 
-base::Result<Snapshots::KeptPtr> Snapshots::wait_or_make(const live::StreamKey& key, int width, OfStream& all) {
+base::Result<Snapshots::KeptPtr> Snapshots::wait_or_make(const live::StreamKey& key, Wanted wanted, OfStream& all) {
     if (all.waiting >= kMaxWaitingOfStream || waiting_ >= kMaxWaiting)
         return fail(Code::kLimit, "too many pictures are asked for at once");
     const Counted of_stream(all.waiting), of_all(waiting_);
     const auto deadline = runtime::Deadline::in_ms(kPatienceMs);
     while (true) {
-        const auto known = all.kept.find(width);
-        if (known != all.kept.end() && runtime::now_ms() - known->second->made_ms < kFreshMs) return known->second;
-        if (!all.is_busy) return make(key, width, all);
+        const auto known = all.kept.find(wanted.width);
+        if (known != all.kept.end() && runtime::now_ms() - known->second->made_ms < wanted.fresh_ms)
+            return known->second;
+        if (!all.is_busy) return make(key, wanted.width, all);
         TRY(all.changed.wait_next(deadline), "waiting for another picture of the stream");
     }
 }

@@ -1,7 +1,9 @@
 #pragma once
 // Snapshots: the newest keyframe of a stream as a JPEG picture. Pictures are content, so they are privileged, like
-// recordings. They are made on compute threads, one at a time, because conversions of audio wait behind them, and kept
-// until there is a newer keyframe and they are a second old; requests for the same picture share it.
+// recordings; but everybody may have the poster of a stream that he may play, as far as the rules of its vhost alone
+// say that: of one size, and up to ten seconds old. They are made on compute threads, one at a time, because
+// conversions of audio wait behind them, and kept until there is a newer keyframe and they are a second old; requests
+// for the same picture share it.
 
 #include <cstdint>
 #include <map>
@@ -23,6 +25,9 @@ class Snapshots {
     static constexpr int64_t kFreshMs = 1'000, kKeepMs = 30'000;
     // Requests that wait, of a stream and in all.
     static constexpr size_t kMaxWaitingOfStream = 16, kMaxWaiting = 64;
+    // For everybody.
+    static constexpr int64_t kPosterWidth = 1280, kPosterFreshMs = 10'000;
+    static constexpr size_t kMaxWaitingPosters = 16;
     static constexpr size_t kMaxKeptBytes = 16 * 1024 * 1024;
 
     // They must outlive this.
@@ -53,9 +58,19 @@ class Snapshots {
     };
     using OfStreamPtr = std::shared_ptr<OfStream>;
 
+    // Of what is asked for: how wide, and how old it may be.
+    struct Wanted {
+        int width;
+        int64_t fresh_ms;
+    };
+
+    Endpoint poster_row();
     base::Result<void> serve(Request& request, Response& response);
-    base::Result<KeptPtr> get(const live::StreamKey& key, int width);
-    base::Result<KeptPtr> wait_or_make(const live::StreamKey& key, int width, OfStream& all);
+    base::Result<void> serve_poster(Request& request, Response& response);
+    base::Result<live::StreamKey> admitted_to_poster(const Request& request) const;
+    base::Result<void> send(const Kept& kept, int64_t fresh_ms, const Request& request, Response& response) const;
+    base::Result<KeptPtr> get(const live::StreamKey& key, Wanted wanted);
+    base::Result<KeptPtr> wait_or_make(const live::StreamKey& key, Wanted wanted, OfStream& all);
     base::Result<KeptPtr> make(const live::StreamKey& key, int width, OfStream& all);
     base::Result<void> decode(Kept& kept, int width, runtime::Deadline deadline);
     void keep_below(size_t bytes);
@@ -63,7 +78,7 @@ class Snapshots {
     const Context& context_;
     const Statistics& statistics_;
     std::map<live::StreamKey, OfStreamPtr> streams_;
-    size_t waiting_ = 0;
+    size_t waiting_ = 0, waiting_posters_ = 0;
     bool decodes_ = false;
     runtime::Event decoded_{"the conversion of a picture"};
     uint64_t count_ = 0;
