@@ -8,6 +8,7 @@ export const FALLBACK = ["whep", "ll-hls", "hls", "flv"];
 const OF_PROTOCOL = ["bad-answer", "codec", "media", "no-candidate", "no-media", "no-mse", "no-webrtc", "not-found", "status"];
 const SEGMENT_ATTEMPTS = 4; // for the first segment to be complete
 const MAX_ROUNDS = 10;
+const SEGMENT_ROUNDS = 3; // likewise, where the last protocol of them is not enabled
 const roundPauseMs = (round) => Math.min(1000 * 2 ** round, 15_000) * (0.5 + Math.random());
 
 export class Fallback {
@@ -18,6 +19,7 @@ export class Fallback {
         this.protocols = protocols;
         this.index = 0;
         this.round = 0;
+        this.mayCome = false; // by a protocol of this round: it is not there yet
     }
 
     get request() {
@@ -41,11 +43,14 @@ export class Fallback {
 
     next(kind, reason) {
         const { url } = this.request;
+        const isLate = kind === "unpublished" || kind === "not-ready";
+        this.mayCome ||= isLate;
         do ++this.index;
         while (reason === "not-found" && this.index < this.protocols.length && this.request.url === url);
         if (this.index < this.protocols.length) return { request: this.request, pauseMs: 0 };
-        // Nobody publishes: who comes first when somebody does is not decided yet.
-        const mayCome = (kind === "unpublished" || kind === "not-ready") && this.round < MAX_ROUNDS;
+        // Nobody publishes, or the first segment takes long: which one plays is not decided yet.
+        const mayCome = this.mayCome && this.round < (isLate ? MAX_ROUNDS : SEGMENT_ROUNDS);
+        this.mayCome = false;
         this.index = mayCome ? 0 : this.protocols.length - 1;
         return mayCome ? { request: this.request, pauseMs: roundPauseMs(this.round++) } : null;
     }
