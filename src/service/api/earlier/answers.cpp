@@ -13,11 +13,6 @@ namespace service::api {
 
 namespace {
 
-std::string text_of(const Json& object, const std::string& name) {
-    const auto found = object.is_object() ? object.find(name) : object.end();
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 double number_of(const Json& object, const std::string& name) {
     const auto found = object.is_object() ? object.find(name) : object.end();
     return found != object.end() && found->is_number() ? found->get<double>() : 0;
@@ -29,9 +24,11 @@ void add_sums(Json& mine, const Json& theirs, const std::vector<std::string>& su
 
 // Two entries that are the same one: what is no number is this process's, but what is wrong at one of them is wrong.
 void merge_entry(Json& mine, const Json& theirs, const std::vector<std::string>& sums) {
+    if (!mine.is_object()) return;
     add_sums(mine, theirs, sums);
     const auto up = mine.find("up");
-    if (up != mine.end() && up->is_boolean() && theirs.value("up", true) == false) *up = false;
+    const auto their_up = theirs.find("up");
+    if (up != mine.end() && up->is_boolean() && their_up != theirs.end() && *their_up == false) *up = false;
     if (mine.contains("problem") && text_of(mine, "problem").empty()) mine["problem"] = text_of(theirs, "problem");
 }
 
@@ -44,7 +41,8 @@ size_t merge_list(Json& mine, Json& theirs, const net::ApiOfBoth::List& how, con
         for (size_t i = 0; i < entries.size(); ++i) places.emplace(text_of(entries[i], how.key), i);
     for (Json& entry : theirs.get_ref<Json::array_t&>()) {
         if (!entry.is_object()) continue;
-        const auto same = how.key.empty() ? places.end() : places.find(text_of(entry, how.key));
+        const std::string key = how.key.empty() ? std::string() : text_of(entry, how.key);
+        const auto same = key.empty() ? places.end() : places.find(key);
         if (same == places.end()) {
             entries.push_back(std::move(entry));
         } else {
@@ -80,7 +78,13 @@ size_t badness(const Json& of) {
 
 }  // namespace
 
+std::string text_of(const Json& object, const std::string& name) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 void add_number(Json& mine, const Json& theirs, const std::string& name) {
+    if (!mine.is_object() || !theirs.is_object()) return;
     const auto one = mine.find(name);
     const auto other = theirs.find(name);
     if (one == mine.end() || other == theirs.end() || !one->is_number() || !other->is_number()) return;

@@ -17,6 +17,8 @@ void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Pag
 // outputs, which both have. Without a publisher there it is this process's.
 void merge_explained(Json& mine, Json theirs, bool is_published_there);
 
+// Empty: it is no object, or has no text of that name.
+std::string text_of(const Json& object, const std::string& name);
 // Adds a number of the other object to that of the same name, if both have one.
 void add_number(Json& mine, const Json& theirs, const std::string& name);
 

@@ -81,7 +81,7 @@ void add_outputs(Json& base, const Json& other) {
     const auto theirs = other.find("outputs");
     if (mine == base.end() || theirs == other.end() || !mine->is_array() || !theirs->is_array()) return;
     const auto is_same = [](const Json& a, const Json& b) {
-        return a.value("output", "") == b.value("output", "") && a.value("to", "") == b.value("to", "");
+        return text_of(a, "output") == text_of(b, "output") && text_of(a, "to") == text_of(b, "to");
     };
     for (const Json& one : *theirs)
         if (one.is_object() && mine->size() < kMaxMembers &&

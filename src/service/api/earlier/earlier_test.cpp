@@ -268,6 +268,21 @@ TEST(MergeAnswers, ListsAreJoinedAndNumbersAdded) {
     EXPECT_EQ(mine["alerts"][2]["at"], 9);
 }
 
+TEST(MergeAnswers, WhatIsOfAnotherKindIsLeftAsItIs) {
+    const net::ApiOfBoth how{.lists = {{.name = "hosts", .key = "host", .total = "total", .newest = "at"}},
+                             .sums = {"calls"}};
+    Json mine = {{"hosts", {7, {{"host", "a"}, {"up", true}, {"problem", 5}, {"calls", "x"}}}}, {"calls", 1u}};
+    const Json theirs = {{"hosts", {{{"host", "a"}, {"up", "no"}, {"problem", 1}, {"calls", 2u}}, {{"host", 9}}}},
+                         {"calls", nullptr},
+                         {"total", "x"}};
+    merge_answers(mine, theirs, how, {0, 10});
+    EXPECT_EQ(mine["calls"], 1u);
+    EXPECT_EQ(mine["hosts"].size(), 3u);
+    Json outputs = {{"outputs", {{{"output", "hls"}}}}};
+    add_outputs(outputs, {{"outputs", {{{"output", 5}, {"to", nullptr}}, 7, {{"output", "hls"}, {"to", ""}}}}});
+    EXPECT_EQ(outputs["outputs"].size(), 2u);
+}
+
 TEST(MergeAnswers, ThePageIsCutWhereverTheOtherAnswerIs) {
     const net::ApiOfBoth how{.lists = {{.name = "pulls"}}, .sums = {"pulls_total"}};
     for (const Json& theirs :
