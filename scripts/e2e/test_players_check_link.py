@@ -9,7 +9,7 @@ from lib.timing import wait_until
 from test_players_check import CONF, RTC, measure, shown
 
 pytestmark = [
-    pytest.mark.quiet,
+    pytest.mark.serial,
     pytest.mark.skipif(not page.is_there(), reason="scripts/test installs Chromium and bundles the pages"),
     pytest.mark.skipif(not link.is_there(), reason="network namespaces and /dev/net/tun are for root"),
 ]
