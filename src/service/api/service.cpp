@@ -252,12 +252,14 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
     return handled;
 }
 
-// Yields where the client may be one of the process that this one has replaced.
-// With another process beside this one it may be that one that knows, or both.
+// With another process beside this one it may be that one that knows, or both. What decides by who asks (kOpen) is not
+// passed on: there the caller is this process.
 base::Result<void> Service::handle(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response) {
-    const bool is_for_earlier = request.message.parameter("process") == "earlier";
+    const config::HttpApi& api = context_.snapshot->http_api;
+    const bool is_for_earlier = request.message.parameter("process") == "earlier" && row.access != Access::kOpen &&
+                                net::evaluate(Access::kPrivileged, request, api).status == 0;
     if (is_for_earlier || (row.of_both.by_publisher && is_published_there(request))) {
-        if (TRY(earlier_.passes_on(request, response))) return {};
+        if (TRY(earlier_.passes_on(request, response, row.methods.front()))) return {};
         if (is_for_earlier && !request.is_of_other_process)
             return send_failure(response, context_.identity, 404, "there is no earlier process");
     }
@@ -272,6 +274,7 @@ bool Service::is_published_there(const net::HttpRequest& request) const {
     return !statistics_.find_stream(request.capture("id"), key) || context_.offers.other_process->publishes(key);
 }
 
+// Yields where the client may be one of the process that this one has replaced.
 std::string Service::subject_of(const Endpoint& row, const net::HttpRequest& request) {
     if (row.subject) return row.subject(request);
     const std::string_view id = request.capture("id");

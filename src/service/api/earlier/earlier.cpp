@@ -111,19 +111,19 @@ std::string Earlier::passed_parameters(const Request& request) {
     return rest.empty() ? rest : "&" + rest;
 }
 
-Result<bool> Earlier::passes_on(const Request& request, Response& response) {
+Result<bool> Earlier::passes_on(const Request& request, Response& response, http::Method method) {
     if (!has(request)) return false;
     static constexpr std::string_view kOwn[] = {"process", "callback", "method"};
     const std::string query = http::without_parameters(request.message.raw_query, kOwn);
-    PassOn what{OtherRequest::Router::kApi, request.message.method,
-                request.message.raw_path + (query.empty() ? "" : "?" + query)};
+    // JSONP asks for another method than its own.
+    PassOn what{OtherRequest::Router::kApi, method, request.message.raw_path + (query.empty() ? "" : "?" + query)};
     return pass_on(context_.offers, std::move(what), request, response);
 }
 
 void Earlier::join(const net::ApiOfBoth& how, Request& request, Response& response) {
     const Page page = page_of(request, how.count);
     const size_t needed = page.start + page.count;
-    if (!has(request) || how.lists.empty() || needed > kMaxEntries) return;
+    if (!has(request) || how.lists.empty() || needed > kMaxJoined) return;
     std::erase_if(request.message.parameters,
                   [](const auto& parameter) { return parameter.first == "start" || parameter.first == "count"; });
     request.message.parameters.emplace_back("count", std::to_string(needed));

@@ -37,6 +37,7 @@ class Earlier {
     static constexpr int64_t kAnswerMs = 1'000, kStreamsFreshMs = 500;
     static constexpr size_t kPieceEntries = 500;   // of a list, in one answer
     static constexpr size_t kMaxEntries = 10'000;  // of a list, in all
+    static constexpr size_t kMaxJoined = 1'000;    // of each process, in a list that join() makes at once
     static constexpr size_t kMaxStreams = 100'000;
 
     // It must outlive this.
@@ -47,7 +48,7 @@ class Earlier {
 
     // Passes the call on as it is, with its body: true, it has been answered. The caller has checked what the client
     // may do. Yields.
-    base::Result<bool> passes_on(const Request& request, Response& response);
+    base::Result<bool> passes_on(const Request& request, Response& response, http::Method method = http::Method::kGet);
     // The answer to the request will have what both have, as the row says, which must outlive the response. Changes the
     // page that the request asks for.
     void join(const net::ApiOfBoth& how, Request& request, Response& response);

@@ -192,6 +192,24 @@ TEST_F(EarlierTest, ACallForItIsPassedOn) {
     EXPECT_EQ(ask("/api/v1/log?process=earlier").status, 404);
 }
 
+TEST_F(EarlierTest, StrangersDoNotReachIt) {
+    other_.answers["/api/v1/"] = R"({"code":0,"pid":"4711","data":{}})";
+    const std::string_view stranger = "X-Forwarded-For: 192.0.2.1\r\n";
+    EXPECT_EQ(json("/api/v1/versions?process=earlier")["pid"], "4711");
+    other_.asked.clear();
+    EXPECT_EQ(json("/api/v1/versions?process=earlier", stranger)["pid"], identity_.pid);
+    EXPECT_EQ(ask("/api/v1/poster?app=live&stream=s&process=earlier").status, 204)
+        << "what is for everybody is not passed on";
+    EXPECT_TRUE(other_.asked.empty()) << other_.asked.front();
+}
+
+TEST_F(EarlierTest, TheMethodOfJsonpIsPassedOn) {
+    other_.answers["/api/v1/streams/"] = R"({"code":0})";
+    const auto answer = ask("/api/v1/streams/vid-1/recording?callback=f&method=DELETE");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(other_.asked.back(), "DELETE /api/v1/streams/vid-1/recording");
+}
+
 TEST_F(EarlierTest, WhoHasThePublisherAnswersAboutTheStream) {
     other_.answers["/api/v1/streams/"] = R"({"code":0,"recording":true,"configured":false})";
     EXPECT_EQ(json("/api/v1/streams/vid-1/recording")["recording"], true);

@@ -122,6 +122,7 @@ base::Result<void> HistoryEndpoint::figures(Request& request, Response& response
     // The stream's figures are those of the process that has its publisher.
     const bool is_there = id && (!stream || earlier_.publishes(stream->key));
     if (is_there && TRY(earlier_.passes_on(request, response))) return {};
+    if (is_there) stream = history_.find(*id);  // it may have been forgotten meanwhile
     if (id && !stream) return send_missing(response, context_.identity, Missing::kStream);
     const FigureRecord& record = stream ? stream->record : history_.server();
     // What there is not is not answered.

@@ -27,7 +27,7 @@ class Snapshots {
     static constexpr size_t kMaxWaitingOfStream = 16, kMaxWaiting = 64;
     // For everybody.
     static constexpr int64_t kPosterWidth = 1280, kPosterFreshMs = 10'000;
-    static constexpr size_t kMaxWaitingPosters = 16;
+    static constexpr size_t kMaxWaitingPosters = kMaxWaitingOfStream / 2;
     static constexpr size_t kMaxKeptBytes = 16 * 1024 * 1024;
 
     // They must outlive this.
