@@ -1,5 +1,6 @@
 """The console's page that says why a URL does not play."""
 
+import contextlib
 import re
 import signal
 
@@ -27,16 +28,28 @@ def wait_text(tab, selector, pattern):
     wait_until(there, 15, lambda: f"{selector} shows {pattern!r}: {tab.page.locator(selector).all_inner_texts()}")
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_the_line_that_is_missing(servers, chromium, look):
-    server = servers.make(top=f"{api.ON}console {{ dir {page.OBJS}/nginx/pages; }}\n")
+def start(servers, top="", **options):
+    """A server whose console and API are on the port of HTTP."""
+    server = servers.make(top=f"{top}{api.ON}console {{ dir {page.OBJS}/nginx/pages; }}\n", **options)
     listen = f"listen 127.0.0.1:{server.api_port}"
     server.conf = server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}")
     server.conf_path.write_text(server.conf)
     server.start()
+    return server
+
+
+@contextlib.contextmanager
+def publishing_s(server):
     tags = media.from_keyframe(media.frequent_keyframes())
     with publishing.Steady(rtmp.publisher(server, "live", "s"), tags) as steady:
         wait_until(lambda: steady.sent, 5, "the publisher sends")
+        yield
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_line_that_is_missing(servers, chromium, look):
+    server = start(servers)
+    with publishing_s(server):
         address = f"http://127.0.0.1:{server.http_port}/console/#/why"
         with page.opened(chromium, address, **LOOKS[look]) as tab:
             tab.page.fill("input[name=url]", f"http://127.0.0.1:{server.http_port}/live/s.m3u8")
@@ -54,15 +67,9 @@ def test_the_line_that_is_missing(servers, chromium, look):
 
 def test_from_the_stream_to_the_line_that_mends_it(servers, chromium):
     """A person's way: the stream's page, its addresses, one that does not play, why, and again when it is mended."""
-    top = f"rtc_server {{ enabled on; listen RTC_PORT; candidate 127.0.0.1; }}\n{api.ON}console {{ dir {page.OBJS}/nginx/pages; }}\n"
-    server = servers.make(top=top, vhosts=default_vhost("rtc { enabled on; }"))
-    listen = f"listen 127.0.0.1:{server.api_port}"
-    server.conf = server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}")
-    server.conf_path.write_text(server.conf)
-    server.start()
-    tags = media.from_keyframe(media.frequent_keyframes())
-    with publishing.Steady(rtmp.publisher(server, "live", "s"), tags) as steady:
-        wait_until(lambda: steady.sent, 5, "the publisher sends")
+    rtc = "rtc_server { enabled on; listen RTC_PORT; candidate 127.0.0.1; }\n"
+    server = start(servers, top=rtc, vhosts=default_vhost("rtc { enabled on; }"))
+    with publishing_s(server):
         with page.opened(chromium, f"http://127.0.0.1:{server.http_port}/console/#/streams") as tab:
             tab.page.click(".vt-rows a:text-is('live/s')")
             tab.page.click(".stream-head button:has-text('Share')")
