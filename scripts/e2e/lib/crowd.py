@@ -33,8 +33,6 @@ RECORDED = 10
 SHARES = {"rtsp": 4, "srt": 3, "whip": 3}
 LONG = 600  # s; a run of the load tool is stopped before
 LONGEST_GAP_MS = 2500  # without media; less than players stay after an upgrade
-# Of these an upgrade takes something: what the old process had in memory (doc/upgrade.md, Limits).
-BEGIN_ANEW = ("LowLatency", "Dash")
 
 
 def conf(top=""):
@@ -146,7 +144,7 @@ class Crowd:
 
     # ---- The end
 
-    def leave(self, but=BEGIN_ANEW):
+    def leave(self, but=()):
         """All leave, the players first. What they have missed, as texts, but for threads of these kinds."""
         runs = [*self.runs.items(), *((f"publishers by {name}", run) for name, run in self.publishers.items())]
         problems = []

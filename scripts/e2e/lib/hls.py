@@ -264,6 +264,16 @@ def packets(source, *filters, run=ffmpeg.command9):
     return {kinds[number]: [(packet.size, packet.md5) for packet in found[number]] for number in found}
 
 
+def packet_times(source, kind, run=ffmpeg.command9):
+    """The dts of each packet of the first track of that kind that ffmpeg copies from a file or URL, in seconds."""
+    words = ["-i", source, "-map", f"0:{kind[0]}:0", "-c", "copy", "-copyts", "-f", "framemd5", "-"]
+    done = subprocess.run(run(*words), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"ffmpeg reads {source}: {done.stderr}"
+    numerator, denominator = re.search(r"^#tb 0: (\d+)/(\d+)$", done.stdout, re.M).groups()
+    lines = (line.split(",") for line in done.stdout.splitlines() if not line.startswith("#"))
+    return [int(line[1]) * int(numerator) / int(denominator) for line in lines]
+
+
 def assert_same(want, got, who):
     assert sorted(want) == sorted(got), f"{who}: tracks {sorted(want)} were published, {sorted(got)} came"
     for kind, published in want.items():

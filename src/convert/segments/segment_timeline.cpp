@@ -20,7 +20,6 @@ void SegmentTimeline::begin(bool anew) {
 
 void SegmentTimeline::open(Segment segment) {
     segment.discontinuity |= std::exchange(breaks_, false);
-    unfinished_ = false;
     segment.first_part = next_part_;
     set_date(segment);
     open_ = std::move(segment);
@@ -94,7 +93,7 @@ void SegmentTimeline::leave(int64_t now_ms) {
     ++left_;
 }
 
-void SegmentTimeline::recover(const LeftTimeline& left) {
+void SegmentTimeline::recover(const LeftTimeline& left, int64_t now_ms) {
     base_ = left.media_sequence + left.segments.size();
     for (auto segment = left.segments.rbegin(); segment != left.segments.rend(); ++segment)
         segments_.push_front({*segment});
@@ -107,6 +106,8 @@ void SegmentTimeline::recover(const LeftTimeline& left) {
         const Segment& last = left.segments.back();
         date_end_ms_ = std::max(date_end_ms_, last.date_ms + media::to_ms(last.duration));
     }
+    for (size_t i = 0; i < left.left && !empty(); ++i) leave(now_ms);
+    if (left.parts_kept > 0) parts_kept_ = left.parts_kept;
     // They have nothing to do with each other.
     if (!left.continuation) {
         breaks_ |= base_ > 0;
@@ -114,8 +115,26 @@ void SegmentTimeline::recover(const LeftTimeline& left) {
     }
     breaks_ |= left.continuation->breaks;
     continues_ = true;
-    if (left.continuation->date_ms > 0) clock_ = {left.continuation->start, left.continuation->date_ms};
-    if (left.continuation->first_part > 0) next_part_ = parts_kept_ = left.continuation->first_part;
+    if (left.continuation->clock.wall_ms > 0) clock_ = left.continuation->clock;
+    if (left.continuation->first_part > 0) next_part_ = left.continuation->first_part;
+}
+
+LeftTimeline SegmentTimeline::left_before(Id end) const {
+    const Id first = std::min(std::max(kept_, jump_at_), end);
+    LeftTimeline left{.media_sequence = sequence(first),
+                      .discontinuity_sequence = discontinuities(first),
+                      .target_s = target_s_,
+                      .independent = independent_,
+                      .part_target = part_target_,
+                      .left = std::min(std::max(listed(), first), end) - first,
+                      .parts_kept = parts_kept_};
+    for (Id id = first; id < end; ++id) left.segments.push_back(at(id));
+    return left;
+}
+
+void SegmentTimeline::break_off(uint64_t parts) {
+    breaks_ = true;
+    next_part_ += parts;
 }
 
 void SegmentTimeline::skip_to(uint64_t sequence) {

@@ -67,13 +67,16 @@ struct SegmentTimelineOptions {
 
 // Where another process of the server goes on.
 struct Continuation {
-    media::Time start{};
-    int64_t date_ms = 0;      // 0: not known
-    uint64_t first_part = 0;  // the number of the next part
+    media::Time start{};      // of its first segment, which is made anew there
+    bool at_keyframe = true;  // or behind the audio frame of that time: a stream without video
+    ClockPair clock{};        // that its date is made of
+    uint64_t first_part = 0;  // the number of its first part
+    uint64_t parts_end = 0;   // the parts before that one are known to players, of that segment too
     bool breaks = false;      // there is a discontinuity before it
+    friend bool operator==(const Continuation&, const Continuation&) = default;
 };
 
-// What the playlist of an earlier run has.
+// What the playlist of an earlier run has, or all that another process of the server leaves.
 struct LeftTimeline {
     uint64_t media_sequence = 0;
     uint64_t discontinuity_sequence = 0;
@@ -83,6 +86,9 @@ struct LeftTimeline {
     media::Time part_target{};  // 0: it had no parts
     // It goes on with the frame of that time, without a discontinuity but for Continuation::breaks.
     std::optional<Continuation> continuation{};
+    // Of another process: so many of the segments have left the playlists, and the first part that can be fetched.
+    size_t left = 0;
+    uint64_t parts_kept = 0;
 };
 
 // Where a list begins, or goes on.
@@ -128,7 +134,12 @@ class SegmentTimeline {
     // The open segment is given up. Only where it has no parts, which players may know: close() it otherwise.
     void abandon();
     // Before the first segment: what an earlier run has left. Its target duration stays, unless it is too short now.
-    void recover(const LeftTimeline& left);
+    void recover(const LeftTimeline& left, int64_t now_ms = 0);
+    // For another process: the segments before `end` that one list has, and none that is open.
+    LeftTimeline left_before(Id end) const;
+    // The stream does not go on as LeftTimeline::continuation says: behind a discontinuity. parts: so many numbers of
+    // parts are not used.
+    void break_off(uint64_t parts);
     // The parts that are made from now on are no longer than that. It stays for a playlist's life.
     void set_part_target(media::Time target) { part_target_ = target; }
     // While there is no segment of an earlier run: the first one has at least that number.
@@ -143,9 +154,6 @@ class SegmentTimeline {
     bool raise_target(int64_t target_s);
     // The next segment is not continuous with the one before.
     void break_here() { breaks_ = true; }
-    // The newest segment, which begins with the newest keyframe, is what there was of it. Until the next one begins.
-    void leave_unfinished() { unfinished_ = true; }
-    bool is_unfinished() const { return unfinished_ && !empty(); }
     // Forgets those that no player needs any more. all: each one, without waiting.
     void expire(int64_t now_ms, bool all = false);
 
@@ -197,7 +205,6 @@ class SegmentTimeline {
     uint64_t discontinuities_ = 0;  // of the segments before kept_
     int64_t target_s_ = 0;          // 0: not chosen yet
     bool breaks_ = false;
-    bool unfinished_ = false;
     bool continues_ = false;          // the next publishing is that of the segments before
     std::optional<ClockPair> clock_;  // nothing: the next segment gives it
     int64_t date_end_ms_ = 0;         // of the newest segment: dates do not go back

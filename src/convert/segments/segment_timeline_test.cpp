@@ -225,7 +225,10 @@ TEST(SegmentTimelineTest, GoesOnFromAnotherProcess) {
         SegmentTimeline timeline({60'000, 1'000});
         LeftTimeline left{7, 0, 1, true, {of_ms(1'000)}};
         left.segments.back().date_ms = 50'000;
-        left.continuation = Continuation{media::from_ms(3'580), 51'000, 41, breaks};
+        left.continuation = Continuation{.start = media::from_ms(3'580),
+                                         .clock = {media::from_ms(3'580), 51'000},
+                                         .first_part = 41,
+                                         .breaks = breaks};
         timeline.recover(left);
         timeline.begin(false);
         timeline.open({.start = media::from_ms(3'580), .date_ms = 52'500});
@@ -243,15 +246,45 @@ TEST(SegmentTimelineTest, GoesOnFromAnotherProcess) {
     EXPECT_TRUE(recovered(true).open_segment()->discontinuity);
 }
 
-TEST(SegmentTimelineTest, IsUnfinishedUntilTheNextSegment) {
-    SegmentTimeline timeline({60'000, 1'000});
-    timeline.leave_unfinished();
-    EXPECT_FALSE(timeline.is_unfinished()) << "there is none";
-    add(timeline, of_ms(1'000), 0);
-    timeline.leave_unfinished();
-    EXPECT_TRUE(timeline.is_unfinished());
-    add(timeline, of_ms(1'000), 0);
-    EXPECT_FALSE(timeline.is_unfinished());
+TEST(SegmentTimelineTest, WhatItLeavesGoesOnElsewhere) {
+    SegmentTimeline before({4'000, 1'000});
+    before.skip_to(7);
+    before.begin(true);
+    before.set_part_target(media::from_ms(500));
+    for (int i = 0; i < 6; ++i) {
+        before.open({.start = media::from_ms(i * 1'000), .date_ms = 50'000 + i * 1'000, .discontinuity = i == 1});
+        for (int part = 0; part < 2; ++part)
+            before.end_part({media::from_ms(i * 1'000 + part * 500), media::from_ms(500), part == 0});
+        before.close(media::from_ms(1'000), 1);
+    }
+    const uint64_t next_part = before.next_part();
+    before.open({.start = media::from_ms(6'000)});
+    before.end_part({media::from_ms(6'000), media::from_ms(500), true});
+    LeftTimeline left = before.left_before(before.end());
+    left.continuation = Continuation{.start = media::from_ms(6'000),
+                                     .clock = before.open_segment()->clock,
+                                     .first_part = next_part,
+                                     .parts_end = next_part + 1};
+    SegmentTimeline after({4'000, 1'000});
+    after.recover(left, 1);
+    after.begin(false);
+    EXPECT_EQ(listed(after), listed(before));
+    EXPECT_EQ(after.sequence(after.kept()), 7u) << "what has left the playlist is there";
+    EXPECT_EQ(after.discontinuities(after.listed()), before.discontinuities(before.listed()));
+    EXPECT_EQ(after.parts_kept(), before.parts_kept());
+    EXPECT_EQ(after.at(after.end() - 1).parts.size(), 2u);
+    EXPECT_EQ(after.part_target(), media::Time(0)) << "whoever cuts says so";
+    after.open({.start = media::from_ms(6'000)});
+    EXPECT_FALSE(after.open_segment()->discontinuity);
+    EXPECT_EQ(after.open_segment()->date_ms, before.open_segment()->date_ms);
+    EXPECT_EQ(after.open_segment()->clock, before.open_segment()->clock);
+    EXPECT_EQ(after.next_part(), next_part);
+    after.abandon();
+    after.break_off(10);
+    after.open({.start = media::from_ms(9'000)});
+    EXPECT_TRUE(after.open_segment()->discontinuity);
+    EXPECT_EQ(after.open_segment()->first_part, next_part + 10);
+    EXPECT_EQ(before.left_before(before.kept()).segments.size(), 0u);
 }
 
 TEST(SegmentTimelineTest, GoesOnBehindAnEarlierRun) {

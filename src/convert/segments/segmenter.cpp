@@ -253,7 +253,7 @@ bool Segmenter::due(const Frame& frame) const {
     if (frame.kind == Kind::kVideo) return !options_.wait_keyframe && is_long_enough(elapsed, options_.fragment_ms);
     if (video_flows(frame.dts)) return false;
     auto wanted = static_cast<int64_t>(options_.aof_ratio * static_cast<double>(options_.fragment_ms));
-    return discontinuity_ || is_long_enough(elapsed, wanted);
+    return discontinuity_ || ends_at_next_audio_ || is_long_enough(elapsed, wanted);
 }
 
 // The published times jumped, and the stream left them as they are.
@@ -328,7 +328,7 @@ void Segmenter::open_at(const Frame& frame) {
     tracks_ = std::move(tracks);
     compare_tracks();
     has_segment_ = true;
-    discontinuity_ = false;
+    discontinuity_ = ends_at_next_audio_ = false;
     start_dts_ = frame.dts;
     started_ = now_;
     bytes_ = 0;

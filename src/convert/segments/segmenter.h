@@ -111,6 +111,8 @@ class Segmenter {
     void set_longest(std::optional<media::Time> longest) { longest_ = longest.value_or(kAnyLength); }
     // Tells whether the open segment has to end before a keyframe of that time, however short it is.
     void set_end(std::function<bool(media::Time)> ends_before) { ends_before_ = std::move(ends_before); }
+    // A stream without video: the open segment ends before the next frame, as soon as the number of segments allows it.
+    void end_at_next_audio() { ends_at_next_audio_ = true; }
     // The stream's tracks from the next frame on.
     void set_tracks(const base::Ref<media::TrackSet>& tracks);
     // Data frames are ignored.
@@ -191,6 +193,7 @@ class Segmenter {
     bool has_keyframe_ = false;  // this publishing has had a keyframe
     bool has_segment_ = false;
     bool discontinuity_ = false;
+    bool ends_at_next_audio_ = false;
     std::deque<media::Frame> held_;
     size_t held_bytes_ = 0;
     int64_t held_since_ms_ = 0;  // monotonic, of the first held frame

@@ -189,6 +189,18 @@ TEST_F(SegmenterTest, AudioAloneIsCutByItsOwnRatio) {
     expect_all();
 }
 
+TEST_F(SegmenterTest, AudioAloneEndsAtTheNextFrameWhereItIsToldTo) {
+    use({.fragment_ms = 2'000, .aof_ratio = 1.5});
+    begin();
+    header(Kind::kAudio);
+    audio_flow(0, 1'500);
+    segmenter_->end_at_next_audio();
+    audio_flow(1'500, 5'000);
+    segmenter_->end();
+    EXPECT_EQ(durations(), (Durations{1'500, 3'000, 500})) << "once";
+    expect_all();
+}
+
 TEST_F(SegmenterTest, VideoAlone) {
     use(2'000);
     begin();

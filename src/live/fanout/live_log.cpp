@@ -132,6 +132,14 @@ base::Slice LiveLog::shared_gop_copy() {
     return copies_.back();
 }
 
+LiveLog::Start* LiveLog::start_of_held_gop() {
+    const auto& gop = stream_.gop();
+    if (can_copy_gop() || gop.empty()) return nullptr;
+    const auto since = gop.front().dts;
+    const auto found = std::ranges::find_if(starts_, [since](const Start& start) { return start.dts >= since; });
+    return found == starts_.end() ? nullptr : &*found;
+}
+
 LiveLog::Start* LiveLog::next_start(uint64_t offset) {
     auto it = std::lower_bound(starts_.begin(), starts_.end(), offset,
                                [](const Start& start, uint64_t value) { return start.offset < value; });

@@ -70,6 +70,8 @@ class LiveLog {
     base::Slice shared_gop_copy();
     // The first start at or after the offset; null when there is none yet.
     Start* next_start(uint64_t offset);
+    // Instead of that one, while the stream holds its GOP; null: it begins with a copy, or with what comes next.
+    Start* start_of_held_gop();
     Start* newest_start() { return starts_.empty() ? nullptr : &starts_.back(); }
     const base::Slice& prefix(Start& start, bool first);
     // The tracks known to a viewer at this offset; null when the log does not have them any more.

@@ -94,6 +94,7 @@ void Viewer::leave_log() {
 void Viewer::begin_at_newest() {
     const LiveOptions& options = stream_->options();
     LiveLog::Start* start = options.gop_cache ? log_->start_for_new_viewer(options.audio_cache_ms) : nullptr;
+    if (stream_->holds_gop()) start = log_->start_of_held_gop();
     cursor_.wait_from(start ? start->offset : log_->head());
     log_->audience().record_position(cursor_.position());
     state_ = State::kViewing;

@@ -292,12 +292,13 @@ void Stream::update_kind_flow(bool video, media::Time dts) {
 }
 
 void Stream::keep_in_gop(const media::Frame& frame) {
-    bool audio_only = !video_flows_;
-    if (!options_.gop_cache || (audio_only && options_.audio_cache_ms == 0)) {
+    const bool audio_only = !video_flows_, is_held = holds_gop();
+    if (!options_.gop_cache || (audio_only && options_.audio_cache_ms == 0 && !is_held)) {
         if (!gop_.empty()) forget_gop();
         return;
     }
-    if (frame.keyframe && !frame.sequence_header && frame.track == 0) {
+    const bool begins = frame.keyframe && !frame.sequence_header && frame.track == 0;
+    if (begins && !(is_held && !gop_.empty())) {
         clear_gop();
         gop_too_long_ = false;
         gop_tracks_ = tracks_;
@@ -309,7 +310,7 @@ void Stream::keep_in_gop(const media::Frame& frame) {
     gop_bytes_ += sizeof(frame);
     if (gop_.empty() || !frame.payload.shares_memory(gop_.back().payload)) gop_bytes_ += frame.payload.memory();
     gop_.push_back(frame);
-    while (audio_only && gop_.back().dts - gop_.front().dts > media::from_ms(options_.audio_cache_ms)) {
+    while (audio_only && !is_held && gop_.back().dts - gop_.front().dts > media::from_ms(options_.audio_cache_ms)) {
         const base::Slice& first = gop_.front().payload;
         gop_bytes_ -= sizeof(frame);
         if (!first.shares_memory(gop_[1].payload)) gop_bytes_ -= first.memory();
@@ -319,6 +320,11 @@ void Stream::keep_in_gop(const media::Frame& frame) {
     const bool too_many =
         max_frames > 0 && gop_.size() > max_frames && gop_.size() > max_frames * track_pairs(*tracks_);
     if (too_many || gop_bytes_ > options_.memory_limit / kGopShare) give_up_gop();
+}
+
+void Stream::hold_gop(int64_t until_ms) {
+    if (!video_flows_ && !holds_gop()) clear_gop();
+    held_until_ms_ = until_ms;
 }
 
 // Keeps no frames until the next keyframe; a stream without video drops only the frames kept so far.

@@ -223,6 +223,10 @@ class Stream : public base::RefCounted<Stream> {
     // The frames since the newest keyframe, or the last audio_cache_ms of a stream without video.
     const base::FlatQueue<media::Frame>& gop() const { return gop_; }
     const base::Ref<media::TrackSet>& gop_tracks() const { return gop_tracks_; }  // the tracks at its first frame
+    // While an upgrade is made: until then it begins where it does now, or with the next frame of a stream without
+    // video, so that the server's other process gets all from there on. until_ms: by the loop's clock.
+    void hold_gop(int64_t until_ms);
+    bool holds_gop() const { return held_until_ms_ > 0 && runtime::event_ms() < held_until_ms_; }
     media::Time last_dts() const { return timeline_.last(); }
 
     // Who watches: players of every protocol, those of files (HLS) and those that wait (leases.h) among them. Servers
@@ -402,6 +406,7 @@ class Stream : public base::RefCounted<Stream> {
     bool gop_too_long_ = false;  // not kept until the next keyframe
     base::FlatQueue<media::Frame> gop_;
     size_t gop_bytes_ = 0;                   // of memory
+    int64_t held_until_ms_ = 0;              // 0: it is not held
     base::Ref<media::TrackSet> gop_tracks_;  // the tracks at its first frame
     std::vector<FrameSink*> sinks_;
     std::vector<DemandWatcher*> demand_watchers_;

@@ -156,6 +156,35 @@ TEST(Stream, ALaterSinkGetsHeadersAndGop) {
     stream->unsubscribe(recorder);
 }
 
+TEST(Stream, AHeldGopBeginsWhereItDid) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    publication.publish(header(media::Kind::kVideo, "VH"));
+    publication.publish(video(0, true, "k"));
+    stream->hold_gop(INT64_MAX);
+    publication.publish(video(40, true, "k"));
+    publication.publish(video(80));
+    EXPECT_EQ(stream->gop().size(), 3u);
+    stream->hold_gop(0);
+    EXPECT_FALSE(stream->holds_gop());
+    publication.publish(video(120, true, "k"));
+    EXPECT_EQ(stream->gop().size(), 1u);
+}
+
+TEST(Stream, AHeldGopWithoutVideoBeginsWithTheNextFrame) {
+    auto stream = make_stream();
+    Owner owner;
+    auto publication = publish(*stream, owner);
+    publication.publish(header(media::Kind::kAudio, "AH"));
+    publication.publish(audio(0));
+    stream->hold_gop(INT64_MAX);
+    for (int i = 1; i <= 200; ++i) publication.publish(audio(i * 100));
+    ASSERT_EQ(stream->gop().size(), 200u) << "however much of audio is kept otherwise";
+    stream->hold_gop(INT64_MAX);
+    EXPECT_EQ(stream->gop().front().dts, media::from_ms(100)) << "it is held already";
+}
+
 struct WatchingRecorder : StreamWatcher {
     Recorder recorder;
     void stream_published(Stream& stream) override { stream.subscribe(recorder); }

@@ -14,9 +14,10 @@ NumberedResources::~NumberedResources() { resources_.remove(paths_.vhost, paths_
 
 void NumberedResources::add(uint64_t number, Resource resource) {
     kept_.push_back({number, std::move(resource)});
-    if (number != next_ || !waiting_) return;
+    if (!waiting_.contains(number)) return;
     const ResourcePtr shown = find(number);
-    if (shown && waiting_) std::exchange(waiting_, nullptr)->come(shown, paths_.after, resources_.waker());
+    if (!shown) return;
+    if (auto awaited = waiting_.extract(number)) awaited.mapped()->come(shown, paths_.after, resources_.waker());
 }
 
 void NumberedResources::close(const std::shared_ptr<runtime::disk::PagedBytes>& pages) {
@@ -35,20 +36,35 @@ void NumberedResources::drop(uint64_t first, size_t count) { kept_.erase(at_leas
 void NumberedResources::announce(std::optional<uint64_t> number, const std::shared_ptr<const base::StreamKey>& stream,
                                  int64_t limit_ms) {
     if (number == next_) return;
-    if (waiting_) std::exchange(waiting_, nullptr)->withdraw(resources_.waker());
     next_ = number;
+    std::vector<std::shared_ptr<Announced>> over;
+    std::erase_if(waiting_, [&](const auto& awaited) {
+        const bool is_over = !can_await(awaited.first);
+        if (is_over) over.push_back(awaited.second);
+        return is_over;
+    });
+    for (const auto& awaited : over) awaited->withdraw(resources_.waker());
     limit_ms_ = limit_ms;
     if (stream_ != stream) stream_ = stream;
 }
 
 std::shared_ptr<Announced> NumberedResources::announced(uint64_t number) {
-    if (number != next_) return nullptr;
-    if (!waiting_) {
-        waiting_ = std::make_shared<Announced>();
-        waiting_->stream = stream_;
-        waiting_->limit_ms = limit_ms_;
+    if (!can_await(number)) return nullptr;
+    std::shared_ptr<Announced>& awaited = waiting_[number];
+    if (!awaited) {
+        awaited = std::make_shared<Announced>();
+        awaited->stream = stream_;
+        awaited->limit_ms = limit_ms_;
     }
-    return waiting_;
+    return awaited;
+}
+
+bool NumberedResources::can_await(uint64_t number) const {
+    return next_ && number >= *next_ && number - *next_ <= ahead_;
+}
+
+bool NumberedResources::is_awaited() const {
+    return std::ranges::any_of(waiting_, [](const auto& awaited) { return awaited.second->is_awaited(); });
 }
 
 std::deque<NumberedResources::Kept>::iterator NumberedResources::at_least(uint64_t number) {

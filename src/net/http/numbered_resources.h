@@ -1,10 +1,11 @@
 #pragma once
 // NumberedResources: resources whose paths differ in a number, as the parts of a stream's segments, and the next one,
-// for which requests wait. Nothing is done for one that nobody asks for, but that its ranges are kept: it gets its
-// pages, its name and its header fields with the first request (doc/decisions/187).
+// or several, for which requests wait. Nothing is done for one that nobody asks for, but that its ranges are kept: it
+// gets its pages, its name and its header fields with the first request (doc/decisions/187).
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,12 @@ class NumberedResources {
     void announce(std::optional<uint64_t> number, const std::shared_ptr<const base::StreamKey>& stream,
                   int64_t limit_ms);
 
+    // So many behind the one that is announced can be waited for, too: another process of the server has announced
+    // them.
+    void set_ahead(uint64_t count) { ahead_ = count; }
+    // Somebody waits for one.
+    bool is_awaited() const;
+
     // Null: there is none.
     ResourcePtr find(uint64_t number);
     // Null: it is not announced.
@@ -62,6 +69,7 @@ class NumberedResources {
         ResourcePtr shown{};  // null: nobody has asked for it
     };
     std::deque<Kept>::iterator at_least(uint64_t number);
+    bool can_await(uint64_t number) const;
 
     OpenBytes& bytes_;
     Resources& resources_;
@@ -70,7 +78,8 @@ class NumberedResources {
     std::optional<uint64_t> next_;  // that is announced
     std::shared_ptr<const base::StreamKey> stream_{};
     int64_t limit_ms_ = 0;
-    std::shared_ptr<Announced> waiting_{};  // null: nobody has asked for it
+    uint64_t ahead_ = 0;
+    std::map<uint64_t, std::shared_ptr<Announced>> waiting_{};  // by number; those that somebody has asked for
 };
 
 }  // namespace net

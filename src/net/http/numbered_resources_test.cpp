@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "net/http/answers.h"
+
 namespace net {
 namespace {
 
@@ -104,6 +106,27 @@ TEST_F(NumberedResourcesTest, TheNextOneIsAnnounced) {
     EXPECT_FALSE(resources.announced("v", "live/s~p6.ts")->is_private) << "that was another part";
     numbered->announce({}, stream, 0);
     EXPECT_EQ(resources.announced("v", "live/s~p6.ts"), nullptr);
+}
+
+TEST_F(NumberedResourcesTest, SeveralCanBeWaitedForWhereAnotherProcessHasAnnouncedThem) {
+    const auto stream = std::make_shared<const base::StreamKey>();
+    numbered->set_ahead(2);
+    numbered->announce(5, stream, 3'000);
+    const auto fifth = resources.announced("v", "live/s~p5.ts"), seventh = resources.announced("v", "live/s~p7.ts");
+    ASSERT_TRUE(fifth && seventh);
+    EXPECT_EQ(resources.announced("v", "live/s~p8.ts"), nullptr);
+    EXPECT_FALSE(numbered->is_awaited());
+    AwaitingRequest request;
+    seventh->waiting.add(request);
+    EXPECT_TRUE(numbered->is_awaited());
+    numbered->add(5, part(0, 2));
+    numbered->announce(6, stream, 3'000);
+    EXPECT_TRUE(fifth->whole);
+    EXPECT_EQ(resources.announced("v", "live/s~p7.ts"), seventh);
+    EXPECT_FALSE(seventh->is_over);
+    numbered->announce({}, stream, 0);
+    EXPECT_TRUE(seventh->is_over) << "404";
+    EXPECT_FALSE(numbered->is_awaited());
 }
 
 }  // namespace

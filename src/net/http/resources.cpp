@@ -118,6 +118,11 @@ void Resources::withdraw(const std::string& vhost, const std::string& path) {
     if (const auto announced = take_announced(key(vhost, path))) announced->withdraw(waker());
 }
 
+bool Resources::is_awaited(std::string_view vhost, std::string_view path) const {
+    const auto it = table_->announced.find(key(vhost, path));
+    return it != table_->announced.end() && it->second->is_awaited();
+}
+
 std::shared_ptr<Announced> Resources::announced(std::string_view vhost, std::string_view path) const {
     if (const auto it = table_->announced.find(key(vhost, path)); it != table_->announced.end()) return it->second;
     const Found found = find_numbered(vhost, path);

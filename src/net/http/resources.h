@@ -60,10 +60,13 @@ struct Announced {
     void grow(Resource more);
     // It does not come: they get 404, or what was begun breaks off.
     void withdraw(DeferredWaker& waker);
+    // A client waits for it, or gets it as it grows.
+    bool is_awaited() const { return !waiting.empty() || clients > 0; }
 
     DeferredList waiting{};   // unless it grows
     bool is_private = false;  // only caches of one viewer may keep it: of those who wait
     Resource so_far{};        // of one that grows
+    size_t clients = 0;       // that get it as it grows
     ResourcePtr whole{};      // it has come
     bool is_over = false;     // it has come, or does not
     runtime::Event changed{"bytes of a resource"};
@@ -81,12 +84,15 @@ class Resources {
     // Null: there is none.
     ResourcePtr find(std::string_view vhost, std::string_view path) const;
     size_t size() const { return table_->entries.size(); }
+    // All but what is announced.
+    void clear() { table_->entries.clear(); }
 
     // The resource will be put there, and grows until then.
     void announce(const std::string& vhost, const std::string& path, std::shared_ptr<const base::StreamKey> stream,
                   int64_t limit_ms);
     void grow(const std::string& vhost, const std::string& path, Resource so_far);
     void withdraw(const std::string& vhost, const std::string& path);
+    bool is_awaited(std::string_view vhost, std::string_view path) const;
     // Null: it is not announced.
     std::shared_ptr<Announced> announced(std::string_view vhost, std::string_view path) const;
 

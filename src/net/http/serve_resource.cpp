@@ -76,10 +76,22 @@ base::Result<void> send_while_it_grows(Announced& growing, HttpResponse& respons
     }
 }
 
+// It is known to be awaited.
+class ClientOf {
+  public:
+    explicit ClientOf(Announced& growing) : growing_(growing) { ++growing_.clients; }
+    ~ClientOf() { --growing_.clients; }
+    ClientOf(const ClientOf&) = delete;
+
+  private:
+    Announced& growing_;
+};
+
 base::Result<void> serve_growing(Announced& growing, const std::string& path, bool is_private,
                                  const HttpRequest& request, HttpResponse& response) {
     auto share = response.reserve_wait();
     if (!share) return send_refusal(std::move(share.error()), response);
+    const ClientOf client(growing);
     if (!TRY(await_bytes(growing, response))) return send_answer(*error_answer(404, "it does not come"), response);
     if (growing.whole) return serve_resource(growing.whole, path, is_private, request, response);
     response.header("Cache-Control", growing.so_far.cache_control(is_private));

@@ -176,17 +176,6 @@ TEST(LowLatencyPlaylist, WithoutPartsItKeepsThePartTargetInAComment) {
     EXPECT_EQ(read("#EXTM3U\n#part-target:of others\n")->part_target_us, 0) << "a comment may be any";
 }
 
-TEST(LowLatencyPlaylist, ACommentTellsThatTheLastSegmentIsUnfinished) {
-    const MediaPlaylist list{.target_duration_s = 2, .unfinished = Unfinished{-3'580'000, 1795978370495}};
-    const std::string text = write(list).text;
-    EXPECT_NE(text.find("\n#unfinished:-3580000,1795978370495\n"), std::string::npos) << text;
-    const auto again = read(text);
-    ASSERT_TRUE(again);
-    EXPECT_EQ(*again, list);
-    for (const char* comment : {"", "1", "1,", ",1", "1,2,3", "1,-2", "x,1", "9223372036854775807,1"})
-        EXPECT_FALSE(read("#EXTM3U\n#unfinished:" + std::string(comment) + "\n")->unfinished) << comment;
-}
-
 TEST(LowLatencyPlaylist, ItsWholeSegmentsAreRead) {
     const MediaPlaylist playlist = of_segments(2);
     const WrittenPlaylist written = write(playlist);

@@ -44,13 +44,6 @@ struct Segment {
     friend bool operator==(const Segment&, const Segment&) = default;
 };
 
-// Who continues the playlist from that keyframe on replaces the last segment.
-struct Unfinished {
-    int64_t start_us = 0;     // by the stream's times
-    uint64_t first_part = 0;  // the number of its first part
-    friend bool operator==(const Unfinished&, const Unfinished&) = default;
-};
-
 struct MediaPlaylist {
     int64_t target_duration_s = 0;
     uint64_t media_sequence = 0;  // of the first segment
@@ -62,8 +55,6 @@ struct MediaPlaylist {
     bool can_skip = false;   // likewise: delta updates may be asked for
     // With can_block: EXT-X-PART-INF. Without: a comment, for who continues the playlist. 0: there are no parts.
     int64_t part_target_us = 0;
-    // Likewise without can_block: the last segment is what its writer had so far, and begins with the newest keyframe.
-    std::optional<Unfinished> unfinished{};
     friend bool operator==(const MediaPlaylist&, const MediaPlaylist&) = default;
 };
 
@@ -150,8 +141,6 @@ std::string write(const MultivariantPlaylist& playlist);
 
 // Of a playlist without EXT-X-PART-INF: the part target, in seconds.
 inline constexpr std::string_view kPartTarget = "#part-target:";
-// MediaPlaylist::unfinished, as "START,FIRST_PART".
-inline constexpr std::string_view kUnfinished = "#unfinished:";
 
 // Limits of the reader.
 inline constexpr size_t kMaxBytes = 4 * 1024 * 1024;

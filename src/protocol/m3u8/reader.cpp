@@ -55,18 +55,6 @@ bool is_iv(std::string_view text) {
            text.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos;
 }
 
-// A comment may be any.
-std::optional<Unfinished> unfinished(std::string_view text) {
-    Unfinished out;
-    const char* const end = text.data() + text.size();
-    const auto start = std::from_chars(text.data(), end, out.start_us);
-    if (start.ec != std::errc() || start.ptr == end || *start.ptr != ',') return {};
-    const auto part = std::from_chars(start.ptr + 1, end, out.first_part);
-    const bool is_sane = std::abs(out.start_us / 1'000'000) < 1'000'000'000;
-    if (part.ec != std::errc() || part.ptr != end || !is_sane) return {};
-    return out;
-}
-
 class Reader {
   public:
     base::Result<void> line(std::string_view line) {
@@ -99,8 +87,6 @@ class Reader {
             out_.ended = true;
         } else if (is(kPartTarget)) {
             if (auto us = duration_us(value)) out_.part_target_us = *us;
-        } else if (is(kUnfinished)) {
-            out_.unfinished = unfinished(value);
         } else if (is("#EXT-X-MAP:")) {
             // A map cannot be removed, only replaced.
             if (auto uri = attribute(value, "URI"); is_uri(uri)) next_.map_uri = uri;

@@ -37,8 +37,6 @@ class Writer {
             add_seconds(playlist.part_target_us);
             add("\n");
         }
-        if (playlist.unfinished && !playlist.can_block)
-            add("{}{},{}\n", kUnfinished, playlist.unfinished->start_us, playlist.unfinished->first_part);
         // The discontinuity sequence is written even if it is 0: a playlist that has lost a segment cannot get the tag
         // later, when it has a discontinuity (6.2.2).
         add("#EXT-X-MEDIA-SEQUENCE:{}\n#EXT-X-DISCONTINUITY-SEQUENCE:{}\n", playlist.media_sequence,

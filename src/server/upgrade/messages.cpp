@@ -17,9 +17,9 @@ using base::Result;
 
 namespace {
 
-constexpr std::array<std::string_view, 19> kNames = {
+constexpr std::array<std::string_view, 20> kNames = {
     "unknown", "hello",     "sockets", "pid_file", "start",   "ready", "failed",  "commit", "published", "unpublished",
-    "stream",  "datagrams", "claim",   "verdict",  "tickets", "http",  "figures", "ending", "end",
+    "stream",  "datagrams", "claim",   "verdict",  "tickets", "http",  "figures", "ending", "end",       "state",
 };
 constexpr size_t kMaxText = 4 * 1024;  // bytes
 constexpr size_t kMaxVersion = 128;    // bytes

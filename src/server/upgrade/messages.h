@@ -10,6 +10,8 @@
 //   R  tickets    text                       the secret of TLS session tickets (runtime/socket/tls_tickets.h)
 //   R  start                                 that was all
 //   S  ready      or failed, text            S has started all its services, and serves nobody yet
+//   R  state      text, descriptor           what R's service of that name leaves (runtime/loop/handover_state.h); none
+//                                            or several
 //   R  commit                                S serves from now on, and R accepts no new clients
 //
 // and from then on both, in any order:
@@ -67,13 +69,15 @@ enum class Kind : uint8_t {
     kFigures,
     kEnding,
     kEnd,
+    kState,
 };
 
 struct Message {
     Kind kind = Kind::kUnknown;
     int version = 0;  // kHello
     int64_t pid = 0;  // kHello
-    // kHello: the program's version; kFailed, kVerdict: the reason; kTickets: the secret; kHttp: which router
+    // kHello: the program's version; kFailed, kVerdict: the reason; kTickets: the secret; kHttp: which router; kState:
+    // the service
     std::string text{};
     uint64_t id = 0;          // kClaim, kVerdict
     bool is_granted = false;  // kVerdict

@@ -26,6 +26,7 @@ TEST(UpgradeMessages, AreReadAsWritten) {
                                                           {*base::IpAddress::parse("2001:db8::"), UINT32_MAX}}}},
         {.kind = Kind::kEnding},
         {.kind = Kind::kEnd},
+        {.kind = Kind::kState, .text = "hls"},
     };
     for (const Message& message : all) {
         const auto read = parse_message(write_message(message));

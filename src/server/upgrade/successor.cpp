@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "runtime/loop/handover_state.h"
 #include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tls_tickets.h"
 #include "server/version.h"
@@ -63,8 +64,13 @@ Result<std::unique_ptr<runtime::ProcessChannel>> Successor::await_commit() {
 Result<void> Successor::await_commit_from(runtime::ProcessChannel& channel) {
     const runtime::Deadline limit = runtime::Deadline::in_ms(kAnswerMs);
     TRY(channel.send({upgrade::write_message({.kind = Kind::kReady})}, limit));
-    while (TRY(upgrade::parse_message(TRY(channel.receive(limit)).text)).kind != Kind::kCommit) continue;
-    return {};
+    while (true) {
+        runtime::ProcessMessage received = TRY(channel.receive(limit));
+        upgrade::Message message = TRY(upgrade::parse_message(received.text));
+        if (message.kind == Kind::kCommit) return {};
+        if (message.kind == Kind::kState)
+            runtime::leave_state({std::move(message.text), std::move(received.descriptors)});
+    }
 }
 
 void Successor::fail(std::string_view why) const {

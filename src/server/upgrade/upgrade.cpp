@@ -1,5 +1,6 @@
 #include "server/upgrade/upgrade.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "runtime/loop/clock.h"
 #include "runtime/loop/handover_points.h"
+#include "runtime/loop/handover_state.h"
 #include "runtime/socket/shared_sockets.h"
 #include "runtime/socket/tls_tickets.h"
 #include "server/upgrade/closings.h"
@@ -151,8 +153,7 @@ Result<Message> Upgrade::await(Kind kind, Deadline limit) {
 Result<void> Upgrade::commit() {
     runtime::hold_clients(true);
     parts_.lifecycle.give_over(true);
-    if (auto sent = channel_->send({upgrade::write_message({.kind = Kind::kCommit})}, Deadline::in_ms(kSendMs));
-        !sent) {
+    if (auto sent = send_commit(Deadline::in_ms(kSendMs)); !sent) {
         parts_.lifecycle.give_over(false);
         runtime::hold_clients(false);
         return sent;
@@ -168,6 +169,24 @@ Result<void> Upgrade::commit() {
         "client; busy: {}",
         child_, program_, parts_.lifecycle.idle() ? "no service" : parts_.lifecycle.busy());
     return {};
+}
+
+// Behind what the services leave.
+Result<void> Upgrade::send_commit(Deadline limit) {
+    std::vector<runtime::HandoverState> states = runtime::take_left_states();
+    Result<void> sent;
+    for (runtime::HandoverState& state : states) {
+        if (!sent) break;
+        const Message message{.kind = Kind::kState, .text = state.service};
+        const int copy = ::fcntl(state.file.all().front(), F_DUPFD_CLOEXEC, 0);  // sending closes it
+        if (copy < 0) sent = base::fail_errno("what a service leaves", errno);
+        if (sent) sent = channel_->send({upgrade::write_message(message), runtime::OwnedDescriptors({copy})}, limit);
+    }
+    if (sent) sent = channel_->send({upgrade::write_message({.kind = Kind::kCommit})}, limit);
+    // This process goes on with it.
+    for (runtime::HandoverState& state : states)
+        if (!sent) runtime::leave_state(std::move(state));
+    return sent;
 }
 
 void Upgrade::drain() {

@@ -63,6 +63,7 @@ class Upgrade {
     base::Result<void> give_sockets(runtime::Deadline limit);
     base::Result<upgrade::Message> await(upgrade::Kind kind, runtime::Deadline limit);
     base::Result<void> commit();
+    base::Result<void> send_commit(runtime::Deadline limit);
     void drain();
     bool close_some(int64_t given_over_ms);
     void end_with_it();

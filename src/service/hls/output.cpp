@@ -65,55 +65,35 @@ void Output::for_each_rendition(const std::function<void(Rendition&)>& visit) co
 }
 
 void Output::begin(LeftStream left) {
-    if (!left.unfinished) return begin_behind(std::move(left));
-    unfinished_ = std::make_unique<LeftStream>(std::move(left));
-    unfinished_since_ms_ = runtime::now_ms();
-    choose_begin(false);
-}
-
-// Whether the stream goes on with the unfinished segment's first frame. is_late: it has not told so in time.
-void Output::choose_begin(bool is_late) {
-    const auto is_video = [](const Waiting& one) {
-        return one.frame.kind == media::Kind::kVideo && one.frame.track == 0;
-    };
-    const auto first = std::ranges::find_if(waiting_, is_video);
-    if (first == waiting_.end() && !is_late) return;
-    LeftStream left = std::move(*std::exchange(unfinished_, nullptr));
-    // Times of RTMP are whole milliseconds.
-    const media::Time start = media::from_us(left.unfinished->start_us);
-    constexpr media::Time kRounded = std::chrono::milliseconds(1);
-    const bool goes_on =
-        first != waiting_.end() && first->frame.keyframe && media::distance(first->frame.dts, start) <= kRounded;
-    if (goes_on && left.timeline.segments.size() > 1)
-        left.drop_unfinished(paths_.segment({1, 0, 0}) == paths_.segment({1, 999'999'999'999, 5'432}));
-    begin_behind(std::move(left));
-}
-
-void Output::begin_behind(LeftStream left) {
     has_begun_ = true;
-    if (left.any) {
-        timeline_->recover(left.timeline);
-        segmenter_.set_longest(timeline_->longest());
-        if (keeps_part_target(options_.hls, left.timeline.part_target)) {
-            segmenter_.keep_part_target(left.timeline.part_target);
-            timeline_->set_part_target(segmenter_.part_target());
-        }
-        base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", paths_.playlist(),
-                         timeline_->sequence(timeline_->end()), left.timeline.segments.size());
-    }
+    if (left.any) take_over_timeline(left.timeline);
     timeline_->skip_to(std::max(options_.first_sequence, left.next_sequence));
     if (left.master) master_file_.found();
     if (options_.hls.enabled) renditions_.add(kMainRendition);
     for (LeftRendition& one : left.renditions) {
         renditions_.add(one.id);
-        renditions_.find(one.id)->take_over(std::move(one));
+        renditions_.find(one.id)->take_over(std::move(one), left.blobs);
     }
-    // That on disk has the unfinished segment.
-    if (left.timeline.continuation) renditions_.for_each([](Rendition& rendition) { rendition.list_changed(); });
+    if (dash_ && left.dash)
+        dash_->take_over(*std::move(left.dash), left.blobs);
+    else if (dash_)
+        dash_->drop_left();
     if (!stream_ && waiting_.empty()) return;
     begin_publishing();
     feed_waiting();
     if (!stream_) segmenter_.end();
+}
+
+void Output::take_over_timeline(const LeftTimeline& left) {
+    timeline_->recover(left, runtime::now_ms());
+    continuation_ = left.continuation;
+    segmenter_.set_longest(timeline_->longest());
+    if (keeps_part_target(options_.hls, left.part_target)) {
+        segmenter_.keep_part_target(left.part_target);
+        timeline_->set_part_target(segmenter_.part_target());
+    }
+    base::log::trace("HLS: {} continues at segment {}, with {} earlier ones", paths_.playlist(),
+                     timeline_->sequence(timeline_->end()), left.segments.size());
 }
 
 base::Result<ClipPaths> Output::clip(const http::TimeRange& range) const {
@@ -164,22 +144,6 @@ void Output::begin_publishing() {
     segmenter_.begin();
 }
 
-// Segments of a group end together.
-bool Output::is_at_keyframe() const {
-    if (!stream_ || !has_begun_ || off_ || !on_disk() || !tracks_->video() || variant_) return true;
-    const Segment* open = timeline_->open_segment();
-    return open && open->start == keyframe_dts_;
-}
-
-void Output::give_over() {
-    const bool is_variant = static_cast<bool>(variant_);
-    on_unpublish();
-    segmenter_.end_gaps();
-    if (is_variant || timeline_->empty() || timeline_->at(timeline_->end() - 1).start != keyframe_dts_) return;
-    timeline_->leave_unfinished();
-    if (renditions_.main()) renditions_.main()->list_changed();
-}
-
 void Output::on_unpublish() {
     if (has_begun_) {
         feed_waiting();
@@ -199,22 +163,25 @@ void Output::on_tracks(const base::Ref<media::TrackSet>& published) {
 }
 
 void Output::on_frame(const media::Frame& frame) {
-    if (off_ || !default_audio_.has(frame)) return;
+    if (off_ || !default_audio_.has(frame) || (continuation_ && !is_given_over_ && skips(frame))) return;
     if (waiting_.empty() || !frame.payload.shares_memory(waiting_.back().frame.payload))
         waiting_bytes_ += frame.payload.memory();
     waiting_.push_back({frame, {runtime::event_ms(), base::wall_ms()}, std::exchange(changed_tracks_, nullptr)});
     waiting_.back().frame.track = default_audio_.index_of(frame);
     if (!has_begun_) {
-        if (unfinished_ && frame.kind == media::Kind::kVideo) choose_begin(false);
-        if (has_begun_ || waiting_bytes_ < options_.memory_limit / 4) return;
+        if (waiting_bytes_ < options_.memory_limit / 4) return;
         drop_waiting();
         return failed("hls", paths_.playlist(), "the disk has not told yet what an earlier run has left", false);
+    }
+    if (std::exchange(releases_held_, false)) {
+        feed_waiting();
+        return segmenter_.release_held();
     }
     const size_t at_once = stream_->tracks()->video() ? kFramesAtOnce : kAudioFramesAtOnce;
     const int64_t waited_ms = waiting_.back().arrival.monotonic_ms - waiting_.front().arrival.monotonic_ms;
     if (variant_ && !variant_.has_offset() && waited_ms < kPlacedByMs && waiting_.size() < kFramesAtOnce) return;
-    if (options_.hls.has_parts() || frame.keyframe || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce)
-        feed_waiting();
+    const bool is_urgent = options_.hls.has_parts() || frame.keyframe || seeks_keyframe_;
+    if (is_urgent || waiting_.size() >= at_once || waiting_bytes_ >= kBytesAtOnce) feed_waiting();
 }
 
 void Output::feed_waiting() {
@@ -340,6 +307,7 @@ void Output::report_left_out(const media::Track& track, const base::Error& why) 
 void Output::open_segment(const Opening& opening) {
     if (off_) return segmenter_.lost();
     video_frames_ = 0;
+    if (seeks_keyframe_ && !opening.tracks.video()) keyframe_dts_ = opening.first.dts;
     record_size(opening);
     timeline_->set_part_target(segmenter_.part_target());
     timeline_->open({.start = opening.first.dts,
@@ -543,6 +511,7 @@ void Output::write_master() {
 
 void Output::segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) {
     changed_.pulse();
+    if (is_given_over_) return;
     master_file_.retry();
     const Segment& segment = timeline_->at(id);
     const Entry& entry = *rendition.list().find(id);
@@ -602,7 +571,6 @@ bool Output::lasts(int64_t now_ms) const {
 }
 
 void Output::tick(int64_t now_ms) {
-    if (unfinished_ && now_ms - unfinished_since_ms_ >= kContinuesWithinMs) choose_begin(true);
     if (!has_begun_) return;
     if (!waiting_.empty() && now_ms - waiting_.front().arrival.monotonic_ms >= kMaxWaitingMs) feed_waiting();
     if (stream_ && !off_) segmenter_.tick(now_ms);

@@ -50,9 +50,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     ~Output();
     Output(const Output&) = delete;
 
-    // What an earlier run has left was read; of a stream in memory there is nothing. Until then frames are kept, as far
-    // as memory allows; also where the last segment is unfinished, until the first keyframe tells whether it is that
-    // segment's, kContinuesWithinMs at most.
+    // What an earlier run has left was read, or another process of the server has left it; of a stream in memory there
+    // may be nothing. Until then frames are kept, as far as memory allows.
     void begin(LeftStream left = {});
     // Consumes the stream until it is no longer published. group: that it is a variant of; null: of none.
     void follow(live::Stream& stream, std::shared_ptr<VariantGroup> group);
@@ -111,14 +110,21 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     // Requests that wait for what comes next get 404.
     void end_waiting();
 
-    // Another process of the server is about to go on with it, from a keyframe. on: each one begins a segment.
-    void seek_keyframe(bool on) { seeks_keyframe_ = on; }
-    // The open segment begins with the newest keyframe, or there is nothing to wait for.
+    // ---- Another process of the server (output_handover.cpp)
+
+    // It is about to go on with the stream, from a keyframe. on: each one begins a segment; without video the next
+    // frame.
+    void seek_keyframe(bool on);
+    // The open segment begins with the newest of these, or there is nothing to wait for.
     bool is_at_keyframe() const;
-    // It is not published here any more: the other process goes on.
+    // The other process goes on with the open segment, which it makes anew; where it cannot, the segment ends here.
     void give_over();
-    // It waits for a keyframe with which it goes on.
-    bool awaits_keyframe() const { return unfinished_ != nullptr; }
+    // After that, when no file is being written: what the other process gets. The files are its own from now on.
+    LeftStream leave(uint64_t max_bytes);
+    // After that: the stream goes on here too, in memory alone, and a client waits for what comes next.
+    bool is_awaited() const;
+    // What the other process had is not all there yet: the frame with which it goes on, or the parts that players know.
+    bool is_behind() const { return continuation_ || timeline_->next_part() < parts_end_; }
 
     void tick(int64_t now_ms);  // monotonic
     bool must_be_disposed(int64_t now_ms) const;
@@ -151,6 +157,8 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     static constexpr int64_t kPlacedByMs = 300;
     static constexpr media::Time kMinRate = std::chrono::milliseconds(500);
     static constexpr int64_t kContinuesWithinMs = 1'000;
+    // So long the frames are kept with which another process of the server goes on.
+    static constexpr int64_t kHeldMs = 3'000, kSeekMs = 5'000;
 
     // Low latency: a pause of the stream has parts, by the clock.
     struct GapTimer final : runtime::Timer {
@@ -191,8 +199,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     m3u8::Variant::Captions captions(const View& view) const;
     void failed(std::string_view output, const std::string& path, const std::string& reason, bool for_good);
     void begin_publishing();
-    void begin_behind(LeftStream left);
-    void choose_begin(bool is_late);
+    void take_over_timeline(const LeftTimeline& left);
+    bool skips(const media::Frame& frame);
+    void end_continuation(bool goes_on, std::string_view why);
     void feed_waiting();
     void show_parts();
     void report_to_others() const;
@@ -215,10 +224,15 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     int64_t asked_until_ms_ = 0;
     bool off_ = false;  // disabled until the next publishing
     bool has_begun_ = false;
-    std::unique_ptr<LeftStream> unfinished_;  // null: it does not wait for its keyframe
-    int64_t unfinished_since_ms_ = 0;         // monotonic
     bool seeks_keyframe_ = false;
     media::Time keyframe_dts_ = media::kNoTime;  // of the newest one, as the segmenter has it
+    // To another process, or from one: where it goes on. Nothing: it does not, or has done so.
+    std::optional<convert::Continuation> continuation_;
+    int64_t continuation_since_ms_ = 0;  // monotonic; of the first frame that was skipped; 0: none was
+    bool releases_held_ = false;         // the next frame is that one, and its tracks are known
+    uint64_t parts_end_ = 0;             // players know those before it
+    bool is_given_over_ = false;
+    SegmentTimeline::Id given_end_ = 0;  // behind the last segment that the other process gets as it is
     std::vector<Waiting> waiting_;
     base::Ref<media::TrackSet> changed_tracks_;  // of the next frame; null: they have not changed
     size_t waiting_bytes_ = 0;

@@ -1,5 +1,7 @@
 #include "service/hls/output_options.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
@@ -36,6 +38,11 @@ OutputOptions output_options(const live::StreamKey& key, const config::Vhost& vh
 int OutputOptions::dispose_s() const {
     if (!hls.enabled || !dash.enabled) return hls.enabled ? hls.dispose : dash.dispose;
     return hls.dispose == 0 || dash.dispose == 0 ? 0 : std::max(hls.dispose, dash.dispose);
+}
+
+std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const SegmentPaths& names) {
+    if (hls.storage == "memory" || !hls.enabled) return fmt::format("{}:{}", key.vhost, names.playlist());
+    return fmt::format("{}/{}", hls.path, names.playlist());
 }
 
 std::string root_of(const VhostConfig& hls) { return without_slash(hls.path); }

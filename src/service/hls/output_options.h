@@ -41,6 +41,8 @@ SegmentTimelineOptions timeline_options(const OutputOptions& options);
 SegmentWriterOptions writer_options(const OutputOptions& options);
 // Of all renditions.
 SegmentFilesOptions files_options(const OutputOptions& options);
+// By which it is known among all streams: two must not write the same playlist; in memory each vhost is separate.
+std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const SegmentPaths& names);
 // hls_path without a slash at its end.
 std::string root_of(const VhostConfig& hls);
 

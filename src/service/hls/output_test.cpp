@@ -38,7 +38,7 @@ class OutputTest : public testing::Test, private live::EventListener {
         stream_.reset();
         registry_.stop();
     }
-    std::unique_ptr<Output> make(size_t memory_limit = 64 << 20, bool low_latency = false) {
+    std::unique_ptr<Output> make(size_t memory_limit = 64 << 20, bool low_latency = false, bool follows = true) {
         OutputOptions options{.key = {"v", "live", "s"}, .hls = {}, .memory_limit = memory_limit};
         options.hls.enabled = true;
         options.hls.storage = "memory";
@@ -47,7 +47,7 @@ class OutputTest : public testing::Test, private live::EventListener {
         options.hls.part_ms = 300;
         auto output = std::make_unique<Output>(options, *SegmentPaths::make(options.hls, options.key, true), resources_,
                                                events_, log_limit_, [](const live::StreamKey&, const std::string&) {});
-        output->follow(*stream_, nullptr);
+        if (follows) output->follow(*stream_, nullptr);
         return output;
     }
     void on_output_failed(const live::OutputFailed&) override { ++failures_; }
@@ -107,13 +107,13 @@ class ContinuedOutputTest : public OutputTest {
         frame.payload = base::Slice::copy(base::hex(payload));
         return frame;
     }
-    static LeftStream left_unfinished(int64_t start_ms) {
+    static LeftStream left_at(int64_t start_ms, bool at_keyframe = true) {
         LeftStream left{.any = true, .timeline = {.media_sequence = 7}};
-        left.timeline.segments = {{.duration = media::from_ms(1'000)}, {.duration = media::from_ms(200)}};
-        left.renditions.push_back({.media_sequence = 7,
-                                   .entries = {{.path = "live/s-7.ts", .disk = Entry::Disk::kThere},
-                                               {.path = "live/s-8.ts", .disk = Entry::Disk::kThere}}});
-        left.unfinished = m3u8::Unfinished{start_ms * 1'000, 0};
+        left.timeline.segments = {{.duration = media::from_ms(1'000)}};
+        left.timeline.continuation =
+            convert::Continuation{.start = media::from_ms(start_ms), .at_keyframe = at_keyframe};
+        left.renditions.push_back(
+            {.media_sequence = 7, .entries = {{.path = "live/s-7.ts", .disk = Entry::Disk::kThere}}});
         return left;
     }
     void publish_video(int64_t from_ms, int64_t to_ms) {
@@ -129,35 +129,77 @@ class ContinuedOutputTest : public OutputTest {
     }
 };
 
-TEST_F(ContinuedOutputTest, TheUnfinishedSegmentIsReplaced) {
+TEST_F(ContinuedOutputTest, GoesOnWithItsKeyframe) {
     const auto output = make();
-    output->begin(left_unfinished(3'000));
-    EXPECT_TRUE(output->awaits_keyframe());
-    EXPECT_FALSE(output->has_view());
+    output->begin(left_at(3'000));
+    EXPECT_TRUE(output->is_behind());
+    EXPECT_TRUE(output->has_view()) << "what the other process had can be played";
     publish_video(3'000, 5'000);
-    EXPECT_FALSE(output->awaits_keyframe());
+    EXPECT_FALSE(output->is_behind());
     publication_.end();
     EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "1000000 s-8.ts", "1000000 s-9.ts"}));
 }
 
-TEST_F(ContinuedOutputTest, AnotherKeyframeGoesOnBehindIt) {
+TEST_F(ContinuedOutputTest, AnotherKeyframeIsBehindADiscontinuity) {
     const auto output = make();
+    output->begin(left_at(3'000));
     publish_video(4'000, 6'000);
-    output->begin(left_unfinished(3'000));
-    EXPECT_FALSE(output->awaits_keyframe()) << "the frame was there already";
+    EXPECT_FALSE(output->is_behind());
     publication_.end();
-    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "200000 s-8.ts", "1000000 ! s-9.ts", "1000000 s-10.ts"}));
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "1000000 ! s-8.ts", "1000000 s-9.ts"}));
 }
 
-TEST_F(ContinuedOutputTest, AStreamThatDoesNotComeIsNotWaitedForLong) {
+TEST_F(ContinuedOutputTest, WithoutVideoItGoesOnWithAnyFrame) {
     const auto output = make();
-    output->begin(left_unfinished(3'000));
-    const int64_t now_ms = runtime::now_ms();
-    output->tick(now_ms);
-    EXPECT_TRUE(output->awaits_keyframe());
-    output->tick(now_ms + 1'100);
-    EXPECT_FALSE(output->awaits_keyframe());
-    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "200000 s-8.ts"}));
+    output->begin(left_at(3'000, false));
+    publication_.publish(aac(2'500, "1210", true));
+    for (dts_ = 2'500; dts_ < 5'000; dts_ += 100) publication_.publish(aac(dts_, "2122"));
+    EXPECT_FALSE(output->is_behind());
+    publication_.end();
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "1000000 s-8.ts", "1000000 s-9.ts"}))
+        << "frames before that are the other process's";
+}
+
+TEST_F(ContinuedOutputTest, AStreamThatHasOtherTracksIsBehindADiscontinuity) {
+    const auto output = make();
+    output->begin(left_at(3'000, false));
+    publish_video(3'000, 4'000);
+    publication_.end();
+    EXPECT_EQ(segments(*output), (Strings{"1000000 s-7.ts", "1000000 ! s-8.ts"}));
+}
+
+// As one process leaves it and another one takes it over.
+TEST_F(ContinuedOutputTest, WhatItLeavesGoesOn) {
+    const auto before = make(64 << 20, true);
+    before->begin();
+    publish_video(0, 2'500);
+    before->seek_keyframe(true);
+    for (int64_t dts = 2'500; dts <= 3'300; dts += 100) {
+        publication_.publish(video(dts, dts == 3'000));
+        publication_.publish(aac(dts + 1, "2122"));
+    }
+    EXPECT_TRUE(before->is_at_keyframe());
+    before->give_over();
+    LeftStream left = before->leave(1 << 20);
+    ASSERT_TRUE(left.timeline.continuation);
+    EXPECT_EQ(left.timeline.continuation->start, media::from_ms(3'000));
+    const uint64_t parts_end = left.timeline.continuation->parts_end;
+    EXPECT_GT(parts_end, left.timeline.continuation->first_part) << "some of the open segment are known";
+    const Strings known = segments(*before);
+    const std::string last_part = before->view()->playlist().segments.back().parts.back().uri;
+
+    const auto after = make(64 << 20, true, false);
+    after->begin(std::move(left));
+    EXPECT_EQ(segments(*after), known);
+    EXPECT_EQ(after->view()->playlist().segments.back().parts.back().uri, last_part);
+    ASSERT_NE(resources_.find("v", "live/" + last_part), nullptr) << last_part;
+    EXPECT_TRUE(after->is_behind());
+    publication_.publish(video(4'000, true));
+    publication_.publish(aac(4'001, "2122"));
+    after->follow(*stream_, nullptr);
+    EXPECT_FALSE(after->is_behind()) << "the GOP is held";
+    EXPECT_EQ(segments(*after).size(), known.size() + 1);
+    EXPECT_EQ(segments(*after).back().find('!'), std::string::npos) << segments(*after).back();
 }
 
 TEST_F(OutputTest, APublisherMayHaveLeftMeanwhile) {

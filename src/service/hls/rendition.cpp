@@ -54,12 +54,6 @@ std::string Rendition::playlist_path() const {
     return files_ ? fmt::format("{}/{}", options_.root, paths().playlist()) : std::string();
 }
 
-void Rendition::take_over(LeftRendition left) {
-    list_->recover(list_->timeline().id_of(left.media_sequence), std::move(left.entries));
-    if (files_) files_->take_over(std::move(left.unneeded));
-    show();
-}
-
 // ---- A segment
 
 base::Result<void> Rendition::open(Lanes lanes) {
@@ -67,8 +61,8 @@ base::Result<void> Rendition::open(Lanes lanes) {
     ranges_.clear();
     part_ranges_.clear();
     in_memory_ = keeps_in_memory_;
-    on_disk_ = files_ != nullptr;
-    if (files_) files_->open();
+    on_disk_ = files_ && !is_given_over_;
+    if (on_disk_) files_->open();
     if (cipher_) TRY(cipher_->begin(fragments_per_key_));
     SegmentWriter::Reader& reader = *this;
     writer_.add_reader(reader, lanes, cipher_ == nullptr);
@@ -196,7 +190,7 @@ void Rendition::close(Id id) {
     if (added.in_memory) resources_.put(options_.vhost, added.path, std::move(segment));
     in_memory_ = false;
     const bool is_pending = std::exchange(on_disk_, false) && files_->finish(id);
-    if (files_ && !has_frame) files_->rewrite();
+    if (files_ && !has_frame && !is_given_over_) files_->rewrite();
     if (keeps_in_memory_ || !is_pending) show();
     if (!files_ && list_->find(id)->is_there()) host_.segment_done(*this, id, {});
 }

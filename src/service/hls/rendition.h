@@ -14,6 +14,7 @@
 #include "net/http/numbered_resources.h"
 #include "protocol/m3u8/cipher.h"
 #include "service/hls/config.h"
+#include "service/hls/handover/left_blobs.h"
 #include "service/hls/segments/recovery.h"
 #include "service/hls/segments/segment_list.h"
 #include "service/hls/segments/segment_writer.h"
@@ -62,8 +63,19 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     // Null: segments are in memory only.
     const std::shared_ptr<SegmentFiles>& files() const { return files_; }
 
-    // Before the first segment: what an earlier run has left of it. The timeline has the main rendition's.
-    void take_over(LeftRendition left);
+    // Before the first segment: what an earlier run has left of it. The timeline has the main rendition's. blobs: that
+    // it refers to.
+    void take_over(LeftRendition left, const std::vector<std::shared_ptr<runtime::disk::PagedBytes>>& blobs = {});
+    // For another process: its segments among those from `first` to the one before `end`, with what is in memory alone.
+    LeftRendition leave(Id first, Id end, LeftBlobs& blobs);
+    // What comes from now on is in memory alone, for those who wait; the open segment included.
+    void give_over();
+    // Once idle(): the files are that process's.
+    void leave_files() {
+        if (files_) files_->leave();
+    }
+    // A request waits for a part or a reload.
+    bool is_awaited() const { return !reloads_.empty() || parts_.is_awaited(); }
     void begin_publishing() {
         list_->set_ended(false);
         highest_bandwidth_ = 0;
@@ -123,6 +135,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     void serve_from_file(Id id);
     void serve_old_from_files();
     void drop_parts(Id id);
+    std::optional<LeftBytes> leave_bytes(const net::ResourcePtr& resource, LeftBlobs& blobs) const;
+    net::Resource left_resource(LeftBytes bytes, const std::shared_ptr<runtime::disk::PagedBytes>& blob) const;
     net::Resource resource(std::vector<net::PageRange> ranges = {}) const;
     std::shared_ptr<runtime::disk::PagedBytes> open_pages() override;
 
@@ -148,7 +162,8 @@ class Rendition final : private SegmentWriter::Reader, private SegmentFilesHost,
     // Of the open segment.
     std::shared_ptr<const std::string> init_;
     uint64_t bytes_ = 0, own_bytes_ = 0;
-    bool in_memory_ = false, on_disk_ = false;          // it is still to be there
+    bool in_memory_ = false, on_disk_ = false;  // it is still to be there
+    bool is_given_over_ = false;
     std::vector<net::PageRange> ranges_, part_ranges_;  // of the parts that have ended, and of the open one
     uint64_t highest_bandwidth_ = 0;                    // of a segment since the publishing began, bit/s
     net::NumberedResources parts_;

@@ -24,12 +24,6 @@ constexpr size_t kMaxRecoveries = 16;  // concurrently, for files of an earlier 
 // How long the end of the server waits for the last segments.
 constexpr int64_t kStopMs = 10'000;
 
-// Two streams must not write the same playlist; in memory each vhost is separate.
-std::string location_of(const live::StreamKey& key, const VhostConfig& hls, const SegmentPaths& names) {
-    if (hls.storage == "memory" || !hls.enabled) return fmt::format("{}:{}", key.vhost, names.playlist());
-    return fmt::format("{}/{}", hls.path, names.playlist());
-}
-
 // The memory limit also covers what clients send with a request: 16 kB and more each.
 net::AddressQuota::Limits viewer_limits(const config::Snapshot& snapshot) {
     constexpr size_t kMb = 1024 * 1024;
@@ -97,38 +91,9 @@ base::Result<void> Service::start() {
 
 void Service::stop() {
     if (started_) end_outputs();
+    if (answering_) answering_.cancel_and_join();
+    given_over_outputs_.clear();
     resources_.waker().stop();
-}
-
-void Service::give_over(bool on) {
-    given_over_ = on;
-    if (on == !started_) return;
-    if (!on) {
-        static_cast<void>(start());
-        // Their playlists may be asked for from now on.
-        for (const auto limit = runtime::Deadline::in_ms(kStopMs); !has_taken_over_ && !limit.passed();)
-            if (!runtime::sleep_ms(1)) return;
-        // Others begin meanwhile, which nobody waits for.
-        std::vector<runtime::Task> begun = recoveries_;
-        for (runtime::Task& task : begun) static_cast<void>(task.join(runtime::Deadline::in_ms(kStopMs)));
-        return;
-    }
-    for (auto& [location, output] : outputs_)
-        if (output->publishing()) output->give_over();
-    end_outputs();
-    stream_list_.close();
-}
-
-// New streams are not waited for.
-void Service::seek_handover(bool on) {
-    seeks_handover_ = on;
-    for (auto& [location, output] : outputs_) output->seek_keyframe(on);
-}
-
-bool Service::is_at_handover() const {
-    return std::ranges::all_of(outputs_, [this](const auto& entry) {
-        return seeks_handover_ ? entry.second->is_at_keyframe() : !entry.second->awaits_keyframe();
-    });
 }
 
 // All of them are on disk, and none is published any more.
@@ -140,7 +105,18 @@ void Service::end_outputs() {
     if (housekeeper_) housekeeper_.cancel_and_join();
     has_taken_over_ = false;
     keep_stream_list();
-    int64_t until = runtime::now_ms() + kStopMs;
+    settle_outputs();
+    std::vector<runtime::Task> begun = std::exchange(recoveries_, {});
+    for (runtime::Task& task : begun) task.cancel_and_join();
+    viewers_.end_all();
+    if (given_over_) leave_outputs();
+    outputs_.clear();
+    urls_.clear();
+}
+
+// Until their data is on disk.
+void Service::settle_outputs() {
+    const int64_t until = runtime::now_ms() + kStopMs;
     auto busy = [this] {
         return std::ranges::any_of(outputs_, [](const auto& entry) { return !entry.second->idle(); }) ||
                std::ranges::any_of(leaving_, [](const auto& weak) { return !weak.expired(); });
@@ -150,11 +126,6 @@ void Service::end_outputs() {
     for (auto& [location, output] : outputs_)
         if (!output->idle())
             base::log::warn("HLS of {}: not all data has been written to the disk", output->key().text());
-    std::vector<runtime::Task> begun = std::exchange(recoveries_, {});
-    for (runtime::Task& task : begun) task.cancel_and_join();
-    viewers_.end_all();
-    outputs_.clear();
-    urls_.clear();
 }
 
 void Service::stop_accepting() {
@@ -164,6 +135,7 @@ void Service::stop_accepting() {
 }
 
 bool Service::idle() const {
+    if (!given_over_outputs_.empty()) return false;
     const int64_t now_ms = runtime::now_ms();
     return std::ranges::none_of(outputs_, [&](const auto& entry) {
         const Output& output = *entry.second;
@@ -280,11 +252,15 @@ base::Result<void> Service::check_dash(const OutputOptions& options) const {
     return {};
 }
 
-std::shared_ptr<Output> Service::add_output(const std::string& location, OutputOptions options, SegmentPaths names) {
+std::shared_ptr<Output> Service::add_output(const std::string& location, OutputOptions options, SegmentPaths names,
+                                            LeftStream* left) {
     auto output = std::make_shared<Output>(
         std::move(options), std::move(names), resources_, events_, failure_log_,
         [this](const live::StreamKey& which, const std::string& why) { to_disconnect_.emplace_back(which, why); });
-    begin(output);
+    if (left)
+        output->begin(std::move(*left));
+    else
+        begin(output);
     outputs_[location] = output;
     for (const std::string& path : urls_of(*output)) urls_[url_of(output->key().vhost, path)] = output;
     return output;

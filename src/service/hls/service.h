@@ -27,6 +27,7 @@
 #include "runtime/loop/handover_points.h"
 #include "runtime/loop/log_limit.h"
 #include "runtime/loop/sync.h"
+#include "service/hls/handover/stream_state.h"
 #include "service/hls/output.h"
 #include "service/hls/playlists/stream_list_text.h"
 #include "service/hls/variants/variant_group.h"
@@ -48,9 +49,8 @@ class Service final : private live::StreamFollower,
     base::Result<void> start();
     // Refuses new viewers. Known viewers continue, and all viewers where they are not distinguished (hls_ctx off).
     void stop_accepting();
-    // Completes the segments of all streams, so that another process of the server can continue them, and gives up the
-    // files; or continues what it finds, and begins: a stream whose last segment is unfinished with its first keyframe.
-    // Yields.
+    // Leaves all streams to another process of the server (runtime/loop/handover_state.h), and gives up the files; or
+    // continues what another one has left, and what it finds on disk. Yields.
     void give_over(bool on);
     // There are no viewers, or nothing is published any more and the last segment has expired.
     bool idle() const;
@@ -83,12 +83,20 @@ class Service final : private live::StreamFollower,
     void seek_handover(bool on) override;
     bool is_at_handover() const override;
     void end_outputs();
+    // Of an upgrade (service_handover.cpp).
+    void settle_outputs();
+    void leave_outputs();
+    void answer_waiting();
+    void take_over_outputs();
+    void add_left_output(StreamState state);
     bool publish(live::Stream& stream, const config::Vhost& vhost, SegmentPaths names);
     void follow(const std::shared_ptr<Output>& output, live::Stream& stream, const config::Vhost& vhost);
     std::optional<config::StreamGroups::Membership> membership_of(const live::Stream& stream,
                                                                   const config::Vhost& vhost) const;
     base::Result<void> check_dash(const OutputOptions& options) const;
-    std::shared_ptr<Output> add_output(const std::string& location, OutputOptions options, SegmentPaths names);
+    // left: by another process of the server; null: what an earlier run has left is read first.
+    std::shared_ptr<Output> add_output(const std::string& location, OutputOptions options, SegmentPaths names,
+                                       LeftStream* left = nullptr);
     static std::vector<std::string> urls_of(const Output& output);
     // Always false: it is not followed.
     bool refuse(const live::StreamKey& key, const std::string& reason, std::string_view output = "hls");
@@ -187,9 +195,11 @@ class Service final : private live::StreamFollower,
     std::map<std::string, std::shared_ptr<Output>> outputs_;          // by path of the playlist
     std::map<std::string, std::weak_ptr<Output>, std::less<>> urls_;  // by vhost and path of the playlist
     VariantGroups groups_;
-    std::vector<std::weak_ptr<SegmentFiles>> leaving_;  // disposed of, with an operation in progress
-    std::map<std::string, uint64_t> remembered_;        // by path of the playlist: the next sequence
-                                                        // number
+    std::vector<std::weak_ptr<SegmentFiles>> leaving_;         // disposed of, with an operation in progress
+    std::map<std::string, uint64_t> remembered_;               // by path of the playlist: the next sequence
+                                                               // number
+    std::vector<std::shared_ptr<Output>> given_over_outputs_;  // whose waiting requests are answered here
+    runtime::Task answering_;
     std::vector<runtime::Task> recoveries_;
     runtime::LockedText stream_list_;  // stream_list_text.h
     std::set<live::StreamKey> left_;   // of earlier runs, not checked yet

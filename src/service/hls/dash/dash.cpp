@@ -82,10 +82,11 @@ Dash::Dash(DashHost& host, const OutputOptions& options, net::Resources& resourc
       file_(fmt::format("{}/{}", root_of(options_of(options, name_of(0)).hls), manifest_path_), options.key.text()) {
     const std::string list = paths_of(options, name_of(0))->playlist();
     directory_ = list.substr(0, list.rfind('/') + 1);
-    if (!on_disk()) return;
-    // That of an earlier run.
-    file_.found();
-    file_.set({});
+}
+
+// Those who wait are told.
+Dash::~Dash() {
+    for (Track& track : tracks_) withdraw(track);
 }
 
 Dash::Track& Dash::make_track(size_t number) {

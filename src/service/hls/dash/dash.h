@@ -45,6 +45,8 @@ class Dash final : private RenditionHost {
     // All references must outlive it. options: which have such a path.
     Dash(DashHost& host, const OutputOptions& options, net::Resources& resources,
          std::shared_ptr<SegmentTimeline> timeline, SegmentWriter& writer);
+    ~Dash();
+    Dash(const Dash&) = delete;
 
     // Paths below dash_path: of the manifest, and of the directory of the segments, with a slash at its end.
     const std::string& manifest_path() const { return manifest_path_; }
@@ -61,6 +63,13 @@ class Dash final : private RenditionHost {
     int64_t window_ms() const;
     // How long a cache may keep it, s.
     int64_t max_age_s() const { return std::max<int64_t>(1, update_ms() / 2'000); }
+    // Before the first segment: what an earlier run has left is gone, or another process of the server has left it.
+    void drop_left();
+    void take_over(LeftDash left, const std::vector<std::shared_ptr<runtime::disk::PagedBytes>>& blobs);
+    // For another process: the segments from `first` to the one before `end`.
+    LeftDash leave(SegmentTimeline::Id first, SegmentTimeline::Id end, LeftBlobs& blobs);
+    // A client waits for the next segment, or gets it as it grows.
+    bool is_awaited() const;
     void begin_publishing();
     // The timeline has begun another list with the open segment.
     void begin_list();

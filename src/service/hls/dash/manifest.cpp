@@ -127,7 +127,8 @@ void Dash::add_track(mpd::Period& period, media::Time start, const Track& track,
         add(row.id, row.times, *row.description, entry->map_path);
     }
     const Entry* open = track.rendition->list().open_segment();
-    const convert::LaneTimes times = writer_.tracks().times(track.lane);
+    // Before its first segment it has no lane: another process has left it.
+    const auto times = track.lane != 0 ? writer_.tracks().times(track.lane) : convert::LaneTimes();
     if (has_parts() && end > timeline_->end() && track.is_active && open && times.timescale > 0 &&
         !track.announced.empty()) {
         convert::LaneTimes whole = times;

@@ -68,7 +68,6 @@ class Reading {
     struct Listed {
         LeftTimeline timeline{};
         std::deque<Entry> entries{};
-        std::optional<m3u8::Unfinished> unfinished{};
     };
     std::string path_of(const std::string& path) const { return options_.root + "/" + path; }
     void remove_growing() const;
@@ -91,7 +90,6 @@ void Reading::read() {
         if (!listed) continue;
         if (id == kMainRendition) {
             left.any = options_.recover;
-            if (listed->unfinished && listed->timeline.segments.size() > 1) left.unfinished = listed->unfinished;
             left.timeline = std::move(listed->timeline);
             left.renditions.push_back({id, left.timeline.media_sequence, std::move(listed->entries)});
         } else {
@@ -129,7 +127,6 @@ std::optional<Reading::Listed> Reading::read_playlist(RenditionId id) {
     listed.timeline.target_s = playlist->target_duration_s;
     listed.timeline.independent = playlist->independent_segments;
     listed.timeline.part_target = media::from_us(playlist->part_target_us);
-    listed.unfinished = playlist->unfinished;
     size_t missing = 0;
     for (const m3u8::Segment& segment : playlist->segments) {
         listed.entries.push_back(entry_of(segment, paths));
@@ -237,25 +234,6 @@ std::optional<LeftStream> read_on_worker(const SegmentFilesOptions& options, std
 }
 
 }  // namespace
-
-void LeftStream::drop_unfinished(bool reuses_names) {
-    const Segment last = timeline.segments.back();
-    const uint64_t sequence = timeline.media_sequence + timeline.segments.size() - 1;
-    timeline.segments.pop_back();
-    timeline.continuation = {media::from_us(unfinished->start_us), last.date_ms, unfinished->first_part,
-                             last.discontinuity};
-    for (LeftRendition& rendition : renditions) {
-        if (rendition.entries.empty() || rendition.media_sequence + rendition.entries.size() - 1 != sequence) continue;
-        const Entry entry = std::move(rendition.entries.back());
-        rendition.entries.pop_back();
-        if (!reuses_names) rendition.unneeded.push_back(entry.path);
-        if (rendition.entries.empty()) continue;
-        // Of the newest one the content is known.
-        if (!rendition.entries.back().map_path.empty() && rendition.entries.back().map_path == entry.map_path)
-            rendition.entries.back().content.init = entry.content.init;
-    }
-    unfinished.reset();
-}
 
 std::optional<LeftStream> read_left(const SegmentFilesOptions& options, const SegmentPaths& paths) {
     std::vector<SegmentPaths> all;

@@ -219,6 +219,13 @@ void SegmentFiles::remove_files(const std::vector<std::string>& paths) {
     }
 }
 
+void SegmentFiles::leave() {
+    disposed_ = true;
+    abandon();
+    waiting_.clear();
+    unneeded_.clear();
+}
+
 void SegmentFiles::dispose() {
     disposed_ = true;
     abandon();

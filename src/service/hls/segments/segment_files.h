@@ -70,6 +70,8 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     void remove(std::vector<std::string> paths);
     // Removes everything. The last call.
     void dispose();
+    // Another process has the files from now on: nothing is written or removed any more. Once idle(); the last call.
+    void leave();
     // No operation is in progress.
     bool idle() const { return !busy_ && waiting_.empty(); }
     void detach() { host_ = nullptr; }

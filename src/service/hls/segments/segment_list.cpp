@@ -105,10 +105,6 @@ m3u8::MediaPlaylist SegmentList::playlist(Where where) const {
     playlist.ended = ended_;
     const bool has_parts = where == Where::kAnywhere && timeline_->part_target() > media::Time();
     playlist.part_target_us = media::to_us(timeline_->part_target());
-    if (where == Where::kOnDisk && timeline_->is_unfinished() && end == timeline_->end() && first < end) {
-        const Segment& last = timeline_->at(end - 1);
-        playlist.unfinished = {media::to_us(last.start), last.first_part};
-    }
     for (Id id = first; id < end; ++id) {
         const Segment& segment = timeline_->at(id);
         const Entry& entry = *find(id);

@@ -79,6 +79,10 @@ class SegmentList {
         begun_at_ = 0;
     }
 
+    // A playlist begins there, or later.
+    void list_from(Id id) { first_ = std::max(first_, id); }
+    Id listed_from() const { return first_; }
+
     Entry* find(Id id) { return id >= begin_ && id < end() ? &entries_[id - begin_] : nullptr; }
     const Entry* find(Id id) const { return const_cast<SegmentList*>(this)->find(id); }
     Id begin() const { return begin_; }  // the oldest that is kept; of none if it is end()
