@@ -69,7 +69,7 @@ struct ApiEndpoint {
     // Before the handler; does not yield.
     std::function<std::string(const HttpRequest&)> subject{};
     size_t body_limit_bytes = 64 * 1024;
-    std::function<int64_t(const http::Request& head, size_t bytes)> drain{};  // HttpRoute's
+    HttpDrain drain{};  // HttpRoute's
 
     std::vector<ApiParameter> parameters{};  // path parameters may be omitted here
     // What a successful answer has beside code, server, service and pid; service/api/shape.h defines the syntax:

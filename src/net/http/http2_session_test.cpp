@@ -87,7 +87,10 @@ class Http2SessionTest : public runtime::testing::RuntimeTest {
         taking.methods = {http::Method::kPost};
         taking.pattern = "/taking";
         taking.body_limit_bytes = 200'000;
-        taking.drain = [this](const http::Request&, size_t more) { return (drained += more) <= wanted ? 0 : -1; };
+        taking.drain = [this](const http::Request&, size_t more) -> base::Result<int64_t> {
+            if ((drained += more) > wanted) return base::fail(base::Code::kRefused, "no more");
+            return 0;
+        };
         taking.handler = [this](HttpRequest& request, HttpResponse& response) {
             return response.send(200, "text/plain", fmt::format("{} kept of {}", request.message.body.size(), drained));
         };

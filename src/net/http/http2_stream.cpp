@@ -94,8 +94,9 @@ void Http2Stream::on_body(std::span<const uint8_t> bytes) {
     }
     body_bytes_ += bytes.size();
     if (match_ && match_->route->drain) {
-        if (match_->route->drain(request_, bytes.size()) >= 0) return;
-        refuse(413, "no more of the body is wanted");
+        const auto wait_us = match_->route->drain(request_, bytes.size());
+        if (wait_us) return;
+        refuse(drain_status(wait_us.error()), wait_us.error().text());
         return refuse_now();
     }
     request_.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

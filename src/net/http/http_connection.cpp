@@ -181,13 +181,12 @@ RequestStep HttpConnection::feed_unread(http::RequestParser& parser) {
     return step;
 }
 
-// kRefused: the route wants no more of it.
+// Fails where the route wants no more of it.
 base::Result<void> HttpConnection::drain_body(http::RequestParser& parser) {
     if (!drain_ || parser.body_bytes() == drained_) return {};
     const size_t bytes = parser.body_bytes() - drained_;
     drained_ += bytes;
-    const int64_t wait_us = drain_->drain(parser.request(), bytes);
-    if (wait_us < 0) return base::fail(Code::kRefused, "no more of the body is wanted");
+    const int64_t wait_us = TRY(drain_->drain(parser.request(), bytes));
     if (wait_us > 0) TRY(runtime::sleep_until(Deadline::at_us(runtime::now_us() + wait_us)));
     return {};
 }
@@ -299,8 +298,8 @@ base::Result<bool> HttpConnection::read_body(http::RequestParser& parser, const 
     else if (*step == RequestStep::kNeedMore)
         step = read_more(parser, deadline);
     if (!step) {
-        if (step.error().code() == Code::kRefused) {  // which is no fault of the client
-            send_refusal(413, step.error().text());
+        if (is_of_drain(step.error())) {  // which is no fault of the client
+            send_refusal(drain_status(step.error()), step.error().text());
             return false;
         }
         if (step.error().code() != Code::kTimeout) return std::unexpected(std::move(step.error()));

@@ -15,6 +15,15 @@ namespace net {
 
 using HttpHandler = std::function<base::Result<void>(HttpRequest&, HttpResponse&)>;
 
+// Called whenever some of a request's body has come, with the request's head and how many bytes came. Returns for how
+// many us no more shall be read, which HTTP/2 does not heed. An error: no more is wanted, and the request is refused
+// with its text, with 404 (Code::kNotFound) or 413 (Code::kRefused). Must not yield.
+using HttpDrain = std::function<base::Result<int64_t>(const http::Request& head, size_t bytes)>;
+inline bool is_of_drain(const base::Error& error) {
+    return error.code() == base::Code::kNotFound || error.code() == base::Code::kRefused;
+}
+inline int drain_status(const base::Error& error) { return error.code() == base::Code::kNotFound ? 404 : 413; }
+
 struct HttpRoute {
     std::vector<http::Method> methods;  // GET includes HEAD
     // "/api/v1/streams/{id}": segments, exact or {named}; with or without a trailing slash. "/console/*": the rest of
@@ -23,10 +32,7 @@ struct HttpRoute {
     std::string summary;  // one line for people
     HttpHandler handler;
     size_t body_limit_bytes = 64 * 1024;
-    // The body is not kept: it is called whenever some of it has come, with the request's head and how many bytes came.
-    // Returns for how many us no more shall be read, which HTTP/2 does not heed; negative: no more is wanted, and the
-    // request is refused with 413. Must not yield. Null: the body is kept.
-    std::function<int64_t(const http::Request& head, size_t bytes)> drain = nullptr;
+    HttpDrain drain = nullptr;  // takes the body, which is not kept then
     // For a route whose clients open a new connection for each piece: whether there are any, when the server drains.
     // New connections are then served by such routes only, and these admit no new clients. Null: the route has no such
     // clients.

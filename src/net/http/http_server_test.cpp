@@ -210,14 +210,16 @@ TEST_F(HttpServerTest, TheAnswerToABodyThatIsStillComingIsReadable) {
 TEST_F(HttpServerTest, ARouteMayTakeABodyThatIsNotKept) {
     size_t bytes = 0, wanted = SIZE_MAX;
     int64_t pause_us = 0;
+    bool is_there = true;
     HttpRoute taking;
     taking.methods = {http::Method::kPost};
     taking.pattern = "/taking";
     taking.body_limit_bytes = 1'000'000;
-    taking.drain = [&](const http::Request& head, size_t more) {
+    taking.drain = [&](const http::Request& head, size_t more) -> base::Result<int64_t> {
         EXPECT_EQ(head.parameter("name"), "you");
         bytes += more;
-        return bytes <= wanted ? pause_us : -1;
+        if (bytes > wanted) return base::fail(is_there ? base::Code::kRefused : base::Code::kNotFound, "no more");
+        return pause_us;
     };
     taking.handler = [](HttpRequest& request, HttpResponse& response) {
         return response.send(200, "text/plain", fmt::format("{} kept", request.message.body.size()));
@@ -247,6 +249,11 @@ TEST_F(HttpServerTest, ARouteMayTakeABodyThatIsNotKept) {
     client.send(head + "Content-Length: 300000\r\n\r\n" + body);
     EXPECT_EQ(client.read().status, 413);
     EXPECT_TRUE(client.sees_close());
+    is_there = false;
+    RawClient next(server->port());
+    next.send(head + "Content-Length: 300000\r\n\r\n" + body);
+    EXPECT_EQ(next.read().status, 404);
+    EXPECT_TRUE(next.sees_close());
 }
 
 TEST_F(HttpServerTest, ExpectContinue) {

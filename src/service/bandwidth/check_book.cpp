@@ -65,11 +65,14 @@ void CheckBook::count(Check& check, Direction direction, uint64_t bytes, int64_t
     counters_.bytes[side] += bytes;
 }
 
-int64_t CheckBook::receive(std::string_view id, uint64_t bytes, int64_t now_us) {
+base::Result<int64_t> CheckBook::receive(std::string_view id, uint64_t bytes, int64_t now_us) {
     const CheckPtr check = find(id, now_us);
-    if (!check || !check->may_transfer(Direction::kUp, now_us)) return -1;
+    if (!check) return base::fail(base::Code::kNotFound, kNoCheck);
+    if (!check->may_transfer(Direction::kUp, now_us))
+        return base::fail(base::Code::kRefused, "the check has had its bytes");
     const int64_t debt_us = ready_us(Direction::kUp) - now_us;
-    if (debt_us > 0 && debt_us * limit().rate / 1'000'000 > kMaxDebtBytes) return -1;
+    if (debt_us > 0 && debt_us * limit().rate / 1'000'000 > kMaxDebtBytes)
+        return base::fail(base::Code::kRefused, "more than the limit of all checks");
     count(*check, Direction::kUp, bytes, now_us);
     return std::clamp<int64_t>(ready_us(Direction::kUp) - now_us, 0, check->ends_us - now_us);
 }

@@ -17,6 +17,8 @@
 
 namespace service::bandwidth {
 
+constexpr const char* kNoCheck = "there is no such check, or it has ended";
+
 enum class Direction : uint8_t { kDown, kUp };
 
 // Transfers of it hold it, and end when it has ended.
@@ -72,9 +74,9 @@ class CheckBook {
     int64_t ready_us(Direction direction) const { return buckets_[static_cast<size_t>(direction)].ready_us(limit()); }
     // Bytes pass at now_us, or, down, when ready_us() was before: then at most as many as the check has left.
     void count(Check& check, Direction direction, uint64_t bytes, int64_t now_us);
-    // Up: us until more may pass; negative: no more is wanted, as the check is over, or all checks are too far beyond
-    // the ceiling.
-    int64_t receive(std::string_view id, uint64_t bytes, int64_t now_us);
+    // Up: us until more may pass. net::HttpDrain's errors: no more is wanted, as there is no such check, or it has had
+    // what it may, or all checks are too far beyond the ceiling.
+    base::Result<int64_t> receive(std::string_view id, uint64_t bytes, int64_t now_us);
 
     size_t size(int64_t now_us);
     const Counters& counters() const { return counters_; }

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/loop/testing.h"
+
 namespace service::bandwidth {
 namespace {
+
+using runtime::testing::failed_with;
+using runtime::testing::ok;
 
 constexpr int64_t kSecond = 1'000'000;
 
@@ -78,10 +83,10 @@ TEST(CheckBook, BytesAreBoundedInEachDirection) {
     const CheckPtr check = *book.begin("1", "10.0.0.1", 0);
     book.count(*check, Direction::kDown, 1'000'000, 0);
     EXPECT_FALSE(check->may_transfer(Direction::kDown, 0));
-    EXPECT_GE(book.receive("1", 999'999, 0), 0);
-    EXPECT_GE(book.receive("1", 10, 0), 0) << "the last piece may exceed it";
-    EXPECT_LT(book.receive("1", 1, 0), 0);
-    EXPECT_LT(book.receive("2", 1, 0), 0);
+    EXPECT_TRUE(ok(book.receive("1", 999'999, 0)));
+    EXPECT_TRUE(ok(book.receive("1", 10, 0))) << "the last piece may exceed it";
+    EXPECT_TRUE(failed_with(book.receive("1", 1, 0), base::Code::kRefused));
+    EXPECT_TRUE(failed_with(book.receive("2", 1, 0), base::Code::kNotFound));
     EXPECT_EQ(check->bytes_done[0], 1'000'000u);
     EXPECT_EQ(check->bytes_done[1], 1'000'009u);
     EXPECT_EQ(book.counters().bytes[0], 1'000'000u);
@@ -111,12 +116,13 @@ TEST(CheckBook, InputFarBeyondTheCeilingIsRefused) {
     CheckBook book = book_of(many);
     ASSERT_TRUE(book.begin("1", "10.0.0.1", 0));
     uint64_t bytes = 0;
-    while (bytes < 50'000'000 && book.receive("1", 100'000, 0) >= 0) bytes += 100'000;
+    while (bytes < 50'000'000 && book.receive("1", 100'000, 0)) bytes += 100'000;
     EXPECT_GT(bytes, static_cast<uint64_t>(CheckBook::kMaxDebtBytes));
     EXPECT_LT(bytes, static_cast<uint64_t>(CheckBook::kMaxDebtBytes) + 2'000'000u);
-    EXPECT_LT(book.receive("1", 1, 0), 0);
-    EXPECT_GE(book.receive("1", 1, 3 * kSecond), 0) << "later there is room again";
-    EXPECT_NEAR(static_cast<double>(book.receive("1", 1, 3 * kSecond)), static_cast<double>(bytes) - 3e6, 1e5)
+    EXPECT_TRUE(failed_with(book.receive("1", 1, 0), base::Code::kRefused));
+    EXPECT_TRUE(ok(book.receive("1", 1, 3 * kSecond))) << "later there is room again";
+    EXPECT_NEAR(static_cast<double>(book.receive("1", 1, 3 * kSecond).value_or(-1)), static_cast<double>(bytes) - 3e6,
+                1e5)
         << "us to wait";
 }
 

@@ -18,10 +18,10 @@ using net::HttpResponse;
 
 namespace {
 
+constexpr const char* kOff = "bandwidth checks are off: bandwidth_check { enabled on; }";
 constexpr std::string_view kPath = "/api/v1/bandwidth", kBytesPath = "/api/v1/bandwidth/bytes";
 // Proxies that compress look for repetitions less far back than the first.
 constexpr size_t kRandomBytes = 256 * 1024, kBlockBytes = 16 * 1024;
-constexpr std::string_view kNoCheck = "there is no such check, or it has ended";
 
 // Counts a transfer while it lives.
 class Transfer {
@@ -77,7 +77,7 @@ net::ApiEndpoint Service::row(http::Method method, std::string pattern, std::str
     row.own_words = true;
     row.handler = [this, handler](HttpRequest& request, HttpResponse& response) -> Result<void> {
         response.same_origin_only().header("Cache-Control", "no-store");
-        if (!enabled_) return refuse(response, 404, "bandwidth checks are off: bandwidth_check { enabled on; }");
+        if (!enabled_) return refuse(response, 404, kOff);
         return (this->*handler)(request, response);
     };
     row.failures = {{404, "checks are off, or there is no such check"}};
@@ -98,8 +98,9 @@ net::ApiEndpoint Service::receiving_row() {
                   "now_us:int ends_us:int sent:int received:int", &Service::receive);
     row.body_type = "application/octet-stream";
     row.body_limit_bytes = kMaxBody;
-    row.drain = [this](const http::Request& head, size_t bytes) {
-        return enabled_ ? book_.receive(head.parameter("check"), bytes, runtime::now_us()) : -1;
+    row.drain = [this](const http::Request& head, size_t bytes) -> Result<int64_t> {
+        if (!enabled_) return base::fail(base::Code::kNotFound, kOff);
+        return book_.receive(head.parameter("check"), bytes, runtime::now_us());
     };
     row.failures.push_back({413, "a body of more than 1 MB, or more than the check may transfer"});
     row.failures.push_back({429, "the check has too many transfers at once"});
