@@ -40,12 +40,13 @@ net::ApiEndpoint row() {
     row.parameters = {std::move(url), std::move(publish),
                       text_parameter("ip", "the client's address; without it 127.0.0.1"),
                       text_parameter("page", "the web page that the player is in"), std::move(play)};
-    row.failures = {{400, "there is no url, or ip is no address"}};
+    row.failures = {{400, "there is no url, ip is no address, or a flag is neither true nor false"}};
     return row;
 }
 
 bool is_true(std::string_view text) { return text == "1" || text == "true" || text == "on"; }
 bool is_false(std::string_view text) { return text == "0" || text == "false" || text == "off"; }
+bool is_flag(std::string_view text) { return text.empty() || is_true(text) || is_false(text); }
 
 Facts facts_of(const config::Snapshot& snapshot, Target target, const std::string& ip, const std::string& page) {
     Facts facts{.snapshot = snapshot, .target = std::move(target), .page = page, .now_s = base::wall_ms() / 1000};
@@ -81,6 +82,9 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
         return service::send_failure(response, parts_.identity, 400, "ip is no IP address");
     if (request.message.parameter("page").size() > kMaxPage)
         return service::send_failure(response, parts_.identity, 400, "page is too long");
+    for (const char* name : {"publish", "play"})
+        if (!is_flag(request.message.parameter(name)))
+            return service::send_failure(response, parts_.identity, 400, fmt::format("{} is true or false", name));
     const Diagnosis diagnosis = TRY(diagnose(request));
     return service::send_fields(response, parts_.identity, to_json(diagnosis));
 }

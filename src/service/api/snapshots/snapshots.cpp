@@ -95,6 +95,7 @@ Endpoint Snapshots::poster_row() {
                       {.name = "stream", .doc = "its name", .required = true},
                       {.name = "vhost", .doc = "without it that of the request's host"}};
     row.other_statuses = {204, 304};
+    row.failures = {{400, "app or stream is missing"}};
     return std::move(rows.take().front());
 }
 
@@ -141,6 +142,9 @@ base::Result<live::StreamKey> Snapshots::admitted_to_poster(const Request& reque
 // No picture is no error: the browser of each visitor would note it in its console. It does not say why, either, nor
 // whether there is such a stream.
 base::Result<void> Snapshots::serve_poster(Request& request, Response& response) {
+    for (const char* name : {"app", "stream"})
+        if (request.message.parameter(name).empty())
+            return send_failure(response, context_.identity, 400, fmt::format("{} is missing", name));
     const auto none = [&response] {
         response.header("Cache-Control", "no-store");
         return response.send(204, {}, {});
