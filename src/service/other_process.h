@@ -52,6 +52,8 @@ struct OtherRequest {
     http::Headers headers{};
     std::string body{};
     int64_t within_ms = 1'000;
+    // The answer may take that long although the process is well.
+    bool is_slow = false;
 };
 
 class OtherProcess {

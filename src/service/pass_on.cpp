@@ -13,6 +13,9 @@ base::Result<bool> pass_on(const Offers& offers, PassOn what, const net::HttpReq
     if (!has_earlier_process(offers, request)) return false;
     OtherRequest passed{.router = what.router, .method = what.method, .target = std::move(what.target)};
     passed.body = request.message.body;
+    passed.is_slow = what.within_ms > passed.within_ms;
+    passed.within_ms = what.within_ms;
+    if (what.sees_records) passed.headers.add(std::string(net::kSeesRecords), "1");
     for (const char* name : {"Content-Type", "If-Match", "If-None-Match", "Authorization"})
         if (const auto value = request.message.headers.find(name)) passed.headers.add(name, std::string(*value));
     if (!response.hides_secrets()) passed.headers.add(std::string(net::kSeesSecrets), "1");

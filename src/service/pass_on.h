@@ -19,6 +19,8 @@ struct PassOn {
     OtherRequest::Router router;
     http::Method method;
     std::string target;
+    int64_t within_ms = 1'000;
+    bool sees_records = false;  // net::evaluate_records()
 };
 base::Result<bool> pass_on(const Offers& offers, PassOn what, const net::HttpRequest& request,
                            net::HttpResponse& response);

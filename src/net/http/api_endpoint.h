@@ -38,9 +38,11 @@ struct ApiFailure {
 struct ApiOfBoth {
     // The process whose client publishes the stream {id} answers.
     bool by_publisher = false;
+    int64_t within_ms = 1'000;  // that the other process may take
     // The arrays that have the entries of both.
     struct List {
         std::string name{};
+        bool is_paged = true;
         // The text by which entries of both are the same one; empty: no two are.
         std::string key{};
         // Of a list with a key: the number of all entries.
@@ -52,8 +54,9 @@ struct ApiOfBoth {
     };
     std::vector<List> lists{};
     int64_t count = 10;  // of entries, where the request does not say
-    // Numbers that are added, in the answer, in its objects, and in entries with the same key.
+    // Numbers that are added, in the answer, in these objects of it, and in entries with the same key.
     std::vector<std::string> sums{};
+    std::vector<std::string> objects{};
 };
 
 struct ApiEndpoint {

@@ -53,7 +53,7 @@ bool HttpResponse::make_script(int& status, std::string_view& content_type) {
 base::Result<void> HttpResponse::send(int status, std::string_view content_type, std::string_view body) {
     CHECK(!started_);
     std::string script, redacted, rewritten;
-    if (rewrite_ && content_type == kJson) body = rewritten = TRY(rewrite_(body));
+    if (rewrite_ && status == 200 && content_type == kJson) body = rewritten = TRY(rewrite_(body));
     if (hides_secrets_ && content_type == kJson && base::has_secrets(body)) body = redacted = base::redact(body);
     if (make_script(status, content_type)) body = script = script_begin(function_).append(body).append(kScriptEnd);
     started_ = true;

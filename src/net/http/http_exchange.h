@@ -75,7 +75,7 @@ class HttpResponse {
         return *this;
     }
     bool hides_secrets() const { return hides_secrets_; }
-    // A whole answer in JSON is sent as what this makes of it. It may yield. For begin() and write() see
+    // A whole answer of success, in JSON, is sent as what this makes of it. It may yield. For begin() and write() see
     // without_secrets().
     using Rewrite = std::function<base::Result<std::string>(std::string_view json)>;
     void rewrite_json(Rewrite rewrite) { rewrite_ = std::move(rewrite); }

@@ -63,7 +63,8 @@ Result<net::HttpAnswer> LinkHttp::ask(service::OtherRequest request) {
     call.connect = [this, router] { return connect_(router); };
     auto answer = client_.call(std::move(call), runtime::Deadline::in_ms(request.within_ms));
     --asking_;
-    if (!answer && answer.error().code() == Code::kTimeout) not_before_ms_ = runtime::now_ms() + kPauseMs;
+    if (!answer && answer.error().code() == Code::kTimeout && !request.is_slow)
+        not_before_ms_ = runtime::now_ms() + kPauseMs;
     return answer;
 }
 

@@ -259,7 +259,7 @@ base::Result<void> Service::handle(const Endpoint& row, net::HttpRequest& reques
     const bool is_for_earlier = request.message.parameter("process") == "earlier" && row.access != Access::kOpen &&
                                 net::evaluate(Access::kPrivileged, request, api).status == 0;
     if (is_for_earlier || (row.of_both.by_publisher && is_published_there(request))) {
-        if (TRY(earlier_.passes_on(request, response, row.methods.front()))) return {};
+        if (TRY(earlier_.passes_on(request, response, row.methods.front(), row.of_both.within_ms))) return {};
         if (is_for_earlier && !request.is_of_other_process)
             return send_failure(response, context_.identity, 404, "there is no earlier process");
     }

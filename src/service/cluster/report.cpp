@@ -127,7 +127,7 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
         "coworkers[coworker:str up:bool asked:int failures:int problem:str] known:int leases_total:int "
         "leases[vhost:str app:str stream:str state:str since:int]";
     row.parameters = page_parameters(kCount);
-    row.of_both = {.lists = {{.name = "leases"}, {.name = "coworkers", .key = "coworker"}},
+    row.of_both = {.lists = {{.name = "leases"}, {.name = "coworkers", .is_paged = false, .key = "coworker"}},
                    .count = kCount,
                    .sums = {"leases_total", "asked", "failures"}};
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {

@@ -129,9 +129,10 @@ net::ApiEndpoint api_row(const Service& service, const Identity& identity) {
         "pulls[{0}] pushes_total:int pushes[{0}]",
         kEntry);
     row.parameters = page_parameters(kCount);
-    row.of_both = {.lists = {{.name = "pulls"}, {.name = "pushes"}, {.name = "origins", .key = "origin"}},
-                   .count = kCount,
-                   .sums = {"pulls_total", "pushes_total", "pulls", "pushes", "connections", "failures"}};
+    row.of_both = {
+        .lists = {{.name = "pulls"}, {.name = "pushes"}, {.name = "origins", .is_paged = false, .key = "origin"}},
+        .count = kCount,
+        .sums = {"pulls_total", "pushes_total", "pulls", "pushes", "connections", "failures"}};
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         return list(service, identity, request, response);
     };

@@ -120,7 +120,8 @@ net::ApiEndpoint api_row(const Service& service, const ::service::Identity& iden
     row.of_both = {.lists = {{.name = "hosts", .key = "host", .total = "total"}},
                    .count = kCount,
                    .sums = {"waiting", "bytes", "queries", "calls", "delivered", "dropped", "not_asked", "full", "age",
-                            "rejected", "removed", "stopped"}};
+                            "rejected", "removed", "stopped"},
+                   .objects = {"dropped"}};
     row.handler = [&service, &identity](net::HttpRequest& request, net::HttpResponse& response) {
         return list(service, identity, request, response);
     };

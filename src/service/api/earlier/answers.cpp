@@ -99,9 +99,10 @@ void add_number(Json& mine, const Json& theirs, const std::string& name) {
 void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Page& page) {
     if (!mine.is_object() || !theirs.is_object()) return;
     add_sums(mine, theirs, how.sums);
-    for (auto& [name, value] : mine.items()) {
+    for (const std::string& name : how.objects) {
+        const auto own = mine.find(name);
         const auto other = theirs.find(name);
-        if (value.is_object() && other != theirs.end() && other->is_object()) add_sums(value, *other, how.sums);
+        if (own != mine.end() && other != theirs.end()) add_sums(*own, *other, how.sums);
     }
     for (const net::ApiOfBoth::List& list : how.lists) {
         const auto own = mine.find(list.name);
@@ -116,7 +117,7 @@ void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Pag
             if (total != mine.end() && total->is_number_unsigned())
                 *total = total->get<uint64_t>() - std::min<uint64_t>(pairs, total->get<uint64_t>());
         }
-        cut_page(own->get_ref<Json::array_t&>(), page);
+        if (list.is_paged) cut_page(own->get_ref<Json::array_t&>(), page);
     }
 }
 

@@ -111,12 +111,14 @@ std::string Earlier::passed_parameters(const Request& request) {
     return rest.empty() ? rest : "&" + rest;
 }
 
-Result<bool> Earlier::passes_on(const Request& request, Response& response, http::Method method) {
+Result<bool> Earlier::passes_on(const Request& request, Response& response, http::Method method, int64_t within_ms) {
     if (!has(request)) return false;
     static constexpr std::string_view kOwn[] = {"process", "callback", "method"};
     const std::string query = http::without_parameters(request.message.raw_query, kOwn);
     // JSONP asks for another method than its own.
     PassOn what{OtherRequest::Router::kApi, method, request.message.raw_path + (query.empty() ? "" : "?" + query)};
+    what.sees_records = rights_of(request).sees_records;
+    what.within_ms = within_ms;
     return pass_on(context_.offers, std::move(what), request, response);
 }
 

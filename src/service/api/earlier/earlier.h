@@ -48,7 +48,8 @@ class Earlier {
 
     // Passes the call on as it is, with its body: true, it has been answered. The caller has checked what the client
     // may do. Yields.
-    base::Result<bool> passes_on(const Request& request, Response& response, http::Method method = http::Method::kGet);
+    base::Result<bool> passes_on(const Request& request, Response& response, http::Method method = http::Method::kGet,
+                                 int64_t within_ms = kAnswerMs);
     // The answer to the request will have what both have, as the row says, which must outlive the response. Changes the
     // page that the request asks for.
     void join(const net::ApiOfBoth& how, Request& request, Response& response);

@@ -262,7 +262,8 @@ TEST(MergeAnswers, ListsAreJoinedAndNumbersAdded) {
     const net::ApiOfBoth how{.lists = {{.name = "pulls"},
                                        {.name = "hosts", .key = "host", .total = "total"},
                                        {.name = "alerts", .newest = "at", .lasting = "end"}},
-                             .sums = {"pulls_total", "calls"}};
+                             .sums = {"pulls_total", "calls"},
+                             .objects = {"inner"}};
     Json mine = {{"pulls", {{{"s", 1}}}},
                  {"pulls_total", 1u},
                  {"hosts", {{{"host", "a"}, {"up", true}, {"problem", ""}, {"calls", 1u}}}},

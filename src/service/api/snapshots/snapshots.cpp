@@ -70,6 +70,7 @@ std::vector<Endpoint> Snapshots::endpoints() {
                              &Snapshots::serve);
     row.content_type = "image/jpeg";
     row.of_both.by_publisher = true;
+    row.of_both.within_ms = kPatienceMs + 1'000;
     row.parameters = {{.name = "width",
                        .type = Parameter::Type::kInteger,
                        .doc = "its width at most, in pixels; it is never larger than the video",
