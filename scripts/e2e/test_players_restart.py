@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Servers
 from lib import api, ffmpeg, media, page, players, publishing, rtc, rtmp
-from lib.players import PROTOCOLS, assert_moving, describe, player
+from lib.players import PROTOCOLS, assert_moving, describe, frames_seen, player, watch_frames
 from lib.timing import scaled, wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="scripts/test installs Chromium and bundles the pages")
@@ -19,22 +19,6 @@ pytestmark = pytest.mark.skipif(not page.is_there(), reason="scripts/test instal
 CASES = [(protocol, signal.SIGKILL) for protocol in PROTOCOLS] + [("flv", signal.SIGTERM), ("whep", signal.SIGTERM)]
 # What is buffered is played first, s.
 BUFFERED = {"hls": 6, "ll-hls": 4, "dash": 6}
-
-# The longest time without a new frame, and when the newest came, ms.
-WATCH = """() => {
-    const seen = window.seen = {longest: 0, newest: performance.now(), frames: 0};
-    let count = 0;
-    setInterval(() => {
-        const video = document.querySelector("video"), now = performance.now();
-        const frames = video?.getVideoPlaybackQuality().totalVideoFrames ?? 0;
-        if (frames === count) return;
-        count = frames;
-        seen.longest = Math.max(seen.longest, now - seen.newest);
-        seen.newest = now;
-        ++seen.frames;
-    }, 20);
-}"""
-
 
 class Publisher:
     """One that is there as soon as the server is."""
@@ -76,7 +60,7 @@ def test_a_restart(tmp_path, chromium, tags, protocol, how):
         api.wait_stream(server, "one", lambda stream: stream["video_frames"] > 50)
         with page.opened(chromium, player(server, protocol, autostart="true")) as opened:
             assert_moving(opened)
-            opened.page.evaluate(WATCH)
+            watch_frames(opened)
             time.sleep(1)
             server.signal(how)
             server.wait_exit(10)
@@ -84,9 +68,9 @@ def test_a_restart(tmp_path, chromium, tags, protocol, how):
             server.start()
             publisher = Publisher(server, tags)
             time.sleep(scaled(BUFFERED.get(protocol, 2)))
-            wait_until(lambda: opened.page.evaluate("window.seen.frames") > 50, 10, lambda: f"the picture moves again; {describe(opened)}")
-            wait_until(lambda: opened.page.evaluate("performance.now() - window.seen.newest") < 1000, 5, lambda: f"it moves now; {describe(opened)}")
-            seen = opened.page.evaluate("window.seen")
+            wait_until(lambda: frames_seen(opened)["frames"] > 50, 10, lambda: f"the picture moves again; {describe(opened)}")
+            wait_until(lambda: frames_seen(opened)["ago"] < 1000, 5, lambda: f"it moves now; {describe(opened)}")
+            seen = frames_seen(opened)
             print(f"{protocol}, {how.name}: still for {seen['longest']:.0f} ms")
             assert seen["longest"] <= scaled(2000), f"it stood still for {seen['longest']:.0f} ms, 2,000 were expected; {describe(opened)}"
             # The browser tells each request that was in vain.

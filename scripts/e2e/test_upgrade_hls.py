@@ -139,6 +139,23 @@ def test_requests_that_wait_are_answered(servers):
         assert not problems, "\n".join(problems)
 
 
+def test_connections_that_were_opened_before_may_ask_later(servers):
+    """Browsers open some in advance, which the process before has accepted: it sends them to the new one."""
+    server = start(servers, more=DASH, **KINDS["memory"])
+    with Upgrades(server) as upgrades, edges.steady(server, "s", media.tags(media.frequent_keyframes())):
+        hls.wait(server, PATH, lambda playlist: len(playlist.segments) >= 3, 15)
+        paths = (PATH, "/live/s.mpd")
+        with http.Connection(server.http_port) as first, http.Connection(server.http_port) as second:
+            upgrades.upgrade()
+            time.sleep(scaled(3))
+            for path, connection in zip(paths, (first, second)):
+                connection.request("GET", path)
+                response = connection.read_response()
+                assert response.status == 307, f"{path}, in a connection of before: {response.describe()}"
+                where = path.rpartition("/")[0] + response.headers["location"].removeprefix(".")
+                assert http.get(server.http_port, where).status == 200, f"{path} is with the new process, at {where}"
+
+
 def test_ffmpeg_plays_on(servers):
     """A player that asks by itself: all that it writes is in order, and nothing is missing."""
     server = start(servers, **KINDS["fmp4"])

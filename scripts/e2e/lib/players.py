@@ -156,6 +156,33 @@ def wait_measured(opened, limit_ms=math.inf):
     )  # fmt: skip
 
 
+# The longest time without a new frame, and when the newest came, ms.
+WATCH_FRAMES = """() => {
+    const seen = window.seen = {longest: 0, newest: performance.now(), frames: 0};
+    let count = 0;
+    setInterval(() => {
+        const video = document.querySelector("video"), now = performance.now();
+        const frames = video?.getVideoPlaybackQuality().totalVideoFrames ?? 0;
+        if (frames === count) return;
+        count = frames;
+        seen.longest = Math.max(seen.longest, now - seen.newest);
+        seen.newest = now;
+        ++seen.frames;
+    }, 20);
+}"""
+
+
+def watch_frames(opened):
+    """From now on: see frames_seen()."""
+    opened.page.evaluate(WATCH_FRAMES)
+
+
+def frames_seen(opened):
+    """Since watch_frames(): "longest", the longest time without a new frame, ms; "ago", when the newest came, ms before
+    now; "frames", how many times there was a new one."""
+    return opened.page.evaluate("({...window.seen, ago: performance.now() - window.seen.newest})")
+
+
 def session_ids(server):
     """Without those of HLS, which have no end of their own."""
     return {client["id"] for client in api.clients(server) if client["type"] != "hls-play"}

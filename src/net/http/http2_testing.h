@@ -55,7 +55,7 @@ class Http2Host final : public Http2Session::User, private runtime::ParkedHandle
     void on_hangup() override { on_end("closed by the peer", base::CloseReason::kPeerClosed); }
     base::Result<void> answer(HttpResponse& response, HttpRequest& request,
                               std::optional<HttpRouter::Match> match) override {
-        return dispatch_.answer(response, request, std::move(match), false);
+        return dispatch_.answer(response, request, std::move(match), HttpDispatch::Phase::kServes);
     }
     const HttpRouter& router() const override { return router_; }
     void complete(HttpRequest& request) override { request.peer_ip = "127.0.0.1"; }

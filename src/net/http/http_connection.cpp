@@ -348,15 +348,24 @@ HttpConnection::Next HttpConnection::serve_one() {
     bool keep_alive =
         request.message.keep_alive && served_ < options_->requests_per_connection && !server_.ends_connections();
     Http1Response response(transport_, shared_parts(), request, options_->response, keep_alive);
-    if (auto answered = dispatch_.answer(response, request, std::move(match), late_); !answered) end(answered.error());
+    if (auto answered = dispatch_.answer(response, request, std::move(match), phase()); !answered)
+        end(answered.error());
     if (!response.deferral())
         last_answer_ = fmt::format("{} {}", http::method_name(request.message.method), response.status());
     if (response.detached()) return Next::kClose;
     if (response.deferral()) return defer(response, request);
     if (!response.complete()) return end("the response was not complete", CloseReason::kSystemError);
-    if (response.keep_alive()) return Next::kRequest;
+    // The head may have promised to go on before the server was given over. What is asked next is not here any more;
+    // clients ask again by another connection (RFC 9112, section 9.6).
+    const bool goes_on = !server_.ends_connections() || !transport_.unread.empty();
+    if (response.keep_alive() && goes_on) return Next::kRequest;
     closes_gently_ = true;
     return end("done", CloseReason::kDone);
+}
+
+HttpDispatch::Phase HttpConnection::phase() const {
+    if (late_) return HttpDispatch::Phase::kEnds;
+    return server_.given_over_ ? HttpDispatch::Phase::kGivenOver : HttpDispatch::Phase::kServes;
 }
 
 // For a connection of the reserve: whether the request may use it. If the server is not full any more, it becomes a

@@ -107,6 +107,7 @@ class HttpConnection final : public runtime::Work,
     Http1Response::Server shared_parts() const { return {server_.opened_files_, server_.sessions_.deferred()}; }
     bool may_use_reserve(const http::Request& message);
     void leave_reserve();
+    HttpDispatch::Phase phase() const;
     Next end(std::string why, base::CloseReason reason);
     Next end(const base::Error& error) { return end(error.text(), error.close_reason()); }
 

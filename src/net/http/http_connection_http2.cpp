@@ -64,7 +64,7 @@ void HttpConnection::update_traffic() {
 
 base::Result<void> HttpConnection::answer(HttpResponse& response, HttpRequest& request,
                                           std::optional<HttpRouter::Match> match) {
-    auto answered = dispatch_.answer(response, request, std::move(match), late_);
+    auto answered = dispatch_.answer(response, request, std::move(match), phase());
     update_traffic();
     last_target_ = request.message.raw_path;
     last_answer_ = fmt::format("{} {}", http::method_name(request.message.method), response.status());

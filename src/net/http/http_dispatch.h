@@ -19,16 +19,23 @@ class HttpDispatch {
     };
     HttpDispatch(const HttpRouter& router, Logs& logs) : router_(router), logs_(logs) {}
 
+    // Of the server when a request comes.
+    enum class Phase : uint8_t {
+        kServes,
+        kEnds,       // it drains, so that only routes which still serve their clients do
+        kGivenOver,  // another process serves new connections
+    };
+
     const HttpRouter& router() const { return router_; }
     Logs& logs() { return logs_; }
-    // late: the server drains, so that only routes which still serve their clients do. An error: the response broke
-    // off, or its handler failed; the client was told, if possible. Yields.
+    // An error: the response broke off, or its handler failed; the client was told, if possible. Yields.
     base::Result<void> answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match,
-                              bool late);
+                              Phase phase);
 
   private:
     base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match,
-                                bool late);
+                                Phase phase);
+    base::Result<void> answer_missing(HttpResponse& response, const HttpRequest& request, Phase phase);
     base::Result<void> answer_options(HttpResponse& response, const HttpRequest& request);
     void tell_failure(HttpResponse& response, const HttpRequest& request, const base::Error& error);
 

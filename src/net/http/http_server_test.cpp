@@ -537,6 +537,48 @@ TEST_F(HttpServerTest, KicksAndStops) {
     EXPECT_TRUE(b.sees_close());
 }
 
+// A response that began before has told the client that the connection goes on.
+TEST_F(HttpServerTest, GivenOverInTheMiddleOfAResponse) {
+    runtime::Event ends("the test's response may end");
+    route({http::Method::kGet}, "/long", [&](HttpRequest&, HttpResponse& response) -> base::Result<void> {
+        TRY(response.begin(200, "text/plain", std::nullopt));
+        TRY(response.write(std::string_view("first ")));
+        TRY(ends.wait(runtime::Deadline::in_ms(5000)));
+        return response.write(std::string_view("last"));
+    });
+    start();
+    RawClient client(server->port());
+    client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(ok(runtime::sleep_ms(20)));
+    server->give_over(true);
+    ends.set();
+    const auto answer = client.read();
+    EXPECT_EQ(answer.body, "first last");
+    EXPECT_NE(answer.header("Connection"), "close");
+    EXPECT_TRUE(client.sees_close());
+}
+
+// What a client asks for by a connection of before, and is not here, is with the process that serves now.
+TEST_F(HttpServerTest, WhatIsMissingWhenItIsGivenOver) {
+    route({http::Method::kGet}, "/live/*", [](HttpRequest&, HttpResponse&) -> base::Result<void> { return {}; });
+    start();
+    RawClient first(server->port()), second(server->port()), third(server->port());
+    ASSERT_TRUE(ok(runtime::sleep_ms(20)));
+    server->give_over(true);
+    first.send("GET /live/a:b%20c.m3u8?x=1&y=/2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    const auto answer = first.read();
+    EXPECT_EQ(answer.status, 307);
+    EXPECT_EQ(answer.header("Location"), "./a:b%20c.m3u8?x=1&y=/2");
+    EXPECT_EQ(answer.header("Cache-Control"), "no-store");
+    EXPECT_EQ(answer.header("Connection"), "close");
+    EXPECT_TRUE(first.sees_close());
+    second.send("POST /live/a HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    EXPECT_EQ(second.read().status, 405);
+    server->give_over(false);
+    third.send("GET /live/a HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(third.read().status, 404);
+}
+
 TEST_F(HttpServerTest, AKickedSessionEnds) {
     start();
     RawClient client(server->port());

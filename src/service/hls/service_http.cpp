@@ -105,6 +105,7 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
 
 base::Result<void> Service::explain_missing(net::HttpRequest& request, net::HttpResponse& response) {
     const bool is_dash = request.message.path.ends_with(".mpd");
+    if (given_over_) return {};
     if (!is_dash && !request.message.path.ends_with(".m3u8")) return {};
     const std::string_view name = net::vhost_name(request.message);
     const config::Vhost* vhost = snapshot_->vhost(name);
@@ -151,7 +152,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     }
     // One that is not hinted yet, or is gone.
     const auto& hls = vhost.get<VhostConfig>();
-    if (hls.enabled && hls.has_parts() && is_part(path))
+    if (hls.enabled && hls.has_parts() && is_part(path) && !given_over_)
         return net::send_answer(*net::error_answer(404, "there is no such part"), response);
     if (asked && (asked.group || asked.output->serves(path) || is_replaced(*asked.output)))
         return playlist(asked, vhost, request, response);
