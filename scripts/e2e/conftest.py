@@ -2,7 +2,7 @@
 
 python -m pip install -r scripts/e2e/requirements.txt      and the Debian packages in scripts/e2e/packages.txt
 python -m pytest scripts/e2e -n 8 --dist worksteal -m "not serial and not quiet and not builds"
-python -m pytest scripts/e2e -n 6 --dist worksteal -m "quiet"
+python -m pytest scripts/e2e -n 6 --dist worksteal -m "quiet and not serial"
 python -m pytest scripts/e2e -m "serial"
 
 SRS_OBJS=dir            where srs and bench were built, default objs

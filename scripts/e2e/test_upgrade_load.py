@@ -52,7 +52,7 @@ def judge_watchers(watchers, segments):
 
 @pytest.mark.parametrize(
     "rounds, publishers, players",
-    [pytest.param(2, 20, 100, id="few"), pytest.param(20, 20, 500, id="many", marks=pytest.mark.long)],
+    [pytest.param(2, 20, 100, id="few"), pytest.param(20, 20, 500, id="many", marks=[pytest.mark.long, pytest.mark.serial])],
 )
 def test_upgrades_under_load(servers, tmp_path, rounds, publishers, players):
     """Who is there before an upgrade stays with the old process, and leaves when it has gone on there for a while: there
