@@ -1,12 +1,14 @@
 """HUP: what changes in the configuration is in force for whoever comes next, and disturbs nobody who is there."""
 
+import re
 import signal
+import socket
 import time
 
 import pytest
 
-from lib import dvr, flv, hls, http, media, publishing, rtmp
-from lib.server import default_vhost
+from lib import api, dvr, flv, hls, http, media, publishing, rtmp
+from lib.server import can_connect, default_vhost
 from lib.timing import scaled, wait_until
 
 
@@ -159,3 +161,35 @@ def test_dvr_is_switched_on_and_off(live):
         tags = flv.read_file(files[-1])
         assert len(flv.frames(tags)) > 5, f"{files[-1]} should have frames, it has {len(tags)} tags"
     wait_until(lambda: not dvr.growing(live), 5, "nothing grows any more")
+
+
+def test_a_check_opens_no_port_and_makes_no_file(servers):
+    server = servers.make(top=api.ON + "hook_outbox DIRECTORY/outbox/reports;\n")
+    server.conf_path.write_text(server.conf.replace("DIRECTORY", str(server.dir)))
+    server.start()
+    caster = "stream_caster { enabled on; caster flv; listen 127.0.0.1:%d; output rtmp://127.0.0.1/[app]/[stream]; }\n"
+    hooks = "vhost __defaultVhost__ { http_hooks { enabled on; outbox on; on_unpublish http://127.0.0.1:1/; }"
+
+    def check():
+        answer = api.ask(server, "/api/v1/config/changes")
+        assert not (server.dir / "outbox").exists(), f"a check makes no file: {answer}"
+        return answer
+
+    holder = socket.create_server(("127.0.0.1", 0))
+    port = holder.getsockname()[1]
+    problem = f"caster: stream_caster.listen: binding to 127.0.0.1:{port}"
+    text = server.conf_path.read_text().replace("vhost __defaultVhost__ {", hooks)
+    server.conf_path.write_text(caster % port + text)
+    with holder:
+        answer = check()
+        assert not answer["ok"] and "cannot be put in force" in answer["error"], answer
+        assert [one for one in answer["problems"] if one.startswith(problem) and "in use" in one], answer
+    answer = check()
+    assert answer["ok"] and not answer["error"], answer
+    assert not can_connect(port), "a check opens no port"
+    with socket.create_server(("127.0.0.1", port)):
+        server.signal(signal.SIGHUP)
+        server.wait_log(rf"reload: {re.escape(problem)}.* in use", 5)
+    server.signal(signal.SIGHUP)
+    server.wait_log(r"reload: .* changes, \d+ of them in force", 5)
+    assert can_connect(port) and (server.dir / "outbox/reports").exists(), "a reload opens them"

@@ -50,6 +50,20 @@ Lifecycle::Prepared Lifecycle::prepare(const config::SnapshotPtr& next) {
     return prepared;
 }
 
+std::vector<std::string> Lifecycle::check(const config::SnapshotPtr& next) {
+    std::vector<std::string> refusals;
+    for (size_t i = 0; i < started_; ++i) {
+        const Module& module = modules_[i];
+        base::Result<void> checked;
+        if (module.check)
+            checked = module.check(next);
+        else if (auto commit = module.prepare(next); !commit)
+            checked = std::unexpected(std::move(commit).error());
+        if (!checked) refusals.push_back(std::move(checked.error()).with(module.name).text());
+    }
+    return refusals;
+}
+
 void Lifecycle::give_over(bool on) {
     // As they stop, and as they start.
     for (size_t i = 0; i < modules_.size(); ++i)

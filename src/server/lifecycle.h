@@ -26,6 +26,8 @@ class Lifecycle {
         std::vector<std::string> refusals;  // "rtmp: rtmps: conf/server.key: no such file"
     };
     Prepared prepare(const config::SnapshotPtr& next);
+    // The refusals alone, for which no port and no file is opened. Yields.
+    std::vector<std::string> check(const config::SnapshotPtr& next);
     // See Module::give_over(). Before start(), and after it. Yields.
     void give_over(bool on);
     void stop();

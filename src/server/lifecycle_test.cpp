@@ -77,6 +77,29 @@ TEST(Lifecycle, AReloadThatOneRefusesChangesNothing) {
     EXPECT_EQ(prepared.refusals, std::vector<std::string>{"c: rtmps: a.key: no such file"});
 }
 
+struct WithCheck : Careful {
+    base::Result<void> check(const config::SnapshotPtr&) {
+        log += "." + name;
+        if (refuses) return base::fail(base::Code::kSystem, "stream_caster.listen: Address already in use");
+        return {};
+    }
+};
+
+TEST(Lifecycle, ACheckPreparesOnlyWhatOpensNothing) {
+    LifecycleFixture f;
+    auto d = std::make_shared<WithCheck>(WithCheck{{{"d", f.log}}});
+    f.lifecycle.add(module_of("d", d));
+    EXPECT_TRUE(f.lifecycle.check(nullptr).empty()) << "nothing is started";
+    ASSERT_TRUE(f.lifecycle.start().has_value());
+    f.log.clear();
+    EXPECT_TRUE(f.lifecycle.check(nullptr).empty());
+    EXPECT_EQ(f.log, "?c.d");
+    f.c->refuses = d->refuses = true;
+    EXPECT_EQ(
+        f.lifecycle.check(nullptr),
+        (std::vector<std::string>{"c: rtmps: a.key: no such file", "d: stream_caster.listen: Address already in use"}));
+}
+
 TEST(Lifecycle, IsIdleWhenAllAre) {
     LifecycleFixture f;
     f.a->is_idle = f.c->is_idle = false;

@@ -18,7 +18,12 @@
 // It does everything that may fail (reads a certificate, binds an address), makes no visible change, and returns a
 // function that puts `next` in force, which cannot fail and does not yield. If that function is destroyed without being
 // called, nothing has to be undone. prepare() may yield, and may be called with the snapshot in force, because files
-// named by the configuration may have changed. The error names the directive.
+// named by the configuration may have changed. The error names the directive. Where it opens something (a port, a
+// file), the service also has
+//
+//   base::Result<void> check(const config::SnapshotPtr& next);
+//
+// which refuses what prepare() would, as far as that can be known, and opens nothing that outlives the call. May yield.
 
 #include <functional>
 #include <memory>
@@ -48,6 +53,8 @@ struct Module {
     std::function<bool()> idle;
     std::function<void()> stop;
     std::function<base::Result<Commit>(const config::SnapshotPtr&)> prepare;
+    // Empty: prepare() opens nothing, and says the same.
+    std::function<base::Result<void>(const config::SnapshotPtr&)> check{};
     // An upgrade: new clients come to another process, and what one process alone can do (fetch a camera, keep files)
     // is left to that one, from now on until it is called with false. Where this process is the new one, true comes
     // before its start. May yield. Empty: nothing to do.
@@ -66,6 +73,8 @@ Module module_of(std::string name, std::shared_ptr<Service> service) {
     module.stop = [service] { service->stop(); };
     if constexpr (requires { service->give_over(true); })
         module.give_over = [service](bool on) { service->give_over(on); };
+    if constexpr (requires(const config::SnapshotPtr& next) { service->check(next); })
+        module.check = [service](const config::SnapshotPtr& next) { return service->check(next); };
     module.prepare = [service](const config::SnapshotPtr& next) -> base::Result<Commit> {
         if constexpr (requires { service->prepare(next); }) {
             return service->prepare(next);

@@ -32,6 +32,17 @@ constexpr int kFlags = O_CREAT | O_RDWR | O_APPEND;
 
 }  // namespace
 
+// A new file is made in the nearest directory that exists, maybe with directories of its own.
+Result<void> check_new_file(const std::string& path) {
+    std::filesystem::path directory = std::filesystem::path(path).parent_path();
+    std::error_code ignored;
+    while (directory.has_relative_path() && !std::filesystem::exists(directory, ignored))
+        directory = directory.parent_path();
+    if (directory.empty()) directory = ".";
+    if (::faccessat(AT_FDCWD, (directory / ".").c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+    return fail_errno(fmt::format("{} cannot be made in {}", path, directory.string()), errno);
+}
+
 // Used only on worker threads, one job at a time.
 struct LineJournal::Disk {
     Disk(std::string p, mode_t m, size_t max) : path(std::move(p)), mode(m), max_bytes(max) {}
@@ -49,11 +60,25 @@ struct LineJournal::Disk {
         return text;
     }
 
-    Result<std::string> read() {
+    // Of a file that is there the lock is held for the time of the call.
+    Result<void> check() {
+        auto opened = BlockingFile::open_locked(path, O_RDWR, mode);
+        if (!opened && opened.error().code() == Code::kNotFound) return check_new_file(path);
+        file = TRY(std::move(opened));
+        TRY(measure());
+        return {};
+    }
+
+    Result<void> measure() {
         struct stat facts {};
         if (::fstat(file.fd(), &facts) != 0) return fail_errno(path, errno);
         size = static_cast<uint64_t>(facts.st_size);
         if (size > max_bytes) return fail(Code::kLimit, path + " is too large to be a journal");
+        return {};
+    }
+
+    Result<std::string> read() {
+        TRY(measure());
         std::string text(size, '\0');
         text.resize(TRY(file.read_at(0, {reinterpret_cast<uint8_t*>(text.data()), text.size()})));
         return text;
@@ -118,6 +143,14 @@ Result<void> LineJournal::open() {
     bytes_ = (*text)->size();
     options_.opened(**text);
     return {};
+}
+
+Result<void> LineJournal::check() const {
+    auto checked = std::make_shared<Result<void>>();
+    TRY(offload([disk = std::make_shared<Disk>(options_.path, options_.mode, options_.max_bytes),
+                 checked] { *checked = disk->check(); },
+                Deadline::in_ms(kOpenMs)));
+    return std::move(*checked);
 }
 
 void LineJournal::await_lock() {

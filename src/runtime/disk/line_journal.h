@@ -52,6 +52,8 @@ class LineJournal {
     // Locks the file and passes its text to Options::opened. Yields. If it is not called, that is done before the first
     // line is written. kBusy: another server has it; kLimit: it is too large.
     base::Result<void> open();
+    // Whether open() would work now, as far as that can be known of a file that is not made and not kept open. Yields.
+    base::Result<void> check() const;
     bool is_open() const { return disk_ != nullptr; }
     // In place of open(), where another process of this server has the file until it ends: it is opened then, and
     // replaced by what Options::compaction makes. Lines of before are only in that.

@@ -63,6 +63,29 @@ TEST_F(LineJournalTest, ATornLineIsCutAndNotContinued) {
     EXPECT_EQ(content(), "a\nb\nc\n");
 }
 
+TEST_F(LineJournalTest, ACheckLeavesNothingBehind) {
+    LineJournal journal(options());
+    EXPECT_TRUE(ok(journal.check()));
+    EXPECT_FALSE(std::filesystem::exists(directory_)) << "neither the file nor its directories";
+    write("a\nhalf");
+    EXPECT_TRUE(ok(journal.check()));
+    EXPECT_EQ(content(), "a\nhalf");
+    EXPECT_EQ(left_, "none");
+    EXPECT_FALSE(journal.is_open());
+    {
+        LineJournal other(options());
+        ASSERT_TRUE(ok(other.open())) << "it is not locked";
+        EXPECT_TRUE(testing::failed_with(journal.check(), base::Code::kBusy));
+        other.stop();
+    }
+    auto small = options();
+    small.max_bytes = 1;
+    EXPECT_TRUE(testing::failed_with(LineJournal(std::move(small)).check(), base::Code::kLimit));
+    auto below_a_file = options();
+    below_a_file.path = path_ / "new";
+    EXPECT_TRUE(testing::failed_with(LineJournal(std::move(below_a_file)).check(), base::Code::kSystem));
+}
+
 TEST_F(LineJournalTest, WaitsForTheFileOfAnotherProcess) {
     auto of_other = std::make_unique<LineJournal>(options());
     of_other->append("keep\n");

@@ -130,12 +130,9 @@ base::Result<std::shared_ptr<Reloader::Job>> Reloader::read_files() const {
     return job;
 }
 
-// What modules refuse is added to the report's problems.
-base::Result<Lifecycle::Prepared> Reloader::prepare(const Job& job, net::ReloadReport& report) {
-    Lifecycle::Prepared prepared = lifecycle_.prepare(job.plan.snapshot);
-    report.problems.insert(report.problems.end(), prepared.refusals.begin(), prepared.refusals.end());
+base::Result<void> Reloader::not_cancelled() const {
     if (runtime::cancelled() || closed_) return base::fail(base::Code::kCancelled, "the reload was cancelled");
-    return prepared;
+    return {};
 }
 
 base::Result<net::ReloadReport> Reloader::check() {
@@ -148,8 +145,11 @@ base::Result<net::ReloadReport> Reloader::check() {
     for (const config::Change& change : job->plan.changes) report.changes.push_back(to_report(change));
     if (job->loaded.problems.errors() > 0) {
         report.error = errors_text(job->loaded);
-    } else if (!TRY(prepare(*job, report)).refusals.empty()) {
-        report.error = refused_text();
+    } else {
+        const std::vector<std::string> refusals = lifecycle_.check(job->plan.snapshot);
+        TRY(not_cancelled());
+        report.problems.insert(report.problems.end(), refusals.begin(), refusals.end());
+        if (!refusals.empty()) report.error = refused_text();
     }
     report.ok = report.error.empty();
     report.took_ms = base::wall_ms() - report.began_ms;
@@ -168,8 +168,12 @@ base::Result<void> Reloader::run(net::ReloadReport& report) {
     }
     if (job->loaded.problems.errors() > 0) return refuse(report, errors_text(job->loaded));
 
-    Lifecycle::Prepared prepared = TRY(prepare(*job, report));
-    for (const std::string& refusal : prepared.refusals) base::log::error("reload: {}", refusal);
+    Lifecycle::Prepared prepared = lifecycle_.prepare(job->plan.snapshot);
+    TRY(not_cancelled());
+    for (const std::string& refusal : prepared.refusals) {
+        report.problems.push_back(refusal);
+        base::log::error("reload: {}", refusal);
+    }
     if (!prepared.refusals.empty()) return refuse(report, refused_text());
     auto activated = activate(job, std::move(prepared));
     if (!activated && activated.error().code() == base::Code::kCancelled) return activated;

@@ -26,8 +26,8 @@ class Reloader {
     // Yields. Reloads are done one at a time. An error: the caller was cancelled, or the server is ending; nothing was
     // changed.
     base::Result<net::ReloadReport> reload(std::string_view cause);
-    // What a reload would do: reads and checks the configuration, asks every module, and takes nothing of it. Neither
-    // the log nor the counters of reloads have it. Yields and fails as reload().
+    // What a reload would do: reads and checks the configuration, asks every module, and takes nothing of it: no port
+    // and no file is opened. Neither the log nor the counters of reloads have it. Yields and fails as reload().
     base::Result<net::ReloadReport> check();
     // Reopens the log file, for log rotation. Yields. An error: logging continues to the old file.
     base::Result<void> reopen_log();
@@ -47,7 +47,7 @@ class Reloader {
 
     base::Result<void> wait_for_others();
     base::Result<std::shared_ptr<Job>> read_files() const;
-    base::Result<Lifecycle::Prepared> prepare(const Job& job, net::ReloadReport& report);
+    base::Result<void> not_cancelled() const;
     base::Result<void> run(net::ReloadReport& report);
     void record(const net::ReloadReport& report) const;
     std::string errors_text(const config::Loaded& loaded) const;

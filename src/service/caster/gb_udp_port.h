@@ -3,6 +3,8 @@
 // (gb_channels.h): nothing is kept of a datagram of another one. The first address that sends
 // it has the SSRC until it is silent; after a moment of silence another port of the same address continues it.
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <memory>
 
@@ -16,6 +18,9 @@ class Service;
 
 class GbUdpPort final : private runtime::DatagramUser {
   public:
+    static constexpr int kSocketType = SOCK_DGRAM;
+    static bool is_of(Kind kind) { return kind == Kind::kGb28181; }
+
     // kSystem: the address is in use.
     static base::Result<std::unique_ptr<GbUdpPort>> open(Service& service, const Caster& caster,
                                                          const config::ListenAddress& address);

@@ -1,8 +1,9 @@
 #pragma once
 // PortList: the open ports of one kind, and how a configuration changes them: those that it still has stay open.
 //
-// Port: open(service, caster, address); is_for(caster, address): whether it is the port that the block asks for;
-// update(caster): what else the block says; stop_accepting(). Closing one yields.
+// Port: kSocketType; is_of(kind): whether a block of that kind has such ports; open(service, caster, address);
+// is_for(caster, address): whether it is the port that the block asks for; update(caster): what else the block says;
+// stop_accepting(). Closing one yields.
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "base/result.h"
 #include "runtime/loop/coroutine.h"
+#include "runtime/socket/tcp.h"
 #include "service/caster/config.h"
 
 namespace service::caster {
@@ -23,26 +25,26 @@ class PortList {
         Port* present = nullptr;
         std::unique_ptr<Port> opened{};
         Caster caster{};
+        config::ListenAddress address{};
     };
 
-    // Opens those that are missing. use: whether a block has ports of this kind.
-    template <class Service, class Use>
-    base::Result<std::vector<Wanted>> wanted(Service& service, const Casters& casters, Use&& use) const {
-        std::vector<Wanted> all;
-        for (const Caster& caster : casters.all) {
-            if (!use(caster)) continue;
-            for (const config::ListenAddress& address : caster.listen) {
-                const auto same =
-                    std::ranges::find_if(ports_, [&](const auto& port) { return port->is_for(caster, address); });
-                Wanted& port = all.emplace_back();
-                port.caster = caster;
-                if (same != ports_.end())
-                    port.present = same->get();
-                else
-                    port.opened = TRY(Port::open(service, caster, address), "stream_caster.listen");
-            }
-        }
+    // Opens those that are missing.
+    template <class Service>
+    base::Result<std::vector<Wanted>> wanted(Service& service, const Casters& casters) const {
+        std::vector<Wanted> all = find(casters);
+        for (Wanted& port : all)
+            if (!port.present)
+                port.opened = TRY(Port::open(service, port.caster, port.address), "stream_caster.listen");
         return all;
+    }
+
+    // Whether those that are missing could be opened: nothing is received by them. Groups are not joined.
+    base::Result<void> check(const Casters& casters) const {
+        for (const auto& [present, opened, caster, address] : find(casters))
+            if (!present)
+                TRY(runtime::try_to_bind({address.host, address.port, address.ipv6_only}, Port::kSocketType),
+                    "stream_caster.listen");
+        return {};
     }
 
     // Closes those that are not wanted, later.
@@ -72,6 +74,19 @@ class PortList {
     const std::vector<std::unique_ptr<Port>>& all() const { return ports_; }
 
   private:
+    std::vector<Wanted> find(const Casters& casters) const {
+        std::vector<Wanted> all;
+        for (const Caster& caster : casters.all) {
+            if (!Port::is_of(caster.kind())) continue;
+            for (const config::ListenAddress& address : caster.listen) {
+                const auto same =
+                    std::ranges::find_if(ports_, [&](const auto& port) { return port->is_for(caster, address); });
+                all.push_back({same == ports_.end() ? nullptr : same->get(), nullptr, caster, address});
+            }
+        }
+        return all;
+    }
+
     std::vector<std::unique_ptr<Port>> ports_;
 };
 

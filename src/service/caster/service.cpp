@@ -24,12 +24,9 @@ Result<void> Service::start() {
 Result<Service::Wanted> Service::wanted_ports(const config::Snapshot& next) {
     const auto& casters = next.get<Casters>();
     Wanted wanted;
-    wanted.udp =
-        TRY(udp_ports_.wanted(*this, casters, [](const Caster& c) { return c.kind() == Kind::kMpegtsOverUdp; }));
-    wanted.tcp = TRY(tcp_ports_.wanted(
-        *this, casters, [](const Caster& c) { return c.kind() == Kind::kFlv || c.kind() == Kind::kGb28181; }));
-    wanted.gb_udp =
-        TRY(gb_udp_ports_.wanted(*this, casters, [](const Caster& c) { return c.kind() == Kind::kGb28181; }));
+    wanted.udp = TRY(udp_ports_.wanted(*this, casters));
+    wanted.tcp = TRY(tcp_ports_.wanted(*this, casters));
+    wanted.gb_udp = TRY(gb_udp_ports_.wanted(*this, casters));
     return wanted;
 }
 
@@ -46,6 +43,14 @@ Result<std::move_only_function<void()>> Service::prepare(const config::SnapshotP
         snapshot_ = next;
         if (started_) use(std::move(wanted));
     };
+}
+
+Result<void> Service::check(const config::SnapshotPtr& next) const {
+    if (!started_) return {};
+    const auto& casters = next->get<Casters>();
+    TRY(udp_ports_.check(casters));
+    TRY(tcp_ports_.check(casters));
+    return gb_udp_ports_.check(casters);
 }
 
 void Service::accept(const TcpPort& port, std::unique_ptr<runtime::ByteStream> socket) {

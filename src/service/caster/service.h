@@ -36,6 +36,7 @@ class Service {
     void stop();
     // Ports that stay go on; a publication by UDP ends when its port is gone or has another output, one by TCP goes on.
     base::Result<std::move_only_function<void()>> prepare(const config::SnapshotPtr& next);
+    base::Result<void> check(const config::SnapshotPtr& next) const;
 
     const PortList<UdpPort>& udp_ports() const { return udp_ports_; }
     const PortList<TcpPort>& tcp_ports() const { return tcp_ports_; }

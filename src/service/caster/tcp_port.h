@@ -2,6 +2,8 @@
 // TcpPort: a TCP port of a caster. What it accepts begins a session of the caster's kind, with the output that the port
 // has at that time.
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <string>
 
@@ -16,6 +18,9 @@ class Service;
 
 class TcpPort {
   public:
+    static constexpr int kSocketType = SOCK_STREAM;
+    static bool is_of(Kind kind) { return kind == Kind::kFlv || kind == Kind::kGb28181; }
+
     // kSystem: the address is in use.
     static base::Result<std::unique_ptr<TcpPort>> open(Service& service, const Caster& caster,
                                                        const config::ListenAddress& address);

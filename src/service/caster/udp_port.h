@@ -5,6 +5,8 @@
 // until then what it sends is kept, within limits. A sender that starts again has another port: when the publisher is
 // silent for a moment, one of the same IP address takes its place, and the publication goes on.
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +25,9 @@ class Service;
 
 class UdpPort final : private runtime::DatagramUser {
   public:
+    static constexpr int kSocketType = SOCK_DGRAM;
+    static bool is_of(Kind kind) { return kind == Kind::kMpegtsOverUdp; }
+
     // kSystem: the address is in use, or the group cannot be joined.
     static base::Result<std::unique_ptr<UdpPort>> open(Service& service, const Caster& caster,
                                                        const config::ListenAddress& address);

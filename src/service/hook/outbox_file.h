@@ -27,6 +27,8 @@ class OutboxFile {
     bool exists() const { return journal_.exists(); }
     // Locks it and returns what an earlier run left, all of which is live. Yields. kBusy: another server has it.
     base::Result<SavedOutbox> open();
+    // Whether it could be opened now; it is not made. Yields.
+    base::Result<void> check() const { return journal_.check(); }
     bool is_open() const { return journal_.is_open(); }
 
     uint64_t next_number() { return ++last_number_; }

@@ -100,10 +100,19 @@ void Service::open_later() {
     }
 }
 
+// One that could not be opened at the start does not refuse what else is changed.
+bool Service::opens_file(const config::Snapshot& next) const {
+    const bool is_new = has_outbox(next) && !has_outbox(*snapshot_);
+    return is_new && !file_.is_open() && (!opener_ || opener_.done());
+}
+
+Result<void> Service::check(const config::SnapshotPtr& next) const {
+    if (opens_file(*next)) TRY(file_.check(), "hook_outbox");
+    return {};
+}
+
 Result<Commit> Service::prepare(const config::SnapshotPtr& next) {
-    // One that could not be opened at the start does not refuse what else is changed.
-    const bool is_new = has_outbox(*next) && !has_outbox(*snapshot_);
-    if (is_new && !file_.is_open() && (!opener_ || opener_.done())) found_ = TRY(file_.open(), "hook_outbox");
+    if (opens_file(*next)) found_ = TRY(file_.open(), "hook_outbox");
     return [this, next] {
         snapshot_ = next;
         outbox_.reload(next);

@@ -42,6 +42,8 @@ class Service final : public net::Guard, private live::EventListener, private li
     void stop();
     // Opens the outbox's file if it is needed now. Yields.
     base::Result<Commit> prepare(const config::SnapshotPtr& next);
+    // Whether prepare() could open the file. Yields.
+    base::Result<void> check(const config::SnapshotPtr& next) const;
 
     base::Result<void> admit(const net::Visitor& visitor, const config::Vhost& vhost) override;
     bool may_yield(net::Action action, const config::Vhost& vhost) const override;
@@ -79,6 +81,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     uint64_t take_session(const net::Visitor& visitor);  // its number; 0: it is not recorded
     void restore(SavedOutbox left);
     void open_later();
+    bool opens_file(const config::Snapshot& next) const;
     void report_start(const SavedOutbox& left);
 
     config::SnapshotPtr snapshot_;

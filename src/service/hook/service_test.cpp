@@ -417,6 +417,9 @@ TEST_F(HookServiceTest, AReloadOpensTheFile) {
     EXPECT_FALSE(service_->file().is_open());
     auto next = std::make_shared<config::Snapshot>(*snapshot_);
     next->vhosts.front().get<VhostConfig>().outbox = true;
+    EXPECT_TRUE(runtime::testing::ok(service_->check(next)));
+    EXPECT_FALSE(service_->file().is_open());
+    EXPECT_FALSE(std::filesystem::exists(path_)) << "a check makes no file";
     reload(next);
     EXPECT_TRUE(service_->file().is_open());
     EXPECT_TRUE(service_->admit(visitor(Action::kPublish), next->vhosts.front()));
@@ -426,6 +429,7 @@ TEST_F(HookServiceTest, AReloadOpensTheFile) {
     EXPECT_EQ(service_->file().live(), 0u);
     // Of another server.
     Service other(snapshot_, gate_, events_, registry_, "other");
+    EXPECT_TRUE(runtime::testing::failed_with(other.check(next), base::Code::kBusy));
     auto refused = other.prepare(next);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), base::Code::kBusy) << refused.error().text();
