@@ -1,13 +1,14 @@
 """Pictures of streams from the API: what they show, how long they are kept, who gets them, and what there is no picture
 of."""
 
+import contextlib
 import subprocess
 import threading
 import time
 
 import pytest
 
-from lib import api, ffmpeg, flv, http, media, pion, publishing, rtc, rtmp, signed_urls
+from lib import api, ffmpeg, flv, http, media, metrics, pion, publishing, rtc, rtmp, signed_urls
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
 
@@ -236,3 +237,28 @@ def test_posters_follow_the_rules_of_playing(servers, rule):
         assert poster(server, signature).status == 204
         if allowed:
             assert poster(server, f"&{signed_urls.query('play', stream=allowed)}").status == 200
+
+
+def test_posters_for_a_stranger_are_few(servers):
+    """Of many streams; nobody else's picture is later for it."""
+    server = servers(top=api.ON + metrics.EXPORTER % "")
+    count, burst, a_second = 24, 16, 4
+    tags = media.tags(media.frequent_keyframes())[:60]
+    with contextlib.ExitStack() as stack:
+        for number in range(count):
+            client = stack.enter_context(rtmp.publisher(server, "live", f"cam{number}"))
+            publishing.send_all(client, tags)
+        api.wait_stream(server, f"cam{count - 1}", lambda one: one["video_frames"] > 0)
+        began = time.monotonic()
+        statuses = [poster(server, str(number)).status for number in range(count)]
+        most = burst + 1 + int((time.monotonic() - began) * a_second)
+        made = statuses.count(200)
+        assert statuses[:burst] == [200] * burst, statuses
+        assert made <= most and made + statuses.count(204) == count, f"at most {most} of {statuses}"
+        picture(server, path_of(server, f"cam{count - 1}", "?width=1280"))
+        seen = metrics.Metrics(server)
+        assert seen.value("srs_posters_total") == made, seen.text
+        assert seen.value("srs_posters_refused_total", limit="rate") == count - made, seen.text
+        assert seen.value("srs_posters_refused_total", limit="waiting") == 0, seen.text
+        refused = str(statuses.index(204))
+        wait_until(lambda: poster(server, refused).status == 200, 5, "later there is one of a stream that had none")

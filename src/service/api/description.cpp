@@ -14,7 +14,10 @@ std::vector<KeyPair> key_pairs(const config::Snapshot& snapshot) {
 Module make(const SharedParts& parts, const config::SnapshotPtr& snapshot) {
     auto service = std::make_shared<Service>(snapshot, parts);
     parts.offers.summaries = [service = service.get()] { return service->summaries(); };
-    // Users of the offer may outlive the service.
+    // Users of the offers may outlive the service.
+    parts.offers.metrics.push_back([weak = std::weak_ptr(service)](prometheus::Text& text) {
+        if (const auto api = weak.lock()) api->write_metrics(text);
+    });
     parts.offers.other_process_changed.push_back([weak = std::weak_ptr(service)](const live::StreamKey& key) {
         if (const auto api = weak.lock()) api->other_process_changed(key);
     });

@@ -57,6 +57,7 @@ class Service {
     std::string summaries() const;
     const std::vector<Endpoint>& rows() const { return rows_; }
     const Overview& overview() const { return overview_; }
+    void write_metrics(prometheus::Text& text) const { snapshots_.write_metrics(text); }
     void other_process_changed(const live::StreamKey& key) { diagnosis_.other_process_changed(key); }
 
   private:

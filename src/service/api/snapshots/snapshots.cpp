@@ -108,7 +108,7 @@ base::Result<void> Snapshots::serve(Request& request, Response& response) {
     live::StreamKey key;
     if (!statistics_.find_stream(request.capture("id"), key))
         return send_failure(response, context_.identity, 404, "there is no such stream");
-    auto picture = get(key, {static_cast<int>(*width), kFreshMs});
+    auto picture = get(key, {static_cast<int>(*width), kFreshMs, false});
     if (!picture && picture.error().code() == Code::kCancelled) return std::unexpected(std::move(picture.error()));
     const int status = picture ? (*picture)->status : status_of(picture.error().code());
     if (status == 503) response.header("Retry-After", "1");
@@ -151,9 +151,9 @@ base::Result<void> Snapshots::serve_poster(Request& request, Response& response)
         return response.send(204, {}, {});
     };
     const auto key = admitted_to_poster(request);
-    if (!key || waiting_posters_ >= kMaxWaitingPosters) return none();
+    if (!key || !posters_.may_wait(waiting_posters_)) return none();
     const Counted counted(waiting_posters_);
-    auto picture = get(*key, {kPosterWidth, kPosterFreshMs});
+    auto picture = get(*key, {kPosterWidth, kPosterFreshMs, true});
     if (!picture && picture.error().code() == Code::kCancelled) return std::unexpected(std::move(picture.error()));
     if (!picture || (*picture)->status != 200) return none();
     return send(**picture, kPosterFreshMs, request, response);
@@ -178,28 +178,34 @@ base::Result<Snapshots::KeptPtr> Snapshots::wait_or_make(const live::StreamKey& 
         const auto known = all.kept.find(wanted.width);
         if (known != all.kept.end() && runtime::now_ms() - known->second->made_ms < wanted.fresh_ms)
             return known->second;
-        if (!all.is_busy) return make(key, wanted.width, all);
+        if (!all.is_busy) return make(key, wanted, all);
         TRY(all.changed.wait_next(deadline), "waiting for another picture of the stream");
     }
 }
 
-// A picture that is not made is kept too: what cannot be decoded must not be tried for each request.
-base::Result<Snapshots::KeptPtr> Snapshots::make(const live::StreamKey& key, int width, OfStream& all) {
+// A picture that is not made is kept too: what cannot be decoded must not be tried for each request. Where too many
+// posters are asked for, an old one is better than none.
+base::Result<Snapshots::KeptPtr> Snapshots::make(const live::StreamKey& key, Wanted wanted, OfStream& all) {
     const Busy busy(all.is_busy, all.changed);
     const auto deadline = runtime::Deadline::in_ms(kPatienceMs);
     NewestKeyframe newest = TRY(newest_keyframe(context_.registry.find(key), deadline));
-    const auto known = all.kept.find(width);
-    if (known != all.kept.end() && is_same(known->second->keyframe, newest)) return known->second;
+    const auto known = all.kept.find(wanted.width);
+    const bool is_known = known != all.kept.end();
+    if (is_known && is_same(known->second->keyframe, newest)) return known->second;
+    if (wanted.is_poster && !posters_.take(runtime::now_us())) {
+        if (is_known) return known->second;
+        return fail(Code::kLimit, "too many posters are asked for");
+    }
     auto kept = std::make_shared<Kept>();
     kept->keyframe = std::move(newest);
-    auto decoded = decode(*kept, width, deadline);
+    auto decoded = decode(*kept, wanted.width, deadline);
     if (!decoded && (decoded.error().code() == Code::kCancelled || decoded.error().code() == Code::kTimeout))
         return std::unexpected(std::move(decoded.error()));
     kept->made_ms = kept->asked_ms = runtime::now_ms();
     kept->status = decoded ? 200 : 503;
     if (!decoded) kept->body = decoded.error().text();
     kept->etag = fmt::format("\"{:x}-{:x}\"", base::wall_ms(), ++count_);
-    all.kept[width] = kept;
+    all.kept[wanted.width] = kept;
     keep_below(kMaxKeptBytes);
     return kept;
 }
@@ -254,6 +260,17 @@ void Snapshots::drop_old() {
     for (auto& [key, all] : streams_)
         std::erase_if(all->kept, [&](const auto& one) { return now_ms - one.second->asked_ms > kKeepMs; });
     std::erase_if(streams_, [](const auto& one) { return one.second->kept.empty() && one.second->waiting == 0; });
+}
+
+void Snapshots::write_metrics(prometheus::Text& text) const {
+    using prometheus::Type;
+    const PosterBudget::Counters& counters = posters_.counters();
+    text.single("srs_posters_total", Type::kCounter, "Posters of streams that were made.",
+                static_cast<double>(counters.made));
+    text.family("srs_posters_refused_total", Type::kCounter,
+                "Posters that were not made, because too many were asked for: a second, or at once.");
+    text.sample({{"limit", "rate"}}, static_cast<double>(counters.refused_rate));
+    text.sample({{"limit", "waiting"}}, static_cast<double>(counters.refused_waiting));
 }
 
 }  // namespace service::api

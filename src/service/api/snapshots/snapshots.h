@@ -1,9 +1,9 @@
 #pragma once
 // Snapshots: the newest keyframe of a stream as a JPEG picture. Pictures are content, so they are privileged, like
 // recordings; but everybody may have the poster of a stream that he may play, as far as the rules of its vhost alone
-// say that: of one size, and up to ten seconds old. They are made on compute threads, one at a time, because
-// conversions of audio wait behind them, and kept until there is a newer keyframe and they are a second old; requests
-// for the same picture share it.
+// say that: of one size, up to ten seconds old, and not more than a few new ones a second. They are made on compute
+// threads, one at a time, because conversions of audio wait behind them, and kept until there is a newer keyframe and
+// they are a second old; requests for the same picture share it.
 
 #include <cstdint>
 #include <map>
@@ -11,9 +11,11 @@
 #include <string>
 
 #include "base/result.h"
+#include "protocol/prometheus/text.h"
 #include "runtime/loop/sync.h"
 #include "service/api/lists/statistics.h"
 #include "service/api/snapshots/newest_keyframe.h"
+#include "service/api/snapshots/poster_budget.h"
 #include "service/api/table/context.h"
 #include "service/api/table/endpoint.h"
 
@@ -27,7 +29,6 @@ class Snapshots {
     static constexpr size_t kMaxWaitingOfStream = 16, kMaxWaiting = 64;
     // For everybody.
     static constexpr int64_t kPosterWidth = 1280, kPosterFreshMs = 10'000;
-    static constexpr size_t kMaxWaitingPosters = kMaxWaitingOfStream / 2;
     static constexpr size_t kMaxKeptBytes = 16 * 1024 * 1024;
 
     // They must outlive this.
@@ -36,6 +37,7 @@ class Snapshots {
     std::vector<Endpoint> endpoints();
     // Frees pictures that nobody has asked for lately. To be called every few seconds.
     void drop_old();
+    void write_metrics(prometheus::Text& text) const;
 
   private:
     static constexpr int64_t kPatienceMs = 5'000;  // of a request
@@ -58,10 +60,11 @@ class Snapshots {
     };
     using OfStreamPtr = std::shared_ptr<OfStream>;
 
-    // Of what is asked for: how wide, and how old it may be.
+    // Of what is asked for: how wide, how old it may be, and whether everybody may ask for it.
     struct Wanted {
         int width;
         int64_t fresh_ms;
+        bool is_poster;
     };
 
     Endpoint poster_row();
@@ -71,7 +74,7 @@ class Snapshots {
     base::Result<void> send(const Kept& kept, int64_t fresh_ms, const Request& request, Response& response) const;
     base::Result<KeptPtr> get(const live::StreamKey& key, Wanted wanted);
     base::Result<KeptPtr> wait_or_make(const live::StreamKey& key, Wanted wanted, OfStream& all);
-    base::Result<KeptPtr> make(const live::StreamKey& key, int width, OfStream& all);
+    base::Result<KeptPtr> make(const live::StreamKey& key, Wanted wanted, OfStream& all);
     base::Result<void> decode(Kept& kept, int width, runtime::Deadline deadline);
     void keep_below(size_t bytes);
 
@@ -79,6 +82,7 @@ class Snapshots {
     const Statistics& statistics_;
     std::map<live::StreamKey, OfStreamPtr> streams_;
     size_t waiting_ = 0, waiting_posters_ = 0;
+    PosterBudget posters_;
     bool decodes_ = false;
     runtime::Event decoded_{"the conversion of a picture"};
     uint64_t count_ = 0;
