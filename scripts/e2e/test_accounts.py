@@ -1,5 +1,5 @@
 """What operators have of the past (doc/operations.md): one line of access_log for each session that ends, of every
-protocol; usage that survives a restart; changes with who asked; and the five questions by their commands."""
+protocol; usage that survives a restart; changes with who asked; and the questions by their commands."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import time
 import pytest
 
 from lib import api, ffmpeg, http, media, pion, ports, publishing, rtc, rtmp, signed_urls, srt
-from lib.server import ROOT, default_vhost
+from lib.server import ROOT, default_vhost, run_once
 from lib.timing import scaled, wait_until
 
 FIELDS = (
@@ -348,7 +348,7 @@ def test_changes_are_recorded_with_who_asked(servers, tmp_path):
     assert "first-token" not in log.read_text() and "secret-word" not in log.read_text()
 
 
-# --- the five questions of doc/operations.md
+# --- the questions of doc/operations.md
 
 def questions():
     """Heading -> the command under it."""
@@ -356,7 +356,7 @@ def questions():
     for line in (ROOT / "doc/operations.md").read_text().splitlines():
         if line.startswith("## "):
             heading = line[3:]
-        command = re.match(r"    ((?:curl|grep) .*)", line)
+        command = re.match(r"    ((?:curl|grep|objs/srs) .*)", line)
         if command and heading not in found:
             found[heading] = command[1]
     return found
@@ -399,3 +399,17 @@ def test_the_five_questions(servers, tmp_path):
     assert traffic[0]["sent_bytes"] >= traffic[1]["sent_bytes"] > 0, "sorted"
     kick = json.loads(answer("kicked"))
     check(kick, what=f"DELETE /api/v1/clients/{kicked['id']}", ip="127.0.0.1", about=lambda text: "/live/cam" in text)
+
+
+def test_why_a_url_does_not_play(servers):
+    server = servers(top=api.ON)
+    (command,) = [one for name, one in questions().items() if "URL" in name]
+    words = command.replace("conf/srs.conf", str(server.conf_path)).replace(":8080", f":{server.http_port}").split()
+    assert words.pop(0) == "objs/srs", command
+    with publishing.Steady(rtmp.publisher(server, "live", "cam"), media.tags(media.plain())):
+        api.wait_stream(server, "cam")
+        code, said = run_once(*words, seconds=scaled(20))
+    assert code == 1, said
+    for quoted in ("HLS is not enabled in vhost __defaultVhost__", "-> vhost __defaultVhost__ { hls { enabled on; } }"):
+        assert quoted in said, f"{quoted!r} should be in\n{said}"
+        assert quoted in " ".join((ROOT / "doc/operations.md").read_text().split()), quoted
