@@ -7,6 +7,7 @@ import pytest
 
 from lib import page
 from lib.console_api import ConsoleApi
+from lib.console_server import assert_on_screen
 from lib.timing import wait_until
 
 pytestmark = pytest.mark.skipif(not page.is_there(), reason="needs chromium and the pages (make console)")
@@ -30,13 +31,6 @@ def many():
     made = ConsoleApi(300, 300, is_sick=True)
     yield made
     made.close()
-
-
-def assert_on_screen(tab, selector):
-    tab.page.wait_for_selector(selector)
-    box = tab.page.locator(selector).first.bounding_box()
-    height = tab.page.evaluate("innerHeight")
-    assert box["y"] >= 0 and box["y"] + box["height"] <= height, f"{selector} should be on the first screen of {height} px: {box}"
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -1,12 +1,12 @@
 """The console's page that says why a URL does not play."""
 
 import contextlib
-import re
 import signal
 
 import pytest
 
-from lib import api, media, page, publishing, rtmp
+from lib import media, page, publishing, rtmp
+from lib.console_server import console, start, wait_text
 from lib.server import default_vhost
 from lib.timing import wait_until
 
@@ -21,23 +21,6 @@ def chromium():
         yield browser
 
 
-def wait_text(tab, selector, pattern):
-    def there():
-        return any(re.search(pattern, one) for one in tab.page.locator(selector).all_inner_texts())
-
-    wait_until(there, 15, lambda: f"{selector} shows {pattern!r}: {tab.page.locator(selector).all_inner_texts()}")
-
-
-def start(servers, top="", **options):
-    """A server whose console and API are on the port of HTTP."""
-    server = servers.make(top=f"{top}{api.ON}console {{ dir {page.OBJS}/nginx/pages; }}\n", **options)
-    listen = f"listen 127.0.0.1:{server.api_port}"
-    server.conf = server.conf.replace(listen, f"{listen} 127.0.0.1:{server.http_port}")
-    server.conf_path.write_text(server.conf)
-    server.start()
-    return server
-
-
 @contextlib.contextmanager
 def publishing_s(server):
     tags = media.from_keyframe(media.frequent_keyframes())
@@ -50,8 +33,7 @@ def publishing_s(server):
 def test_the_line_that_is_missing(servers, chromium, look):
     server = start(servers)
     with publishing_s(server):
-        address = f"http://127.0.0.1:{server.http_port}/console/#/why"
-        with page.opened(chromium, address, **LOOKS[look]) as tab:
+        with page.opened(chromium, console(server, "#/why"), **LOOKS[look]) as tab:
             tab.page.fill("input[name=url]", f"http://127.0.0.1:{server.http_port}/live/s.m3u8")
             tab.page.click("main form button")
             wait_text(tab, "[data-why=bad]", "HLS is not enabled in vhost")
@@ -70,7 +52,7 @@ def test_from_the_stream_to_the_line_that_mends_it(servers, chromium):
     rtc = "rtc_server { enabled on; listen RTC_PORT; candidate 127.0.0.1; }\n"
     server = start(servers, top=rtc, vhosts=default_vhost("rtc { enabled on; }"))
     with publishing_s(server):
-        with page.opened(chromium, f"http://127.0.0.1:{server.http_port}/console/#/streams") as tab:
+        with page.opened(chromium, console(server, "#/streams")) as tab:
             tab.page.click(".vt-rows a:text-is('live/s')")
             tab.page.click(".stream-head button:has-text('Share')")
             tab.page.wait_for_selector("dialog .addresses")

@@ -1,4 +1,5 @@
-// The newest lines of the server's log, of all or of one stream or client: #/log/STREAM/CLIENT.
+// The newest lines of the server's log, of all or of one stream or client: #/log/STREAM/CLIENT. After an upgrade also
+// those of the process before, while that has clients.
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../../shared/html.js";
@@ -50,19 +51,29 @@ export function Log() {
     return html`<${Tail} />`;
 }
 
+function ProcessChoice({ value, earlier }) {
+    return html`<select name="process" aria-label=${t("Process")} value=${value.value} onChange=${(e) => (value.value = e.currentTarget.value)}>
+        <option value="">${t("This process")}</option>
+        <option value="earlier">${t("Earlier process ({pid})", { pid: earlier.pid })}</option>
+    </select>`;
+}
+
 function Tail() {
     const lines = useSignal([]);
     const failure = useSignal(null);
     const level = useSignal("trace");
     const text = useSignal("");
+    const chosen = useSignal("");
     const paused = useSignal(false);
     const next = useRef(0);
     const asked = useRef("");
     const { id: stream, filter: client } = route.value;
-    const key = `${level.value} ${stream} ${client} ${text.value}`;
+    const earlier = overview.value.earlier_process;
+    const process = earlier ? chosen.value : "";
+    const key = `${process} ${level.value} ${stream} ${client} ${text.value}`;
     const fetchLines = async (signal) => {
         try {
-            const query = { after: next.current, level: level.value, stream, client, search: text.value.trim(), count: MAX_LINES };
+            const query = { process, after: next.current, level: level.value, stream, client, search: text.value.trim(), count: MAX_LINES };
             const answer = await call(withQuery("log", query), { signal });
             if (answer.lines.length) lines.value = [...lines.peek(), ...answer.lines].slice(-MAX_LINES);
             next.current = answer.next ?? next.current;
@@ -89,6 +100,7 @@ function Tail() {
     return html`<${SubjectFilter} page="log" stream=${stream} client=${client} clientLabel=${t("Address or id")} />
         <div class="bar">
             <${Search} value=${text} label=${t("Search")} />
+            ${earlier && html`<${ProcessChoice} value=${chosen} earlier=${earlier} />`}
             <select aria-label=${t("Level")} value=${level.value} onChange=${(e) => (level.value = e.currentTarget.value)}>
                 <option value="trace">${t("All levels")}</option>
                 <option value="warn">${t("Warnings and errors")}</option>
