@@ -58,6 +58,7 @@ void TimerLoop::call_due() {
 void TimerLoop::run() {
     while (!stopping) {
         call_due();
+        if (stopping) return;  // it was woken for that where it yielded
         sleeps_until_ms = wheel->next_ms();
         const auto until = sleeps_until_ms == INT64_MAX ? Deadline::never() : Deadline::at_us(sleeps_until_ms * 1000);
         [[maybe_unused]] const auto how = detail::suspend(until, {"the next timer"}, false);

@@ -1,5 +1,7 @@
 #include "runtime/loop/timers.h"
 
+#include <unistd.h>
+
 #include <functional>
 #include <memory>
 #include <vector>
@@ -76,6 +78,24 @@ TEST_F(TimersTest, OthersRunBetweenTheCallsOfATime) {
     while (!other.done()) ASSERT_TRUE(testing::ok(yield()));
     EXPECT_EQ(called, calls.size());
     EXPECT_LE(most_at_once, 32u);
+}
+
+// The coroutine of the timers lets others run between two calls; the timers that were left may be gone then.
+TEST_F(TimersTest, TheEndMayComeBetweenTwoCalls) {
+    bool was_called = false;
+    std::vector<std::unique_ptr<Call>> calls;
+    for (int i = 0; i < 100; ++i) {
+        calls.push_back(std::make_unique<Call>());
+        calls.back()->action = [&] { was_called = true; };
+        calls.back()->set(now_ms());
+    }
+    while (!was_called) ASSERT_TRUE(testing::ok(yield()));
+    ASSERT_TRUE(calls.back()->is_set()) << "it is due, too, and not called yet";
+    calls.clear();
+    alarm(20);  // it would wait for a timer
+    detail::stop_timers();
+    alarm(0);
+    ASSERT_TRUE(testing::ok(detail::start_timers()));
 }
 
 }  // namespace
