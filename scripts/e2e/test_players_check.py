@@ -1,11 +1,12 @@
 """The page that checks the connection between a browser and the server: its figures over a link of a known rate, and what it
 says where it may not measure. A check takes 25 s."""
 
+import contextlib
 import re
 
 import pytest
 
-from lib import http, metrics, page, players, rtc
+from lib import http, media, metrics, page, players, publishing, rtc, rtmp
 from lib.players import address
 from lib.timing import wait_until
 
@@ -61,6 +62,24 @@ def test_up_to_the_ceiling_of_the_server(servers, chromium):
         assert (fits["2160p"], fits["1080p60"], fits["1080p"]) == ("no", "tight", "yes"), fits
         opened.check_accessible()
         opened.screenshot("check")
+
+
+def test_the_sizes_of_a_stream(servers, chromium):
+    """Those of its variants, with the bitrates that they have."""
+    vhost = players.VHOST.replace("hls { enabled on;", "hls { enabled on; hls_variants live/x_540p live/x_360p live/x_180p;")
+    server = servers(top=CONF % "max_kbps 20000;", vhosts=vhost)
+    with contextlib.ExitStack() as stack:
+        for name in media.LADDER:
+            client = stack.enter_context(rtmp.publisher(server, "live", f"x_{name}"))
+            stack.enter_context(publishing.Steady(client, media.tags(media.ladder(name))))
+        wait_until(lambda: http.get(server.http_port, "/live/x.m3u8").body.count(b"RESOLUTION=") == 3, 20, "a playlist of three")
+        with page.opened(chromium, address(server, "players/check.html") + "?app=live&stream=x") as opened:
+            measure(opened)
+            rungs = opened.page.evaluate("[...document.querySelectorAll('[data-rung]')].map((e) => [e.dataset.rung, e.dataset.fits])")
+            assert rungs == [["270p", "yes"], ["180p", "yes"], ["90p", "yes"]], shown(opened)
+            assert "those that live/x has now" in shown(opened), shown(opened)
+            assert opened.page.inner_text("[data-verdict=play]") == "up to 270p", shown(opened)
+            opened.check_accessible()
 
 
 LOOKS = {

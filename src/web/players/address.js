@@ -75,6 +75,15 @@ export function readRequest(search, views) {
     };
 }
 
+const OWN = ["app", "stream", "vhost", "protocol"];
+
+// The stream that the address of a page for one stream names. more: the parameters that are not the page's but the
+// stream's, of a signed URL or for hooks. query: URLSearchParams.
+export function readPlace(query) {
+    const place = { vhost: query.get("vhost") ?? "", app: query.get("app") || DEFAULT_PLACE.app, stream: query.get("stream") || DEFAULT_PLACE.stream };
+    return { place, more: `${new URLSearchParams([...query].filter(([name]) => !OWN.includes(name)))}` };
+}
+
 // The address of the players' page that shows the same.
 export function pageUrl({ view, vhost, app, stream, url = "", autostart = false }) {
     const query = new URLSearchParams({ protocol: view });

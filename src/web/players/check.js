@@ -8,13 +8,14 @@ import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
 import { PageHeader } from "../shared/page_header.js";
 import "../shared/theme.css";
-import { DEFAULT_PLACE } from "./address.js";
+import { DEFAULT_PLACE, readPlace, streamUrl } from "./address.js";
 import { chinese as own } from "./chinese.js";
 import { MoreFields, PlaceFields } from "./form.js";
-import { bestOf, fits, LADDER, PLAY_ROOM, PUBLISH_SHARE, publishKbps } from "./ladder.js";
+import { bestOf, fits, LADDER, PLAY_ROOM, PUBLISH_SHARE, publishKbps, rungsOf } from "./ladder.js";
 import { Measurement, STEPS } from "./measure.js";
 import { milliseconds, ProblemBox } from "./player_view.js";
 import { Problem } from "./problem.js";
+import { placeText } from "./problems.js";
 import { checkRtc } from "./rtc_check.js";
 import "./check.css";
 
@@ -36,6 +37,24 @@ const BLOAT_MS = 150;
 
 const rungText = (rung) => `${rung.name}${rung.fps > 30 ? rung.fps : ""}`;
 
+// The stream that the page's address names; null: none.
+const query = new URLSearchParams(location.search);
+const subject = query.get("stream") ? readPlace(query) : null;
+
+// What that stream is published with, as its players learn it; the usual ladder where it has no playlist of several.
+async function ladderOf(signal) {
+    const usual = { rungs: LADDER, place: null };
+    if (!subject) return usual;
+    try {
+        const response = await fetch(streamUrl("hls", subject.place, subject.more), { cache: "no-store", credentials: "omit", signal });
+        const rungs = response.ok ? rungsOf(await response.text()) : [];
+        return rungs.length ? { rungs, place: subject.place } : usual;
+    } catch (error) {
+        if (signal.aborted) throw error;
+        return usual;
+    }
+}
+
 function Progress({ progress }) {
     const text = STEP_TEXTS[progress.step]();
     return html`<section class="card" aria-label=${t("Progress")}>
@@ -47,11 +66,12 @@ function Progress({ progress }) {
 
 function Verdict({ result }) {
     const { steps } = result;
-    const rung = bestOf(steps["down-one"].kbps);
+    const { rungs } = result.ladder;
+    const rung = bestOf(rungs, steps["down-one"].kbps);
     return html`<div class="check-verdicts">
         <section class="card" aria-label=${t("Play")}>
             <h2>${t("Play")}</h2>
-            <p class="check-large" data-verdict="play">${rung ? t("up to {size}", { size: rungText(rung) }) : t("less than {size}", { size: LADDER.at(-1).name })}</p>
+            <p class="check-large" data-verdict="play">${rung ? t("up to {size}", { size: rungText(rung) }) : t("less than {size}", { size: rungText(rungs.at(-1)) })}</p>
             <p>${t("{rate} down by one connection, as players have it.", { rate: bitrate(steps["down-one"].kbps) })}</p>
         </section>
         <section class="card" aria-label=${t("Publish")}>
@@ -110,6 +130,7 @@ function Figures({ result }) {
 
 function Ladder({ result }) {
     const kbps = result.steps["down-one"].kbps;
+    const { rungs, place } = result.ladder;
     return html`<section class="card" aria-label=${t("Sizes of video")}>
         <h2>${t("Sizes of video")}</h2>
         <table class="compare">
@@ -117,9 +138,9 @@ function Ladder({ result }) {
                 <tr><th scope="col">${t("Size")}</th><th scope="col" class="number">${t("Bitrate")}</th><th scope="col">${t("To play")}</th></tr>
             </thead>
             <tbody>
-                ${LADDER.map((rung) => {
+                ${rungs.map((rung) => {
                     const verdict = fits(rung.kbps, kbps);
-                    return html`<tr key=${rungText(rung)} data-rung=${rungText(rung)} data-fits=${verdict}>
+                    return html`<tr key=${`${rungText(rung)} ${rung.kbps}`} data-rung=${rungText(rung)} data-fits=${verdict}>
                         <th scope="row">${rungText(rung)}</th>
                         <td class="number">${bitrate(rung.kbps)}</td>
                         <td class=${COLOURS[verdict]}>${FITS[verdict]()}</td>
@@ -127,7 +148,10 @@ function Ladder({ result }) {
                 })}
             </tbody>
         </table>
-        <p class="quiet small">${t("A size fits if the connection carries {room} times its bitrate. Bitrates are the usual ones of H.264; the streams of this server may have others.", { room: PLAY_ROOM })}</p>
+        <p class="quiet small">
+            ${t("A size fits if the connection carries {room} times its bitrate.", { room: PLAY_ROOM })}${" "}
+            ${place ? t("Sizes and bitrates are those that {stream} has now.", { stream: placeText(place) }) : t("Bitrates are the usual ones of H.264; the streams of this server may have others.")}
+        </p>
     </section>`;
 }
 
@@ -199,7 +223,11 @@ function Page() {
         );
         mine(() => setRun(null))();
     };
-    const start = () => begin("latency", (onProgress, signal) => new Measurement(onProgress, signal).run(), setResult);
+    const measureHttp = async (onProgress, signal) => {
+        const ladder = await ladderOf(signal);
+        return { ...(await new Measurement(onProgress, signal).run()), ladder };
+    };
+    const start = () => begin("latency", measureHttp, setResult);
     const startRtc = (place, token) => begin("rtc-up", (onProgress, signal) => checkRtc({ place, token, onProgress, signal }), setRtc);
     return html`<${PageHeader} page="players" />
         <main class="players check">

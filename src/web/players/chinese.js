@@ -1,7 +1,7 @@
 // Translations of the players' and the start page's texts into simplified Chinese, by the English text, sorted.
 export const chinese = {
     "A page by HTTPS cannot play a stream by HTTP": "HTTPS 页面不能播放 HTTP 的流",
-    "A size fits if the connection carries {room} times its bitrate. Bitrates are the usual ones of H.264; the streams of this server may have others.": "连接能承载其码率的 {room} 倍时适合。码率为 H.264 的常用值；此服务器的流可能不同。",
+    "A size fits if the connection carries {room} times its bitrate.": "连接能承载其码率的 {room} 倍时适合。",
     "A test pattern, the camera or the screen, by WebRTC.": "通过 WebRTC 推送测试图、摄像头或屏幕。",
     Address: "地址",
     "Address of a player": "播放器地址",
@@ -12,6 +12,7 @@ export const chinese = {
     "At least: what waits in this browser. The frames carry no time.": "下限：仅为浏览器中的缓冲，画面中没有时间码。",
     "Audio or video was added to the stream": "流中新增了音频或视频",
     Bitrate: "码率",
+    "Bitrates are the usual ones of H.264; the streams of this server may have others.": "码率为 H.264 的常用值；此服务器的流可能不同。",
     "Browsers allow the camera and the screen only for https and localhost": "浏览器只允许 https 和 localhost 页面使用摄像头和屏幕",
     "Browsers do not send these for streams. Use a signed URL or a token.": "浏览器不会为流发送它们。请使用签名地址或令牌。",
     Buffer: "缓冲",
@@ -108,6 +109,7 @@ export const chinese = {
     "Settings, Stream, service Custom. Server, and stream key:": "设置、直播、服务选择“自定义”。服务器和推流码：",
     "Settings, Stream, service WHIP. Server:": "设置、直播、服务选择 WHIP。服务器：",
     Size: "尺寸",
+    "Sizes and bitrates are those that {stream} has now.": "尺寸和码率为 {stream} 当前的值。",
     "Sizes of video": "视频尺寸",
     "Somebody else publishes this stream": "已有其他人推送这个流",
     "Something unexpected happened": "发生了意外错误",

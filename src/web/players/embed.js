@@ -6,7 +6,7 @@ import { chinese } from "../shared/chinese.js";
 import { html } from "../shared/html.js";
 import { t } from "../shared/i18n.js";
 import "../shared/theme.css";
-import { DEFAULT_PLACE } from "./address.js";
+import { readPlace } from "./address.js";
 import { chinese as own } from "./chinese.js";
 import { FALLBACK, Fallback } from "./fallback.js";
 import { ProblemBox, Screen } from "./player_view.js";
@@ -18,15 +18,12 @@ Object.assign(chinese, own);
 
 // WebRTC that does not connect leaves its place to another protocol sooner than on the players' page.
 const CONNECT_MS = 4000;
-const OWN = ["app", "stream", "vhost", "protocol"];
 
-// What the page's address asks for. Parameters that are not the page's are the stream's: signatures, tokens of hooks.
+// What the page's address asks for.
 function readEmbed(search) {
     const query = new URLSearchParams(search);
-    const place = { vhost: query.get("vhost") ?? "", app: query.get("app") || DEFAULT_PLACE.app, stream: query.get("stream") || DEFAULT_PLACE.stream };
     const wanted = (query.get("protocol") ?? "").split(",").filter((one) => FALLBACK.includes(one));
-    const more = new URLSearchParams([...query].filter(([name]) => !OWN.includes(name)));
-    return { place, more: `${more}`, protocols: wanted.length ? wanted : FALLBACK };
+    return { ...readPlace(query), protocols: wanted.length ? wanted : FALLBACK };
 }
 
 function Embed({ place, more, protocols }) {
