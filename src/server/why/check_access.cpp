@@ -72,7 +72,7 @@ void check_page_rules(const Facts& facts, const config::Vhost& vhost, Findings& 
     if (host.empty()) {
         finding.advice =
             "players without a page are refused; ask again with the page's address (--page) for those of one";
-    } else {
+    } else if (is_host_name(host)) {
         // The list that refuses it.
         config::VhostRefer alone = vhost.refer;
         alone.publish.clear();

@@ -50,12 +50,13 @@ void add_no_vhost(const Facts& facts, Findings& findings) {
     std::string near = near_vhost(snapshot, named);
     if (near.empty()) near = misspelt_default(snapshot);
     const bool is_address = base::IpAddress::parse(named).has_value() || named == "localhost";
+    const std::string written = is_address ? std::string(config::kDefaultVhost) : named;
     findings.push_back(
         {.check = "vhost",
          .verdict = Verdict::kBad,
          .text = fmt::format("there is no vhost {}{}, and no {} for all other names", shown,
                              near.empty() ? "" : fmt::format(" (there is {})", near), config::kDefaultVhost),
-         .line = fmt::format("vhost {} {{ }}", is_address ? std::string(config::kDefaultVhost) : shown),
+         .line = is_host_name(written) ? fmt::format("vhost {} {{ }}", written) : "",
          .advice = "the vhost is the host of the URL, or its parameter vhost="});
 }
 

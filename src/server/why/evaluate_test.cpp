@@ -532,6 +532,31 @@ TEST(Why, LinesAreWrittenAsTheConfigurationIs) {
     EXPECT_EQ(config_line(*of_environment, "__defaultVhost__", "vhost/hls/enabled", "on"), "SRS_VHOST_HLS_ENABLED=on");
 }
 
+// The URL and the page's address come from somebody who cannot play; the line is for the operator to copy.
+TEST(Why, WhatOthersWroteIsNoConfiguration) {
+    CHECK(kSectionsAdded);
+    const auto refers =
+        config::load_text("listen 1935;\nvhost a.com { refer { enabled on; play \"b c\"; } }\n").snapshot;
+    ASSERT_TRUE(refers);
+    struct Row {
+        std::string vhost, page, check, line;
+    };
+    for (const auto& [vhost, page, check, line] :
+         {Row{"x.com", "", "vhost", "vhost x.com { }"}, Row{"x { } include /etc/passwd;", "", "vhost", ""},
+          Row{"$(reboot)", "", "vhost", ""}, Row{std::string(256, 'a'), "", "vhost", ""},
+          Row{"a.com", "http://d.com/", "refer", "vhost a.com { refer { play \"b c\" d.com; } }"},
+          Row{"a.com", "http://d;}include/", "refer", ""}, Row{"a.com", "http://$(reboot)/", "refer", ""}}) {
+        auto target = resolve("rtmp://a.com/live/x", false, *refers);
+        ASSERT_TRUE(target);
+        target->vhost = vhost;
+        const Findings findings = evaluate({.snapshot = *refers, .target = *target, .page = page});
+        const auto found = std::ranges::find(findings, check, &Finding::check);
+        ASSERT_NE(found, findings.end()) << vhost << " " << page;
+        EXPECT_EQ(found->verdict, Verdict::kBad) << found->text;
+        EXPECT_EQ(found->line, line);
+    }
+}
+
 TEST(Why, FindsASocketInTheSystemsTables) {
     const std::string tcp =
         "  sl  local_address rem_address   st tx_queue rx_queue\n"

@@ -4,6 +4,7 @@
 
 #include "config/directive.h"
 #include "config/environment.h"
+#include "config/value.h"
 #include "service/url/finding.h"
 
 namespace service::url {
@@ -26,7 +27,7 @@ std::string config_line(const config::Snapshot& snapshot, std::string_view vhost
     std::string head, tail;
     for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/')) {
         const std::string_view block = path.substr(0, slash);
-        head += fmt::format("{} {}{{ ", block, block == "vhost" ? fmt::format("{} ", vhost) : "");
+        head += fmt::format("{} {}{{ ", block, block == "vhost" ? config::quote_if_needed(vhost) + " " : "");
         tail += " }";
         path.remove_prefix(slash + 1);
     }

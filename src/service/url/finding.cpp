@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/directive.h"
+#include "config/value.h"
 
 namespace service::url {
 
@@ -53,8 +54,8 @@ bool is_on(const config::Snapshot& snapshot, const config::Vhost* vhost, std::st
 
 std::string with_word(const std::vector<std::string>& words, const std::string& more) {
     std::string all;
-    for (const std::string& word : words) all += word + " ";
-    return all + more;
+    for (const std::string& word : words) all += config::quote_if_needed(word) + " ";
+    return all + config::quote_if_needed(more);
 }
 
 }  // namespace service::url
