@@ -42,6 +42,7 @@ class Service final : public net::Guard, private live::EventListener, private li
     void stop();
     // Opens the outbox's file if it is needed now. Yields.
     base::Result<Commit> prepare(const config::SnapshotPtr& next);
+    using net::Guard::check;
     // Whether prepare() could open the file. Yields.
     base::Result<void> check(const config::SnapshotPtr& next) const;
 
