@@ -14,6 +14,7 @@ import pytest
 from lib import browser, certificates, dash, flv, http, media, metrics, publishing, rtmp
 from lib.server import default_vhost
 from lib.timing import scaled, wait_until
+from lib.upgrades import Upgrades
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HLS = "hls { enabled on; hls_storage memory; hls_fragment 1; hls_window 6; hls_ctx off; }"
@@ -322,13 +323,17 @@ FLOODS = {
 }
 
 
-def connect(server):
-    """A connection after its preface."""
+def open_socket(server):
+    return socket.create_connection(("127.0.0.1", server.https_port), scaled(10))
+
+
+def connect(server, opened=None):
+    """A connection after its preface, by a socket that is open."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols(["h2"])
-    peer = context.wrap_socket(socket.create_connection(("127.0.0.1", server.https_port), scaled(10)))
+    peer = context.wrap_socket(opened or open_socket(server))
     assert peer.selected_alpn_protocol() == "h2"
     peer.sendall(PREFACE + frame(4, 0, 0))
     return peer
@@ -343,6 +348,17 @@ def frames_until_the_end(peer):
             found.append((data[3], int.from_bytes(data[5:9], "big"), data[9:size]))
             data = data[size:]
     return found
+
+
+def test_a_connection_that_an_upgrade_overtakes_is_told_so(make):
+    """Its handshake comes to the process before, whose playlists are gone."""
+    server = make()
+    with Upgrades(server) as upgrades, open_socket(server) as opened:
+        time.sleep(scaled(0.2))
+        upgrades.upgrade()
+        with connect(server, opened) as peer:
+            goaways = [payload[:8] for kind, _, payload in frames_until_the_end(peer) if kind == 7]
+        assert goaways[-1:] == [bytes(8)], f"GOAWAY, before any request: {goaways}"
 
 
 def test_the_end_of_the_server_is_told_twice(make):

@@ -139,21 +139,43 @@ def test_requests_that_wait_are_answered(servers):
         assert not problems, "\n".join(problems)
 
 
-def test_connections_that_were_opened_before_may_ask_later(servers):
-    """Browsers open some in advance, which the process before has accepted: it sends them to the new one."""
-    server = start(servers, more=DASH, **KINDS["memory"])
+@pytest.mark.parametrize("kind", ["memory", "low_latency_in_memory"])
+def test_connections_that_were_opened_before_may_ask_later(servers, kind):
+    """Browsers open some in advance, which the process before has accepted: it sends them to the new one. The names of
+    segments are none of live streams (http_remux)."""
+    more = f"{DASH} http_remux {{ enabled on; mount [vhost]/[app]/[stream].ts; }}"
+    server = start(servers, more=more, **KINDS[kind])
     with Upgrades(server) as upgrades, edges.steady(server, "s", media.tags(media.frequent_keyframes())):
-        hls.wait(server, PATH, lambda playlist: len(playlist.segments) >= 3, 15)
-        paths = (PATH, "/live/s.mpd")
-        with http.Connection(server.http_port) as first, http.Connection(server.http_port) as second:
-            upgrades.upgrade()
-            time.sleep(scaled(3))
-            for path, connection in zip(paths, (first, second)):
+        text = lambda: http.get(server.http_port, PATH).body.decode()
+        wait_until(lambda: text().count("#EXTINF") >= 3, 15, lambda: f"three segments: {text()}")
+        opened = [http.Connection(server.http_port) for _ in range(4)]
+        upgrades.upgrade()
+        time.sleep(scaled(4))
+        lines = text().splitlines()
+        newest = [line for line in lines if line and not line.startswith("#")][-1]
+        parts = [line.split('URI="')[1].split('"')[0] for line in lines if line.startswith("#EXT-X-PART:")]
+        paths = [PATH, "/live/s.mpd", *(urljoin(PATH, uri) for uri in (newest, *parts[-1:]))]
+        for path, connection in zip(paths, opened):
+            with connection:
                 connection.request("GET", path)
                 response = connection.read_response()
-                assert response.status == 307, f"{path}, in a connection of before: {response.describe()}"
-                where = path.rpartition("/")[0] + response.headers["location"].removeprefix(".")
-                assert http.get(server.http_port, where).status == 200, f"{path} is with the new process, at {where}"
+            assert response.status == 307, f"{path}, in a connection of before: {response.describe()}"
+            where = path.rpartition("/")[0] + response.headers["location"].removeprefix(".")
+            assert http.get(server.http_port, where).status == 200, f"{path} is with the new process, at {where}"
+
+
+@pytest.mark.parametrize("kind", ["ts", "memory"])
+def test_each_segment_is_reported_once(servers, kind):
+    """By on_hls: those that are complete by the process before, the others by the new one."""
+    with hooks.HookServer() as asked:
+        report = f"http_hooks {{ enabled on; on_hls {asked.url('on_hls')}; }}"
+        server = start(servers, more=report, **KINDS[kind])
+        with Upgrades(server) as upgrades, edges.steady(server, "s", media.tags(media.frequent_keyframes())):
+            asked.wait("on_hls", 3)
+            upgrades.upgrade()
+            asked.wait("on_hls", 8, 20)
+            numbers = [body["seq_no"] for body in asked.bodies("on_hls")]
+        assert sorted(numbers) == list(range(len(numbers))), f"each number once was expected: {numbers}"
 
 
 def test_ffmpeg_plays_on(servers):

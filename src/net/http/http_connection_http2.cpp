@@ -23,6 +23,7 @@ void HttpConnection::begin_http2() {
         std::shared_ptr<const HttpResponseOptions>(options_, &options_->response), http2_limits());
     leave_list();
     become_idle();
+    if (server_.ends_connections()) http2_->drain();
 }
 
 Http2Session::Limits HttpConnection::http2_limits() const {

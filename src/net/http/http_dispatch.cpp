@@ -68,6 +68,11 @@ base::Result<void> HttpDispatch::answer_missing(HttpResponse& response, const Ht
     const http::Request& message = request.message;
     const bool is_get = message.method == http::Method::kGet || message.method == http::Method::kHead;
     if (phase != Phase::kGivenOver || !is_get || request.is_of_other_process) return response.send_error(404);
+    return send_elsewhere(response, request);
+}
+
+base::Result<void> HttpDispatch::send_elsewhere(HttpResponse& response, const HttpRequest& request) {
+    const http::Request& message = request.message;
     response.header("Cache-Control", "no-store").close_after();
     // A relative one (RFC 3986, section 4.2), which holds behind a proxy that serves a part of its paths here.
     const std::string file = "./" + message.raw_path.substr(http::directory_of(message.raw_path).size());

@@ -32,6 +32,9 @@ class HttpDispatch {
     base::Result<void> answer(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match,
                               Phase phase);
 
+    // Of a server that is given over: the client asks again by another connection, which the other process accepts.
+    static base::Result<void> send_elsewhere(HttpResponse& response, const HttpRequest& request);
+
   private:
     base::Result<void> dispatch(HttpResponse& response, HttpRequest& request, std::optional<HttpRouter::Match> match,
                                 Phase phase);

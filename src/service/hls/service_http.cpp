@@ -9,6 +9,7 @@
 #include "live/hub/leases.h"
 #include "live/hub/options.h"
 #include "net/access/access_rules.h"
+#include "net/http/http_dispatch.h"
 #include "net/http/http_visitor.h"
 #include "net/http/serve_resource.h"
 #include "protocol/http/timestamp.h"
@@ -43,6 +44,12 @@ std::vector<live::StreamKey> streams_of(const VhostConfig& hls, const live::Stre
 net::FileViewers::Name viewer_name(const live::StreamKey& stream, std::string_view context) {
     if (context.empty()) return {};
     return {stream.text(), std::string(context)};
+}
+
+// What playlists and manifests name, and they themselves. HTTP-TS is called so, too.
+bool is_file_name(std::string_view path) {
+    constexpr std::string_view kEnds[] = {".m3u8", ".mpd", ".ts", ".m4s", ".mp4", ".key"};
+    return std::ranges::any_of(kEnds, [path](std::string_view end) { return path.ends_with(end); });
 }
 
 }  // namespace
@@ -105,7 +112,6 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
 
 base::Result<void> Service::explain_missing(net::HttpRequest& request, net::HttpResponse& response) {
     const bool is_dash = request.message.path.ends_with(".mpd");
-    if (given_over_) return {};
     if (!is_dash && !request.message.path.ends_with(".m3u8")) return {};
     const std::string_view name = net::vhost_name(request.message);
     const config::Vhost* vhost = snapshot_->vhost(name);
@@ -150,9 +156,12 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
             return response.send(200, "text/plain", http::format_timestamp(base::wall_ms()));
         }
     }
-    // One that is not hinted yet, or is gone.
     const auto& hls = vhost.get<VhostConfig>();
-    if (hls.enabled && hls.has_parts() && is_part(path) && !given_over_)
+    const bool has_files = hls.enabled || vhost.get<DashConfig>().enabled;
+    if (given_over_ && has_files && is_file_name(path) && !request.is_of_other_process)
+        return net::HttpDispatch::send_elsewhere(response, request);
+    // One that is not hinted yet, or is gone.
+    if (hls.enabled && hls.has_parts() && is_part(path))
         return net::send_answer(*net::error_answer(404, "there is no such part"), response);
     if (asked && (asked.group || asked.output->serves(path) || is_replaced(*asked.output)))
         return playlist(asked, vhost, request, response);
@@ -201,7 +210,7 @@ base::Result<std::vector<Service::Fetched>> Service::fetched_for(const config::V
 base::Result<void> Service::await_fetched(const config::Vhost& vhost, const std::string& path,
                                           const net::HttpRequest& request, net::HttpResponse& response) {
     const auto& hls = vhost.get<VhostConfig>();
-    if (draining_ || request.is_head() || without_suffix(path) != path) return {};
+    if (draining_ || given_over_ || request.is_head() || without_suffix(path) != path) return {};
     const auto named = stream_of(vhost, path);
     if (!named) return {};
     const std::vector<Fetched> fetched = TRY(fetched_for(vhost, *named, path));
