@@ -3,10 +3,11 @@ nothing is missing, numbers go on, and each frame is there once."""
 
 import subprocess
 import time
+from urllib.parse import urljoin
 
 import pytest
 
-from lib import crowd, dash, edges, ffmpeg, flv, hls, http, media
+from lib import crowd, dash, edges, ffmpeg, flv, hls, hooks, http, media
 from lib.timing import scaled, wait_until
 from lib.upgrades import Upgrades
 

@@ -43,7 +43,7 @@ SegmentTimeline::Id SegmentTimeline::close(media::Time duration, int64_t now_ms)
     segments_.push_back({*std::exchange(open_, std::nullopt)});
     if (target_s_ == 0 || options_.grows) choose_target();
     drop_old_parts();
-    while (end() - listed() > kMinSegments && first_is_over(now_ms)) leave(now_ms);
+    while (end() - listed() > kMinSegments && first_is_over(now_ms)) leave(1, now_ms);
     return end() - 1;
 }
 
@@ -87,10 +87,14 @@ void SegmentTimeline::drop_old_parts() {
 }
 
 // A segment stays until a player with the newest playlist that names it has played it.
-void SegmentTimeline::leave(int64_t now_ms) {
-    Row& row = segments_[left_];
-    row.until_ms = now_ms + std::max(media::to_ms(row.segment.duration + listed_length()), options_.kept_ms);
-    ++left_;
+void SegmentTimeline::leave(size_t count, int64_t now_ms) {
+    media::Time listed = listed_length();
+    for (; count > 0 && !empty(); --count, ++left_) {
+        Row& row = segments_[left_];
+        const media::Time duration = row.segment.duration;
+        row.until_ms = now_ms + std::max(media::to_ms(duration + listed), options_.kept_ms);
+        listed -= duration;
+    }
 }
 
 void SegmentTimeline::recover(const LeftTimeline& left, int64_t now_ms) {
@@ -106,7 +110,7 @@ void SegmentTimeline::recover(const LeftTimeline& left, int64_t now_ms) {
         const Segment& last = left.segments.back();
         date_end_ms_ = std::max(date_end_ms_, last.date_ms + media::to_ms(last.duration));
     }
-    for (size_t i = 0; i < left.left && !empty(); ++i) leave(now_ms);
+    leave(left.left, now_ms);
     if (left.parts_kept > 0) parts_kept_ = left.parts_kept;
     // They have nothing to do with each other.
     if (!left.continuation) {
@@ -151,7 +155,7 @@ void SegmentTimeline::continue_at(const ListPosition& position, int64_t now_ms) 
     open_->date_ms = clock_->wall_ms;
     const ListPosition own = this->position();
     if (position.sequence == own.sequence && position.discontinuities == own.discontinuities) return;
-    while (!empty()) leave(now_ms);
+    leave(segments_.size(), now_ms);
     base_ += jump_;
     jump_at_ = end();
     jump_ = std::max(position.sequence, own.sequence) - own.sequence;
@@ -160,7 +164,7 @@ void SegmentTimeline::continue_at(const ListPosition& position, int64_t now_ms) 
 }
 
 void SegmentTimeline::expire(int64_t now_ms, bool all) {
-    while (all && !empty()) leave(now_ms);
+    if (all) leave(segments_.size(), now_ms);
     const auto is_over = [&](const Row& row) {
         return row.until_ms <= now_ms && segments_.size() > options_.kept_segments;
     };

@@ -190,7 +190,7 @@ class SegmentTimeline {
     void choose_target();
     void drop_old_parts();
     void set_date(Segment& segment);
-    void leave(int64_t now_ms);
+    void leave(size_t count, int64_t now_ms);  // the oldest, as many as there are
     bool first_is_over(int64_t now_ms) const;
     media::Time listed_length() const;
     int64_t configured_s() const { return (options_.target_ms + 999) / 1'000; }

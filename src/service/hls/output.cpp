@@ -150,6 +150,7 @@ void Output::on_unpublish() {
         segmenter_.end();
     }
     variant_ = {};
+    if (continuation_ && !is_given_over_) end_continuation(false, "it is not published any more");
     stream_->unsubscribe(*this);
     stream_ = nullptr;
     changed_.pulse();
@@ -511,7 +512,7 @@ void Output::write_master() {
 
 void Output::segment_done(Rendition& rendition, SegmentTimeline::Id id, const std::string& path) {
     changed_.pulse();
-    if (is_given_over_) return;
+    if (is_given_over_ && id >= given_end_) return;
     master_file_.retry();
     const Segment& segment = timeline_->at(id);
     const Entry& entry = *rendition.list().find(id);

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "runtime/loop/clock.h"
@@ -49,6 +50,9 @@ bool Output::is_at_keyframe() const {
 void Output::give_over() {
     seeks_keyframe_ = false;
     is_given_over_ = true;
+    continuation_.reset();
+    // What is complete is reported here, also what the disk has not taken yet.
+    given_end_ = std::numeric_limits<SegmentTimeline::Id>::max();
     if (!stream_ || !has_begun_) {
         if (stream_) on_unpublish();
         given_end_ = timeline_->end();
@@ -62,7 +66,7 @@ void Output::give_over() {
         given_end_ = timeline_->end();
         return;
     }
-    stream_->hold_gop(runtime::now_ms() + kHeldMs);
+    stream_->hold_gop(runtime::now_ms() + kLeavesMs + kHeldMs);
     for_each_rendition([](Rendition& rendition) { rendition.give_over(); });
     continuation_ = {.start = open->start,
                      .at_keyframe = tracks_->video() != nullptr,
@@ -71,6 +75,10 @@ void Output::give_over() {
                      .parts_end = timeline_->next_part(),
                      .breaks = open->discontinuity};
     given_end_ = timeline_->end();
+}
+
+void Output::hold_gop() {
+    if (stream_ && continuation_) stream_->hold_gop(runtime::now_ms() + kHeldMs);
 }
 
 LeftStream Output::leave(uint64_t max_bytes) {

@@ -70,17 +70,22 @@ bool Service::is_at_handover() const {
 // Yields.
 void Service::leave_outputs() {
     std::vector<StreamState> states;
+    // What one does not need is for the others.
+    uint64_t room = LeftBlobs::kMaxBytes;
+    size_t outputs = outputs_.size();
     for (auto& [location, output] : outputs_) {
         StreamState state{.key = output->key(),
                           .made_with = made_with(output->options(), output->paths()),
                           .next_sequence = output->next_sequence(),
-                          .left = output->leave(LeftBlobs::kMaxBytes / outputs_.size())};
+                          .left = output->leave(room / outputs--)};
+        for (const auto& blob : state.left.blobs) room -= blob->size();
         if (state.left.any) states.push_back(std::move(state));
         if (output->publishing()) given_over_outputs_.push_back(output);
     }
     answering_ = runtime::spawn("hls-answers", [this] { answer_waiting(); });
     if (states.empty()) return;
     auto file = write_state_file(std::move(states));
+    for (const auto& output : given_over_outputs_) output->hold_gop();
     if (file) return runtime::leave_state({std::string(kService), *std::move(file)});
     runtime::warn_some(failure_log_, "HLS: the next process begins anew: {}", file.error().text());
 }

@@ -7,15 +7,14 @@
 namespace service::hls {
 
 std::optional<uint32_t> LeftBlobs::add(const std::shared_ptr<runtime::disk::PagedBytes>& pages) {
-    if (const auto known = std::ranges::find(all_, pages); known != all_.end())
-        return static_cast<uint32_t>(known - all_.begin());
-    if (all_.size() >= StreamState::kMaxBlobs || pages->size() > limit_ - std::min(limit_, bytes_)) {
-        ++dropped_;
-        return std::nullopt;
-    }
+    if (const auto known = indexes_.find(pages.get()); known != indexes_.end()) return known->second;
+    is_full_ |= all_.size() >= StreamState::kMaxBlobs || pages->size() > limit_ - std::min(limit_, bytes_);
+    if (is_full_) return std::nullopt;
     bytes_ += pages->size();
+    const auto index = static_cast<uint32_t>(all_.size());
     all_.push_back(pages);
-    return static_cast<uint32_t>(all_.size() - 1);
+    indexes_[pages.get()] = index;
+    return index;
 }
 
 }  // namespace service::hls

@@ -24,7 +24,7 @@ using runtime::disk::PagedBytes;
 namespace {
 
 constexpr std::string_view kMagic("SRSHLS\n\0", 8);
-constexpr size_t kHeadBytes = 16;
+constexpr size_t kHeadBytes = 16, kEntryBytes = 12;
 constexpr uint64_t kMaxStatesBytes = uint64_t{512} << 20;
 constexpr size_t kMaxStreams = 100'000;
 constexpr size_t kAtOnce = 256 * 1024;
@@ -64,7 +64,7 @@ Result<void> read_all(int fd, std::span<uint8_t> out, uint64_t offset) {
 
 // On a worker, but for its construction.
 struct Copying {
-    int fd = -1;
+    runtime::OwnedDescriptors file{};  // its own: the job runs on where its caller is cancelled
     std::vector<uint8_t> head{};
     struct Range {
         int fd;
@@ -75,6 +75,7 @@ struct Copying {
     Result<void> result{};
 
     void run() {
+        const int fd = file.all().front();
         result = write_all(fd, head);
         for (const Range& range : ranges)
             if (result) result = copy_all(fd, range.fd, range.offset, range.length);
@@ -90,8 +91,28 @@ Result<std::shared_ptr<PagedBytes>> read_blob(int fd, uint64_t offset, uint64_t 
         TRY(pages->append(next));
         offset += next.size();
         size -= next.size();
+        TRY(runtime::yield());
     }
     return pages;
+}
+
+Result<std::vector<uint8_t>> read_states(int fd, uint64_t size) {
+    std::vector<uint8_t> bytes(size);
+    for (uint64_t at = 0; at < size; at += kAtOnce) {
+        TRY(read_all(fd, std::span(bytes).subspan(at, std::min<uint64_t>(kAtOnce, size - at)), kHeadBytes + at));
+        TRY(runtime::yield());
+    }
+    return bytes;
+}
+
+// The bytes of the blobs of a state.
+Result<void> read_blobs(int fd, uint64_t offset, uint64_t end, StreamState& state) {
+    for (const uint64_t size : state.blob_sizes) {
+        if (size > end - offset) return fail(Code::kProtocol, "the state of a stream has more bytes than it says");
+        state.left.blobs.push_back(TRY(read_blob(fd, offset, size)));
+        offset += size;
+    }
+    return {};
 }
 
 }  // namespace
@@ -103,15 +124,24 @@ Result<runtime::OwnedDescriptors> write_state_file(std::vector<StreamState> stat
         return base::fail_errno("memfd_create", errno);
     }
     auto copying = std::make_shared<Copying>();
-    copying->fd = file.all().front();
-    std::vector<uint8_t> all, one;
+    copying->file = std::move(file);
+    std::vector<uint8_t>& all = copying->head;
+    base::ByteWriter(all).text(kMagic);
+    base::ByteWriter(all).u64(0);
+    std::vector<uint8_t> one;
     for (StreamState& state : states) {
         state.blob_sizes.clear();
-        for (const auto& blob : state.left.blobs) state.blob_sizes.push_back(blob->size());
+        uint64_t blob_bytes = 0;
+        for (const auto& blob : state.left.blobs) {
+            state.blob_sizes.push_back(blob->size());
+            blob_bytes += blob->size();
+        }
         one.clear();
         write_state(state, one);
+        TRY(runtime::yield());
         if (one.size() > StreamState::kMaxBytes || all.size() + one.size() > kMaxStatesBytes) continue;
         base::ByteWriter(all).u32(static_cast<uint32_t>(one.size()));
+        base::ByteWriter(all).u64(blob_bytes);
         base::ByteWriter(all).bytes(one);
         for (const auto& blob : state.left.blobs)
             for (PagedBytes::Part& part : blob->parts(0, blob->size())) {
@@ -119,12 +149,12 @@ Result<runtime::OwnedDescriptors> write_state_file(std::vector<StreamState> stat
                 copying->held.push_back(std::move(part));
             }
     }
-    base::ByteWriter(copying->head).text(kMagic);
-    base::ByteWriter(copying->head).u64(all.size());
-    base::ByteWriter(copying->head).bytes(all);
+    std::vector<uint8_t> size;
+    base::ByteWriter(size).u64(all.size() - kHeadBytes);
+    std::ranges::copy(size, all.begin() + static_cast<ptrdiff_t>(kMagic.size()));
     TRY(runtime::offload([copying] { copying->run(); }, runtime::Deadline::never()));
     TRY(std::move(copying->result));
-    return file;
+    return std::move(copying->file);
 }
 
 Result<std::vector<StreamState>> read_state_file(int fd, std::vector<std::string>& problems) {
@@ -137,27 +167,25 @@ Result<std::vector<StreamState>> read_state_file(int fd, std::vector<std::string
     if (fstat(fd, &info) != 0) return base::fail_errno("what HLS has left", errno);
     const auto file_bytes = static_cast<uint64_t>(std::max<off_t>(0, info.st_size));
     if (size > kMaxStatesBytes || size > file_bytes) return fail(Code::kProtocol, "what HLS has left is cut off");
-    std::vector<uint8_t> bytes(size);
-    TRY(read_all(fd, bytes, kHeadBytes));
+    const std::vector<uint8_t> bytes = TRY(read_states(fd, size));
     std::vector<StreamState> states;
     uint64_t offset = kHeadBytes + size;
-    for (base::ByteReader all(bytes); all.left() > 0 && states.size() < kMaxStreams;) {
+    for (base::ByteReader all(bytes); all.left() >= kEntryBytes && states.size() < kMaxStreams;) {
         const uint32_t length = all.u32();
+        const uint64_t blob_bytes = all.u64();
         auto state = read_state(all.bytes(length));
-        // Where the bytes of the others are is not known either.
-        if (!state) {
-            problems.push_back(state.error().text());
+        if (offset > file_bytes || blob_bytes > file_bytes - offset) {
+            problems.emplace_back("what HLS has left is cut off");
             break;
         }
-        for (const uint64_t blob : state->blob_sizes) {
-            if (offset > file_bytes || blob > file_bytes - offset)
-                return fail(Code::kProtocol, "what HLS has left is cut off");
-            auto pages = TRY(read_blob(fd, offset, blob));
-            state->left.blobs.push_back(std::move(pages));
-            offset += blob;
-            TRY(runtime::yield());
-        }
-        states.push_back(*std::move(state));
+        const uint64_t begin = std::exchange(offset, offset + blob_bytes);
+        auto read = state ? read_blobs(fd, begin, offset, *state) : std::unexpected(std::move(state.error()));
+        if (!read && read.error().code() == Code::kCancelled) return std::unexpected(std::move(read.error()));
+        if (read)
+            states.push_back(*std::move(state));
+        else
+            problems.push_back(read.error().text());
+        TRY(runtime::yield());
     }
     return states;
 }

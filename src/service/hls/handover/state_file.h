@@ -2,7 +2,7 @@
 // The anonymous file in which one process of the server leaves its HLS to the next (runtime/loop/handover_state.h): a
 // head, the states of all streams (stream_state.h), and behind them the bytes of their blobs, in the same order:
 //
-//     "SRSHLS\n\0", u64 bytes of the states, and for each stream u32 bytes, state
+//     "SRSHLS\n\0", u64 bytes of the states, and for each stream u32 bytes, u64 bytes of its blobs, state
 //
 // Who reads it maps nothing: the other process may be broken, and cut the file.
 

@@ -16,7 +16,8 @@ using base::Result;
 
 namespace {
 
-constexpr size_t kMaxText = 8 * 1024, kMaxInit = 1024 * 1024, kMaxRanges = 10'000, kMaxDescriptions = 1'000;
+constexpr size_t kMaxText = 8 * 1024, kMaxInit = 1024 * 1024, kMaxRanges = 10'000,
+                 kMaxDescriptions = StreamState::kMaxSegments;
 constexpr uint64_t kMaxNumber = uint64_t{1} << 62;
 constexpr int64_t kMaxWallMs = int64_t{1} << 46;
 constexpr media::Time kMaxTime = std::chrono::hours(24 * 365 * 20), kMaxDuration = std::chrono::hours(24 * 7);
@@ -302,13 +303,16 @@ void transfer(Archive& archive, StreamState& state) {
 
 // ---- What is read
 
-// Playlists and manifests have it as it is.
-bool is_plain(std::string_view text) {
-    return std::ranges::none_of(text, [](char c) { return static_cast<uint8_t>(c) < ' ' || c == '"' || c == 127; });
+bool has_controls(std::string_view text) {
+    return std::ranges::any_of(text, [](char c) { return static_cast<uint8_t>(c) < ' ' || c == 127; });
 }
 
+// Playlists and manifests have it as it is.
+bool is_plain(std::string_view text) { return !has_controls(text) && text.find('"') == text.npos; }
+
+// They have it percent-encoded.
 bool is_path(std::string_view path) {
-    if (!is_plain(path) || path.starts_with('/')) return false;
+    if (has_controls(path) || path.starts_with('/')) return false;
     for (size_t begin = 0; begin <= path.size();) {
         const size_t end = std::min(path.find('/', begin), path.size());
         if (path.substr(begin, end - begin) == "..") return false;
@@ -336,6 +340,8 @@ class Check {
             if (!is_good(one)) return "a rendition is not within its stream";
         }
         if (!left.dash) return nullptr;
+        if (left.dash->begin > 0 && (left.dash->begin < begin_ || left.dash->begin > end_))
+            return "its manifest does not begin within the stream";
         std::vector<bool> has_track(kMaxTrackNumber + 1);
         for (const LeftTrack& one : left.dash->tracks) {
             if (has_track[one.number]) return "a track is there twice";
@@ -347,7 +353,6 @@ class Check {
 
   private:
     bool is_good(const LeftBytes& bytes) const {
-        if (bytes.ranges.empty()) return true;
         if (bytes.blob >= state_.blob_sizes.size()) return false;
         const uint64_t size = state_.blob_sizes[bytes.blob];
         return std::ranges::all_of(bytes.ranges, [size](const net::PageRange& range) {

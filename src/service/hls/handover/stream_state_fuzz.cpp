@@ -10,6 +10,11 @@ using namespace service::hls;
 
 namespace {
 
+void check(const LeftBytes& bytes, const StreamState& state) {
+    CHECK(bytes.blob < state.blob_sizes.size());
+    for (const net::PageRange& range : bytes.ranges) CHECK(range.offset + range.length <= state.blob_sizes[bytes.blob]);
+}
+
 void check(const LeftRendition& rendition, const StreamState& state) {
     const SegmentTimelineOptions options;
     SegmentTimeline timeline(options);
@@ -17,10 +22,11 @@ void check(const LeftRendition& rendition, const StreamState& state) {
     const auto first = timeline.id_of(rendition.media_sequence);
     CHECK(rendition.entries.empty() ||
           (first >= timeline.kept() && first + rendition.entries.size() <= timeline.end()));
-    for (const auto& [index, bytes] : rendition.in_memory) CHECK(index < rendition.entries.size());
-    for (const LeftPart& part : rendition.parts)
-        for (const net::PageRange& range : part.bytes.ranges)
-            CHECK(range.offset + range.length <= state.blob_sizes[part.bytes.blob]);
+    for (const auto& [index, bytes] : rendition.in_memory) {
+        CHECK(index < rendition.entries.size());
+        check(bytes, state);
+    }
+    for (const LeftPart& part : rendition.parts) check(part.bytes, state);
 }
 
 }  // namespace

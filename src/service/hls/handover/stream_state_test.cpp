@@ -80,6 +80,12 @@ TEST(StreamState, WhatDoesNotFitIsRefused) {
         {"rendition_twice", [](StreamState& s) { s.left.renditions.push_back(s.left.renditions[0]); }},
         {"range_beyond_its_blob", [](StreamState& s) { s.blob_sizes = {9}; }},
         {"no_such_blob", [](StreamState& s) { s.left.renditions[0].parts[0].bytes.blob = 1; }},
+        {"no_such_blob_without_ranges",
+         [](StreamState& s) {
+             s.left.renditions[0].in_memory[0].second = {1, {}};
+         }},
+        {"line_in_a_path", [](StreamState& s) { s.left.renditions[0].entries[0].path = "live/a\n.ts"; }},
+        {"manifest_behind_the_stream", [](StreamState& s) { s.left.dash->begin = 10; }},
         {"no_such_entry", [](StreamState& s) { s.left.renditions[0].in_memory[0].first = 2; }},
         {"parts_out_of_order", [](StreamState& s) { s.left.renditions[0].parts[1].number = 41; }},
         {"more_parts_than_the_segment",
@@ -107,6 +113,13 @@ TEST(StreamState, WhatDoesNotFitIsRefused) {
         one.change(state);
         EXPECT_FALSE(read_state(bytes_of(state))) << one.name;
     }
+}
+
+// Names of streams may have it.
+TEST(StreamState, AQuoteInAPath) {
+    StreamState state = example();
+    state.left.renditions[0].entries[0].path = "live/a\"b-7.m4s";
+    EXPECT_TRUE(read_state(bytes_of(state)));
 }
 
 TEST(StreamState, OfAnotherFormatOrCutOffIsRefused) {
@@ -170,7 +183,23 @@ TEST_F(StateFileTest, OneThatIsCutOffIsRefused) {
     ASSERT_EQ(fstat(file->all().front(), &info), 0);
     ASSERT_EQ(ftruncate(file->all().front(), info.st_size - 1), 0);
     std::vector<std::string> problems;
-    EXPECT_FALSE(read_state_file(file->all().front(), problems)) << "a blob";
+    const auto read = read_state_file(file->all().front(), problems);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->size(), 1u) << "those before the blob that is cut off";
+    EXPECT_EQ(problems.size(), 1u);
+}
+
+TEST_F(StateFileTest, OneThatCannotBeReadIsLeftOut) {
+    auto states = two();
+    states[0].left.renditions[0].entries[0].path = "live/a\n.ts";
+    const auto file = write_state_file(std::move(states));
+    std::vector<std::string> problems;
+    const auto read = read_state_file(file->all().front(), problems);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(problems.size(), 1u);
+    ASSERT_EQ(read->size(), 1u);
+    EXPECT_EQ((*read)[0].key.name, "t");
+    EXPECT_EQ(text_of(*(*read)[0].left.blobs[0]), "abcdefghij") << "its own bytes";
 }
 
 TEST_F(StateFileTest, BlobsAreBounded) {
@@ -179,8 +208,8 @@ TEST_F(StateFileTest, BlobsAreBounded) {
     EXPECT_EQ(blobs.add(first), 0u);
     EXPECT_EQ(blobs.add(second), std::nullopt);
     EXPECT_EQ(blobs.add(first), 0u) << "it is there";
-    EXPECT_EQ(blobs.add(third), 1u);
-    EXPECT_EQ(blobs.dropped(), 1u);
+    EXPECT_EQ(blobs.add(third), std::nullopt) << "it is older than one that is left out";
+    EXPECT_EQ(blobs.bytes(), 10u);
 }
 
 }  // namespace

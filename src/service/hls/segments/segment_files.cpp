@@ -127,6 +127,7 @@ void SegmentFiles::run() {
 
 void SegmentFiles::end_run() {
     busy_ = false;
+    if (has_left_) return;
     if (disposed_) return dispose();
     advance();
 }
@@ -137,7 +138,10 @@ void SegmentFiles::write_segment(Waiting next) {
     Operations operations;
     write_shared(entry, operations);
     next.file->finish(path, operations.add());
-    if (const auto written = operations.wait(); !written) {
+    const auto written = operations.wait();
+    // The file is the other process's, whatever has become of it.
+    if (has_left_) return;
+    if (!written) {
         give_up(next.id, growing, path);
         suspicious_ = true;
         if (host_ && !disposed_) host_->files_changed();
@@ -220,7 +224,7 @@ void SegmentFiles::remove_files(const std::vector<std::string>& paths) {
 }
 
 void SegmentFiles::leave() {
-    disposed_ = true;
+    disposed_ = has_left_ = true;
     abandon();
     waiting_.clear();
     unneeded_.clear();

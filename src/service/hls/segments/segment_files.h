@@ -111,6 +111,7 @@ class SegmentFiles final : public std::enable_shared_from_this<SegmentFiles> {
     bool busy_ = false;        // a coroutine writes, or verifies
     bool rewrite_ = false;
     bool disposed_ = false;
+    bool has_left_ = false;      // the files are another process's
     bool suspicious_ = false;    // after a failure: older files may be missing too
     bool playlist_good_ = true;  // the playlist on disk is up to date
     std::deque<Waiting> waiting_;
