@@ -10,6 +10,7 @@
 #include "net/http/http_client.h"
 #include "protocol/http/url.h"
 #include "runtime/loop/coroutine.h"
+#include "server/why/listeners.h"
 #include "server/why/report.h"
 #include "server/why/service.h"
 
@@ -39,8 +40,7 @@ std::string api_of(const config::Snapshot& snapshot) {
     const config::HttpApi& api = snapshot.http_api;
     if (!api.enabled || api.listen.empty()) return {};
     config::ListenAddress address = api.listen.front();
-    if (address.host.empty() || address.host == "0.0.0.0") address.host = "127.0.0.1";
-    if (address.host == "::") address.host = "::1";
+    address.host = local_host_of(address);
     return "http://" + address.text();
 }
 

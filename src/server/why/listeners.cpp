@@ -1,5 +1,7 @@
 #include "server/why/listeners.h"
 
+#include <utility>
+
 namespace server::why {
 
 const service::url::Listeners& listeners_of(const Target& target) {
@@ -22,6 +24,17 @@ std::vector<Listening> addresses_of(const Target& target, const config::Snapshot
         }
     }
     return found;
+}
+
+std::optional<Listening> listener_of(const Target& target, const config::Snapshot& snapshot) {
+    for (Listening& one : addresses_of(target, snapshot))
+        if (one.address.port == target.port) return std::move(one);
+    return std::nullopt;
+}
+
+std::string local_host_of(const config::ListenAddress& address) {
+    if (address.host.empty() || address.host == "0.0.0.0") return "127.0.0.1";
+    return address.host == "::" ? "::1" : address.host;
 }
 
 std::string_view block_of(const Listening& listening) { return listening.path.substr(0, listening.path.rfind('/')); }

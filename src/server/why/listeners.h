@@ -1,6 +1,8 @@
 #pragma once
 // The listeners that serve a URL, as the configuration has them. Pure.
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +25,10 @@ struct Listening {
 };
 // Where clients with the URL may connect first; of WebRTC the HTTP servers that take offers. Empty: it is not enabled.
 std::vector<Listening> addresses_of(const Target& target, const config::Snapshot& snapshot);
+// The one with the URL's port.
+std::optional<Listening> listener_of(const Target& target, const config::Snapshot& snapshot);
+// Where this machine itself reaches it.
+std::string local_host_of(const config::ListenAddress& address);
 // The block of the directive, which has the certificate: "http_server/https".
 std::string_view block_of(const Listening& listening);
 

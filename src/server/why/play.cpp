@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
@@ -71,14 +70,9 @@ std::unique_ptr<Reading> reading_of(const Facts& facts, service::url::FrameVisit
 
 // The listener with the URL's port; never another address than one that the configuration has.
 Result<std::unique_ptr<runtime::ByteStream>> connect(const Facts& facts, Deadline limit) {
-    const auto addresses = addresses_of(facts.target, facts.snapshot);
-    const auto has_port = [&](const Listening& one) { return one.address.port == facts.target.port; };
-    const auto found = std::ranges::find_if(addresses, has_port);
-    if (found == addresses.end()) return fail(Code::kNotFound, "the port is none of this server's");
-    std::string host = found->address.host;
-    if (host.empty() || host == "0.0.0.0") host = "127.0.0.1";
-    if (host == "::") host = "::1";
-    auto socket = TRY(runtime::connect_tcp(host, found->address.port, limit));
+    const auto found = listener_of(facts.target, facts.snapshot);
+    if (!found) return fail(Code::kNotFound, "the port is none of this server's");
+    auto socket = TRY(runtime::connect_tcp(local_host_of(found->address), found->address.port, limit));
     if (!facts.target.tls) return socket;
     // check_addresses() has evaluated the certificate.
     auto context = TRY(runtime::tls_client_context(false));

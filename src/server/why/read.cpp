@@ -4,7 +4,6 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -85,9 +84,7 @@ Live read_live(const service::SharedParts& parts, const Target& target, const co
 std::optional<CertificateFacts> read_certificate(const Target& target, const config::Snapshot& snapshot) {
     const auto addresses = addresses_of(target, snapshot);
     if (!target.tls || addresses.empty()) return std::nullopt;
-    const auto has_port = [&](const Listening& one) { return one.address.port == target.port; };
-    const auto found = std::ranges::find_if(addresses, has_port);
-    const std::string_view block = block_of(found == addresses.end() ? addresses.front() : *found);
+    const std::string_view block = block_of(listener_of(target, snapshot).value_or(addresses.front()));
     std::string path;
     for (const service::Description* service : services()) {
         if (!service->key_pairs) continue;
@@ -120,10 +117,8 @@ bool has_socket(std::string_view table, uint16_t port, bool is_tcp) {
 }
 
 std::optional<bool> read_listens(const Target& target, const config::Snapshot& snapshot) {
-    const auto addresses = addresses_of(target, snapshot);
-    const auto has_port = [&](const Listening& one) { return one.address.port == target.port; };
-    const auto found = std::ranges::find_if(addresses, has_port);
-    if (found == addresses.end()) return std::nullopt;
+    const auto found = listener_of(target, snapshot);
+    if (!found) return std::nullopt;
     const bool is_tcp = found->transport == config::Transport::kTcp;
     bool is_read = false;
     for (const char* version : {"", "6"}) {
