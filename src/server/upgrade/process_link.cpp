@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "live/hub/options.h"
+#include "runtime/loop/cpu_slice.h"
 #include "runtime/loop/limited_log.h"
 #include "server/upgrade/figures.h"
 
@@ -74,6 +75,7 @@ void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::fu
 void ProcessLink::close() {
     if (!channel_) return;
     end("closed");
+    lost_.clear();
     if (receiver_) std::exchange(receiver_, {}).cancel_and_join();
     for (runtime::Task* task : {&sender_, &reporter_, &counter_})
         if (*task) std::exchange(*task, {}).cancel_and_join();
@@ -98,7 +100,7 @@ void ProcessLink::end(std::string_view why) {
     parts_->gate.remove(*this);
     // What passes has no coroutine: this does not yield.
     if (is_replaced_) datagrams_.close();
-    streams_.clear();
+    lost_ = std::exchange(streams_, {});
     named_.clear();
     figures_.reset();
     use_elsewhere({});
@@ -115,12 +117,21 @@ void ProcessLink::end(std::string_view why) {
 void ProcessLink::receive() {
     while (is_open_) {
         auto message = channel_->receive(Deadline::never());
-        if (!message) {
-            if (message.error().code() != Code::kCancelled) end(message.error().text());
-            return;
-        }
-        take(*message);
+        if (!message && message.error().code() == Code::kCancelled) return;
+        if (message)
+            take(*message);
+        else
+            end(message.error().text());
     }
+    report_lost();
+}
+
+// In this coroutine, whoever has found the end: that may be one of those who are told. Until the last one is told the
+// first of the streams may be published here again, which they look up.
+void ProcessLink::report_lost() {
+    runtime::CpuSlice slice;
+    while (!lost_.empty() && slice.step())
+        if (!lost_.empty()) tell_of(lost_.extract(lost_.begin()).value());
 }
 
 void ProcessLink::send_queued() {

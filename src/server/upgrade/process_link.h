@@ -7,7 +7,8 @@
 // together; requests to the other's API go by LinkHttp.
 //
 // The other process may be broken, or stand still: what it says is bounded, nobody waits for it longer than
-// kAnswerMs, and with the end of the channel all of it is forgotten.
+// kAnswerMs, and with the end of the channel all of it is forgotten. Streams that it published until then have ended
+// with it: services are told, as of those that it says have ended; not when this process closes the link.
 
 #include <cstdint>
 #include <deque>
@@ -92,6 +93,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     void stream_unpublished(live::Stream& stream) override;
 
     void receive();
+    void report_lost();
     void send_queued();
     void end(std::string_view why);
     void take(runtime::ProcessMessage& message);
@@ -119,6 +121,7 @@ class ProcessLink final : public service::OtherProcess, private net::Guard, priv
     bool is_open_ = false;
     bool is_replaced_ = false;
     std::set<base::StreamKey> streams_;  // that the other process publishes
+    std::set<base::StreamKey> lost_;     // that it published when the link ended; they are to be told of
     std::set<base::StreamKey> named_;    // that this one has named as published
     std::map<uint64_t, Claim*> claims_;  // that wait for their verdicts
     uint64_t last_claim_ = 0;

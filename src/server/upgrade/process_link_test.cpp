@@ -232,6 +232,29 @@ TEST_F(ProcessLinkTest, WithItsEndAllIsForgotten) {
     EXPECT_TRUE(ok(publish_elsewhere("s")));
 }
 
+TEST_F(ProcessLinkTest, StreamsOfAProcessThatDiesHaveEnded) {
+    std::vector<std::string> ended;
+    offers_.other_process_changed.push_back([&](const base::StreamKey& stream) {
+        if (!link_.is_there() && !link_.publishes(stream)) ended.push_back(stream.name);
+        EXPECT_EQ(link_.is_there(), static_cast<bool>(link_.connect())) << "who is told may look for it again";
+    });
+    tell({.kind = Kind::kPublished, .keys = {key("s"), key("t"), key("u")}});
+    tell({.kind = Kind::kUnpublished, .keys = {key("t")}});
+    other_.close();
+    EXPECT_TRUE(ok(link_.await_end(runtime::testing::soon())));
+    for (int i = 0; i < 5; ++i) (void)runtime::yield();
+    EXPECT_EQ(ended, (std::vector<std::string>{"s", "u"})) << "each once, and not what had ended before";
+    link_.close();
+    EXPECT_EQ(ended.size(), 2u);
+}
+
+TEST_F(ProcessLinkTest, WhoClosesItIsNotToldOfStreams) {
+    tell({.kind = Kind::kPublished, .keys = {key("s")}});
+    link_.close();
+    for (int i = 0; i < 5; ++i) (void)runtime::yield();
+    EXPECT_EQ(changed_, (std::vector<std::string>{"s"})) << "this process ends, and is to change nothing";
+}
+
 TEST_F(ProcessLinkTest, NonsenseEndsIt) {
     EXPECT_TRUE(ok(other_.send({"nonsense"}, runtime::testing::soon())));
     EXPECT_TRUE(ok(link_.await_end(runtime::testing::soon())));
@@ -239,11 +262,16 @@ TEST_F(ProcessLinkTest, NonsenseEndsIt) {
 
 TEST_F(ProcessLinkTest, AProcessThatReadsNothingIsToldOfTheEnd) {
     Owner owner;
+    tell({.kind = Kind::kPublished, .keys = {key("t")}});
     for (size_t i = 0; link_.is_there() && i < ProcessLink::kMaxQueued; ++i) {
         { const auto publication = publish("s", owner); }
+        if (!link_.is_there()) break;
         (void)runtime::yield();
     }
     EXPECT_FALSE(link_.is_there()) << "the queue should be full";
+    EXPECT_EQ(changed_.size(), 1u) << "not within the call that has found it, of a publisher";
+    for (int i = 0; i < 5; ++i) (void)runtime::yield();
+    EXPECT_EQ(changed_, (std::vector<std::string>{"t", "t"}));
     base::Result<runtime::ProcessMessage> message;
     do message = other_.receive(runtime::testing::soon());
     while (message);

@@ -63,7 +63,7 @@ void Service::stream_unpublished(live::Stream& stream) {
 
 void Service::other_process_changed(const live::StreamKey& key) {
     const OtherProcess* other = offers_.other_process;
-    if (is_given_over_ || !other || other->publishes(key)) return;
+    if (!other || (is_given_over_ && other->is_there()) || other->publishes(key)) return;
     const base::Ref<live::Stream> stream = registry_.find(key);
     if (!stream || !stream->published() || pulled_.contains(key)) is_gone(key);
 }

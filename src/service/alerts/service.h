@@ -45,7 +45,7 @@ class Service final : private live::StreamWatcher {
     // streams that its own clients publish.
     void give_over(bool on) { is_given_over_ = on; }
     // The other process publishes the stream from now on, or does no longer: then it is this one that tells, if new
-    // clients come here.
+    // clients come here, or the other one has ended.
     void other_process_changed(const live::StreamKey& key);
 
     const AlertBook& book() const { return book_; }

@@ -139,6 +139,10 @@ TEST_F(AlertsServiceTest, AreThoseOfTheProcessThatPublishes) {
     service_->other_process_changed({"v", "live", "b"});
     time.pass_ms(70'000);
     EXPECT_EQ(take_told(), "+publisher-gone:b ") << "that of the other process, which may end at once";
+    service_->give_over(true);
+    service_->other_process_changed({"v", "live", "c"});
+    time.pass_ms(70'000);
+    EXPECT_EQ(take_told(), "+publisher-gone:c ") << "the process that new clients came to has died";
 }
 
 TEST_F(AlertsServiceTest, AreTurnedOff) {

@@ -54,7 +54,7 @@ void Incidents::is_back(const live::StreamKey& key) {
 void Incidents::stream_unpublished(live::Stream& stream) {
     if (const auto list = streams_.find(stream.key()); list != streams_.end())
         for (const auto& incident : list->second)
-            if (incident->to_ms == 0) end(incident);  // its outputs end with it
+            if (incident->to_ms == 0 && incident->kind == Kind::kOutputFailed) end(incident);  // they end with it
     const bool was_pulled = pulled_.erase(stream.key()) > 0;
     const size_t players = stream.demand();
     if (copies_.erase(stream.key()) > 0 || (was_pulled && players == 0)) return;
@@ -68,11 +68,15 @@ void Incidents::other_process_changed(const live::StreamKey& key) {
     const auto stream = registry_.find(key);
     const bool is_here = stream && stream->published() && !copies_.contains(key);
     if (!other->is_there() && !is_here && !lasting(key, Kind::kPublisherGone, {}))
-        begin({.stream = key, .kind = Kind::kPublisherGone, .players_before = players_of(key)});
+        begin({.stream = key,
+               .kind = Kind::kPublisherGone,
+               .players_before = players_of(key),
+               .text = "the other process of the server, which had its publisher, has ended"});
 }
 
 // Its outputs ended with its process; a publisher that is gone may be here by now.
 void Incidents::adopt(Incident incident) {
+    incident.is_adopted = true;
     incident.stream_id = net::stream_id(incident.stream);
     incident.text.resize(std::min(incident.text.size(), kMaxTextBytes));
     const auto stream = registry_.find(incident.stream);
@@ -141,10 +145,12 @@ void Incidents::drop_oldest() {
 
 std::vector<Incidents::Ptr> Incidents::newest(std::string_view stream_id) const {
     const int64_t oldest_ms = base::wall_ms() - kKeepMs;
+    const bool is_with_earlier = offers_.other_process && offers_.other_process->is_replaced();
     std::vector<Ptr> found;
     for (const auto& [key, list] : streams_)
         for (const auto& incident : list) {
             if (!stream_id.empty() && incident->stream_id != stream_id) break;
+            if (incident->is_adopted && is_with_earlier) continue;
             if (incident->to_ms == 0 || incident->to_ms >= oldest_ms) found.push_back(incident);
         }
     std::ranges::sort(found, std::greater(), [](const Ptr& incident) { return age_of(*incident); });

@@ -22,7 +22,8 @@ struct Incident {
     enum class Kind : uint8_t { kPublisherGone, kOutputFailed };
     static std::string_view kind_name(Kind kind);  // "publisher_gone", "output_failed"
 
-    uint64_t number = 0;      // of those that begin at the same time the later one has the greater; 0: it was adopted
+    uint64_t number = 0;      // of those that begin at the same time the later one has the greater
+    bool is_adopted = false;  // from the process that this one has replaced
     std::string stream_id{};  // in the API
     live::StreamKey stream{};
     Kind kind = Kind::kPublisherGone;
@@ -47,7 +48,8 @@ class Incidents final : private live::StreamWatcher, private live::EventListener
     ~Incidents();
     Incidents(const Incidents&) = delete;
 
-    // Of the stream with that id; empty: of all.
+    // Of the stream with that id; empty: of all. While the process that this one has replaced is there, without those
+    // that were adopted from it: it lists them itself.
     std::vector<Ptr> newest(std::string_view stream_id = {}) const;
 
     // The other process publishes the stream from now on, or does no longer. While it is there it is the one that says

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "net/sessions/account.h"
 #include "runtime/loop/testing.h"
+#include "service/other_process_testing.h"
 
 namespace service::api {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 struct IncidentOwner final : live::PublicationOwner {
     bool publisher_alive() const override { return true; }
     bool is_relay() const override { return relay; }
+    bool is_copy() const override { return copy; }
     void publication_revoked(std::string_view, base::CloseReason) override {}
-    bool relay = false;
+    bool relay = false, copy = false;
 };
 
 class IncidentsTest : public runtime::testing::RuntimeTest {
@@ -32,6 +34,7 @@ class IncidentsTest : public runtime::testing::RuntimeTest {
 
     live::Registry registry_;
     live::Events events_;
+    ::service::testing::FakeOtherProcess other_;
     Offers offers_;
     Incidents incidents_{registry_, events_, offers_};
     IncidentOwner owner_;
@@ -76,6 +79,48 @@ TEST_F(IncidentsTest, ThePullOfAStreamEndsWithItsPlayers) {
     made->expect_file_players(INT64_MAX);
     publication->end();
     EXPECT_EQ(incidents_.newest().size(), 1u) << "its players are there";
+}
+
+TEST_F(IncidentsTest, AStreamEndsWithTheProcessThatPublishesIt) {
+    const auto made = stream("a");
+    other_.published = {made->key()};
+    offers_.other_process = &other_;
+    incidents_.other_process_changed(made->key());
+    owner_.copy = true;
+    auto copy = made->acquire(owner_, false);
+    ASSERT_TRUE(copy);
+    made->expect_file_players(INT64_MAX);
+    other_.published.clear();
+    incidents_.other_process_changed(made->key());
+    copy->end();
+    auto found = incidents_.newest();
+    ASSERT_EQ(found.size(), 1u) << "one, whichever of the two ends first";
+    EXPECT_EQ(found[0]->kind, Incident::Kind::kPublisherGone);
+    EXPECT_EQ(found[0]->to_ms, 0) << "the end of the copy is not its publisher's return";
+    EXPECT_EQ(found[0]->players_before, 1u);
+    EXPECT_NE(found[0]->text.find("the other process of the server"), std::string::npos) << found[0]->text;
+    age(5'000);
+    owner_.copy = false;
+    const auto again = made->acquire(owner_, false);
+    ASSERT_TRUE(again);
+    EXPECT_GE(incidents_.newest().at(0)->to_ms, incidents_.newest().at(0)->from_ms + 5'000);
+}
+
+TEST_F(IncidentsTest, WhatTheOtherProcessHasToldOfItsStreamIsNoSecondOne) {
+    const live::StreamKey key{"v", "live", "a"};
+    other_.published = {key, {"v", "live", "another"}};
+    offers_.other_process = &other_;
+    incidents_.other_process_changed(key);
+    other_.published.erase(key);
+    incidents_.other_process_changed(key);
+    EXPECT_TRUE(incidents_.newest().empty()) << "it is the other process that tells";
+    const int64_t from_ms = base::wall_ms() - 100;
+    incidents_.adopt({.stream = key, .kind = Incident::Kind::kPublisherGone, .from_ms = from_ms});
+    EXPECT_TRUE(incidents_.newest().empty()) << "it lists its own itself until it ends";
+    other_.published.clear();
+    incidents_.other_process_changed(key);
+    ASSERT_EQ(incidents_.newest().size(), 1u);
+    EXPECT_EQ(incidents_.newest()[0]->from_ms, from_ms);
 }
 
 TEST_F(IncidentsTest, AnOutputFailsUntilItWorks) {
