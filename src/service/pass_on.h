@@ -12,9 +12,9 @@ namespace service {
 // Whether there is such a process, and the request is not one that it has passed on itself.
 bool has_earlier_process(const Offers& offers, const net::HttpRequest& request);
 
-// With the request's body, and the fields that matter to WHIP and WHEP. False: nothing was sent, because there is no
-// such process, or it has gone. Where it does not answer in time, the client gets 503. The caller has checked what the
-// client may do. Yields.
+// With the request's body, its fields about WHIP, WHEP and parts of files, and the client's address. False: nothing was
+// sent, because there is no such process, or it has gone. Where it does not answer in time, or with more than
+// OtherRequest::kMaxBody, the client gets 503. The caller has checked what the client may do. Yields.
 struct PassOn {
     OtherRequest::Router router;
     http::Method method;

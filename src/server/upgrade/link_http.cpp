@@ -24,6 +24,8 @@ net::HttpServerOptions options() {
     // Requests are those of clients, whose heads were within the limits of http_api and http_server.
     options.limits.header_bytes = 64 * 1024;
     options.limits.target_bytes = 32 * 1024;
+    // What local streams say their peer is: the other process says whom it asks for (service/pass_on.h).
+    options.trusted_proxies = {base::IpNetwork::parse("127.0.0.1").value()};
     return options;
 }
 

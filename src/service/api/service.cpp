@@ -17,9 +17,12 @@ namespace {
 // How often what requests have left behind is checked for its age.
 constexpr int64_t kApiHousekeepingMs = 5'000;
 
+// The caller wants the answer of the process that this one has replaced.
+bool is_for_earlier(const net::HttpRequest& request) { return request.message.parameter("process") == "earlier"; }
+
 // For the audit file: what only reads is not recorded.
 bool changes_something(const Endpoint& row, const net::HttpRequest& request) {
-    // The other process has recorded it.
+    // The other process has recorded it, with the caller's address and name.
     if (row.access != Access::kPrivileged || request.is_of_other_process) return false;
     return row.methods.front() != http::Method::kGet || request.message.parameter("rpc") == "reload";
 }
@@ -256,11 +259,11 @@ base::Result<void> Service::serve(const Endpoint& row, net::HttpRequest& request
 // passed on: there the caller is this process.
 base::Result<void> Service::handle(const Endpoint& row, net::HttpRequest& request, net::HttpResponse& response) {
     const config::HttpApi& api = context_.snapshot->http_api;
-    const bool is_for_earlier = request.message.parameter("process") == "earlier" && row.access != Access::kOpen &&
-                                net::evaluate(Access::kPrivileged, request, api).status == 0;
-    if (is_for_earlier || (row.of_both.by_publisher && is_published_there(request))) {
+    const bool asks_earlier = is_for_earlier(request) && row.access != Access::kOpen &&
+                              net::evaluate(Access::kPrivileged, request, api).status == 0;
+    if (asks_earlier || (row.of_both.by_publisher && is_published_there(request))) {
         if (TRY(earlier_.passes_on(request, response, row.methods.front(), row.of_both.within_ms))) return {};
-        if (is_for_earlier && !request.is_of_other_process)
+        if (asks_earlier && !request.is_of_other_process)
             return send_failure(response, context_.identity, 404, "there is no earlier process");
     }
     earlier_.join(row.of_both, request, response);
@@ -298,12 +301,13 @@ void Service::record_change(const Endpoint& row, const net::HttpRequest& request
     std::string user = net::login_of(request.message.headers.get("Authorization"), context_.snapshot->http_api.auth);
     // Who may not even read is in the log, which has a limit for that.
     if (user.empty() && (response.status() == 401 || response.status() == 403)) return;
-    const std::string_view rpc = request.message.parameter("rpc");
+    std::string what = fmt::format("{} {}", http::method_name(request.message.method), request.message.path);
+    if (const auto rpc = request.message.parameter("rpc"); !rpc.empty()) what.append(" rpc=").append(rpc);
+    if (is_for_earlier(request)) what.append(" process=earlier");
     context_.offers.audit({.action = "api",
                            .ip = request.peer_ip,
                            .user = std::move(user),
-                           .what = fmt::format("{} {}{}{}", http::method_name(request.message.method),
-                                               request.message.path, rpc.empty() ? "" : " rpc=", rpc),
+                           .what = std::move(what),
                            .about = std::move(about),
                            .result = response.status() ? std::to_string(response.status()) : "no answer"});
 }
