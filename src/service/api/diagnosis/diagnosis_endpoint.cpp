@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "protocol/http/url.h"
+#include "runtime/loop/cpu_slice.h"
 #include "service/api/diagnosis/verdicts.h"
 #include "service/api/earlier/answers.h"
 #include "service/api/earlier/earlier.h"
@@ -41,6 +43,8 @@ Json incident_json(const Incident& incident) {
             {"text", incident.text}};
 }
 
+constexpr size_t kMaxKeyBytes = 4 * 1024, kMaxOutputBytes = 64;  // of what another process says
+
 // Of what that makes; nothing: it is none.
 std::optional<Incident> read_incident(const Json& json) {
     const auto text = [](const Json& object, const char* name) {
@@ -63,7 +67,13 @@ std::optional<Incident> read_incident(const Json& json) {
                       .text = text(json, "text")};
     if (text(json, "kind") == Incident::kind_name(Incident::Kind::kPublisherGone))
         incident.kind = Incident::Kind::kPublisherGone;
-    if (incident.stream.vhost.empty() || incident.stream.name.empty() || incident.from_ms == 0) return std::nullopt;
+    const int64_t now_ms = base::wall_ms();
+    const auto is_time = [&](int64_t ms) { return ms > 0 && ms <= now_ms; };
+    const size_t bytes = incident.stream.vhost.size() + incident.stream.app.size() + incident.stream.name.size();
+    if (incident.stream.vhost.empty() || incident.stream.name.empty() || bytes > kMaxKeyBytes ||
+        incident.output.size() > kMaxOutputBytes || !is_time(incident.from_ms) ||
+        (incident.to_ms != 0 && !is_time(incident.to_ms)))
+        return std::nullopt;
     return incident;
 }
 
@@ -113,8 +123,11 @@ base::Result<void> DiagnosisEndpoint::explain_stream(Request& request, Response&
 void DiagnosisEndpoint::read_earlier() {
     const auto answer = earlier_.answer(fmt::format("/api/v1/incidents?count={}", Page::kMaxCount));
     if (!answer || !answer->is_object() || !answer->contains("incidents") || !(*answer)["incidents"].is_array()) return;
-    for (const Json& one : (*answer)["incidents"])
+    runtime::CpuSlice slice;
+    for (const Json& one : (*answer)["incidents"]) {
         if (auto incident = read_incident(one)) incidents_.adopt(*std::move(incident));
+        if (!slice.step()) return;
+    }
 }
 
 base::Result<void> DiagnosisEndpoint::list_incidents(Request& request, Response& response) {

@@ -32,6 +32,23 @@ void merge_entry(Json& mine, const Json& theirs, const std::vector<std::string>&
     if (mine.contains("problem") && text_of(mine, "problem").empty()) mine["problem"] = text_of(theirs, "problem");
 }
 
+void sort_newest(Json::array_t& entries, const net::ApiOfBoth::List& how) {
+    struct Entry {
+        bool lasts;
+        double at;
+        Json json;
+    };
+    std::vector<Entry> sorted;
+    for (Json& entry : entries) {
+        const bool lasts = !how.lasting.empty() && number_of(entry, how.lasting) == 0;
+        const double at = number_of(entry, how.newest);
+        sorted.push_back({lasts, at, std::move(entry)});
+    }
+    std::ranges::stable_sort(sorted, std::greater(),
+                             [](const Entry& entry) { return std::pair(entry.lasts, entry.at); });
+    std::ranges::transform(sorted, entries.begin(), [](Entry& entry) { return std::move(entry.json); });
+}
+
 // How many entries both had.
 size_t merge_list(Json& mine, Json& theirs, const net::ApiOfBoth::List& how, const std::vector<std::string>& sums) {
     auto& entries = mine.get_ref<Json::array_t&>();
@@ -50,11 +67,7 @@ size_t merge_list(Json& mine, Json& theirs, const net::ApiOfBoth::List& how, con
             ++pairs;
         }
     }
-    if (!how.newest.empty())
-        std::ranges::stable_sort(entries, std::greater(), [&](const Json& entry) {
-            const bool lasts = !how.lasting.empty() && number_of(entry, how.lasting) == 0;
-            return std::pair(lasts, number_of(entry, how.newest));
-        });
+    if (!how.newest.empty()) sort_newest(entries, how);
     return pairs;
 }
 
@@ -96,7 +109,7 @@ void add_number(Json& mine, const Json& theirs, const std::string& name) {
         *one = one->get<double>() + other->get<double>();
 }
 
-void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Page& page) {
+void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Page* page) {
     if (!mine.is_object() || !theirs.is_object()) return;
     add_sums(mine, theirs, how.sums);
     for (const std::string& name : how.objects) {
@@ -108,16 +121,16 @@ void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Pag
         const auto own = mine.find(list.name);
         if (own == mine.end() || !own->is_array()) continue;
         const auto other = theirs.find(list.name);
-        Json none = Json::array();
-        const size_t pairs =
-            merge_list(*own, other != theirs.end() && other->is_array() ? *other : none, list, how.sums);
+        Json added = Json::array();
+        if (other != theirs.end() && other->is_array() && (page || !list.is_paged)) std::swap(added, *other);
+        const size_t pairs = merge_list(*own, added, list, how.sums);
         if (!list.total.empty()) {
             add_number(mine, theirs, list.total);
             const auto total = mine.find(list.total);
             if (total != mine.end() && total->is_number_unsigned())
                 *total = total->get<uint64_t>() - std::min<uint64_t>(pairs, total->get<uint64_t>());
         }
-        if (list.is_paged) cut_page(own->get_ref<Json::array_t&>(), page);
+        if (list.is_paged && page) cut_page(own->get_ref<Json::array_t&>(), *page);
     }
 }
 

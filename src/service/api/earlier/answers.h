@@ -10,8 +10,9 @@
 namespace service::api {
 
 // Adds the other answer. Both have the lists from their first entries on; the page is cut from what becomes of them.
-// What is not of the kind that it should be is left as it is.
-void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Page& page);
+// What is not of the kind that it should be is left as it is. page: null for one too far behind for that: lists with
+// pages are this process's then, their totals those of both (an entry that both have counts twice).
+void merge_answers(Json& mine, Json theirs, const net::ApiOfBoth& how, const Page* page);
 
 // Of the answers of explain: that of the process with the publisher, and the worse ones of the checks about players and
 // outputs, which both have. Without a publisher there it is this process's.

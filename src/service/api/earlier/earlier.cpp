@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "protocol/http/url.h"
+#include "service/api/earlier/answer_text.h"
 #include "service/api/earlier/answers.h"
 
 namespace service::api {
@@ -23,11 +24,11 @@ constexpr size_t kMaxMembers = 100;
 
 // Of an array's element.
 template <class T>
-T number_at(const base::Json& array, size_t index) {
+T number_at(const Json& array, size_t index) {
     return array[index].is_number_unsigned() ? array[index].get<T>() : T{};
 }
 
-std::optional<std::string> name_at(const base::Json& array, size_t index) {
+std::optional<std::string> name_at(const Json& array, size_t index) {
     if (!array[index].is_string()) return std::nullopt;
     auto decoded = http::percent_decode(array[index].get_ref<const std::string&>());
     return decoded ? std::optional(*std::move(decoded)) : std::nullopt;
@@ -41,13 +42,12 @@ Json earlier_stream_json(const live::StreamKey& key, const EarlierStream& stream
                         static_cast<unsigned>(stream.level)});
 }
 
-bool read_earlier_streams(std::string_view json, EarlierStreams& streams, size_t& total) {
-    const base::Json parsed = base::parse_json(json);
+bool read_earlier_streams(const Json& parsed, EarlierStreams& streams, size_t& total) {
     if (!parsed.is_object() || !parsed.contains("total") || !parsed["total"].is_number_unsigned()) return false;
     total = parsed["total"].get<size_t>();
     const auto list = parsed.find("streams");
     if (list == parsed.end() || !list->is_array() || list->size() > Earlier::kPieceEntries) return false;
-    for (const base::Json& one : *list) {
+    for (const Json& one : *list) {
         if (!one.is_array() || one.size() < 7) return false;
         auto vhost = name_at(one, 0), app = name_at(one, 1), name = name_at(one, 2);
         if (!vhost || !app || !name) return false;
@@ -100,7 +100,7 @@ Result<Json> Earlier::ask(std::string target, Rights rights) {
     if (rights.sees_records) request.headers.add(std::string(net::kSeesRecords), "1");
     const net::HttpAnswer answer = TRY(context_.offers.other_process->ask(std::move(request)));
     if (answer.status != 200) return fail(Code::kOther, fmt::format("status {}", answer.status));
-    Json json = Json::parse(answer.body, nullptr, false);
+    Json json = TRY(read_answer(answer.body));
     if (!json.is_object()) return fail(Code::kProtocol, "no object");
     return json;
 }
@@ -124,20 +124,24 @@ Result<bool> Earlier::passes_on(const Request& request, Response& response, http
 
 void Earlier::join(const net::ApiOfBoth& how, Request& request, Response& response) {
     const Page page = page_of(request, how.count);
-    const size_t needed = page.start + page.count;
-    if (!has(request) || how.lists.empty() || needed > kMaxJoined) return;
-    std::erase_if(request.message.parameters,
-                  [](const auto& parameter) { return parameter.first == "start" || parameter.first == "count"; });
-    request.message.parameters.emplace_back("count", std::to_string(needed));
+    if (!has(request) || how.lists.empty()) return;
+    const bool has_lists = page.start < kMaxJoined;
+    const size_t needed = has_lists ? std::min(page.start + page.count, kMaxJoined) : 1;
+    if (has_lists) {
+        std::erase_if(request.message.parameters,
+                      [](const auto& parameter) { return parameter.first == "start" || parameter.first == "count"; });
+        request.message.parameters.emplace_back("count", std::to_string(needed));
+    }
     std::string target = fmt::format("{}?count={}{}", request.message.raw_path, needed, passed_parameters(request));
-    response.rewrite_json(
-        [this, &how, page, target, rights = rights_of(request)](std::string_view text) -> Result<std::string> {
-            Json mine = Json::parse(text, nullptr, false);
-            auto theirs = ask(target, rights);
-            if (!theirs && theirs.error().code() == Code::kCancelled) return std::unexpected(std::move(theirs).error());
-            merge_answers(mine, theirs ? *std::move(theirs) : Json::object(), how, page);
-            return base::to_text(mine);
-        });
+    response.rewrite_json([this, &how, page, has_lists, target,
+                           rights = rights_of(request)](std::string_view text) -> Result<std::string> {
+        Json mine = TRY(read_answer(text));
+        auto theirs = ask(target, rights);
+        if (!theirs && theirs.error().code() == Code::kCancelled) return std::unexpected(std::move(theirs).error());
+        merge_answers(mine, theirs ? *std::move(theirs) : Json::object(), how, has_lists ? &page : nullptr);
+        TRY(runtime::yield());
+        return write_answer(mine);
+    });
 }
 
 Result<Earlier::Entries> Earlier::list(const Request& request, std::string_view path, std::string_view name,
@@ -145,8 +149,9 @@ Result<Earlier::Entries> Earlier::list(const Request& request, std::string_view 
     const std::string parameters = passed_parameters(request);
     const Rights rights = rights_of(request);
     count = std::min(count, kMaxEntries);
+    const runtime::Deadline limit = runtime::Deadline::in_ms(kAnswerMs);  // of all pieces, but for the last one
     Entries all;
-    while (has(request)) {
+    while (has(request) && !limit.passed()) {
         const size_t wanted = std::min(count - all.entries.size(), kPieceEntries);
         auto answer = ask(fmt::format("{}?start={}&count={}{}", path, start + all.entries.size(),
                                       std::max<size_t>(wanted, 1), parameters),
@@ -215,13 +220,17 @@ Result<Earlier::StreamsPtr> Earlier::streams() {
 Result<EarlierStreams> Earlier::read_streams() {
     EarlierStreams streams;
     size_t total = 1;
-    for (size_t start = 0; start < std::min(total, kMaxStreams); start += kPieceEntries) {
+    const runtime::Deadline limit = runtime::Deadline::in_ms(kStreamsMs);
+    for (size_t start = 0; start < std::min(total, kMaxStreams) && !limit.passed(); start += kPieceEntries) {
         OtherProcess& other = *context_.offers.other_process;
         auto answer = other.ask({.router = OtherRequest::Router::kOwn,
                                  .target = fmt::format("/streams?start={}&count={}", start, kPieceEntries),
                                  .within_ms = kAnswerMs});
         if (!answer && answer.error().code() == Code::kCancelled) return std::unexpected(std::move(answer).error());
-        if (!answer || answer->status != 200 || !read_earlier_streams(answer->body, streams, total)) break;
+        if (!answer || answer->status != 200) break;
+        auto page = read_answer(answer->body);
+        if (!page && page.error().code() == Code::kCancelled) return std::unexpected(std::move(page).error());
+        if (!page || !read_earlier_streams(*page, streams, total)) break;
     }
     return streams;
 }

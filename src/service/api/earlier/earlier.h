@@ -35,9 +35,10 @@ using EarlierStreams = std::map<live::StreamKey, EarlierStream>;
 class Earlier {
   public:
     static constexpr int64_t kAnswerMs = 1'000, kStreamsFreshMs = 500;
+    static constexpr int64_t kStreamsMs = 3'000;   // of all pieces of all its streams
     static constexpr size_t kPieceEntries = 500;   // of a list, in one answer
     static constexpr size_t kMaxEntries = 10'000;  // of a list, in all
-    static constexpr size_t kMaxJoined = 1'000;    // of each process, in a list that join() makes at once
+    static constexpr size_t kMaxJoined = 1'000;    // of each process, in a list that join() makes
     static constexpr size_t kMaxStreams = 100'000;
 
     // It must outlive this.
@@ -51,7 +52,8 @@ class Earlier {
     base::Result<bool> passes_on(const Request& request, Response& response, http::Method method = http::Method::kGet,
                                  int64_t within_ms = kAnswerMs);
     // The answer to the request will have what both have, as the row says, which must outlive the response. Changes the
-    // page that the request asks for.
+    // page that the request asks for: it ends behind kMaxJoined entries of each. One behind that has this process's
+    // entries, with the totals of both.
     void join(const net::ApiOfBoth& how, Request& request, Response& response);
     // The whole answer; null: none came. Yields.
     base::Result<Json> answer(const Request& request, std::string target);
@@ -96,8 +98,8 @@ class Earlier {
     runtime::CachedValue<EarlierStreams> streams_{"the streams of the process before", kStreamsFreshMs, kAnswerMs};
 };
 
-// A page of at most Earlier::kPieceEntries, of an array of arrays; adds to the streams. False: it is none. Pure.
-bool read_earlier_streams(std::string_view json, EarlierStreams& streams, size_t& total);
+// A page of at most Earlier::kPieceEntries, with an array of arrays; adds to the streams. False: it is none. Pure.
+bool read_earlier_streams(const Json& page, EarlierStreams& streams, size_t& total);
 // One of them, for the other side. Pure.
 Json earlier_stream_json(const live::StreamKey& key, const EarlierStream& stream);
 

@@ -19,7 +19,8 @@ TEST(EarlierStreams, AreReadAsWritten) {
     for (const auto& [key, stream] : all) list.push_back(earlier_stream_json(key, stream));
     EarlierStreams read;
     size_t total = 0;
-    EXPECT_TRUE(read_earlier_streams(base::to_text(Json{{"total", 7}, {"streams", list}}), read, total));
+    const std::string text = base::to_text(Json{{"total", 7}, {"streams", list}});
+    EXPECT_TRUE(read_earlier_streams(Json::parse(text, nullptr, false), read, total));
     EXPECT_EQ(read, all);
     EXPECT_EQ(total, 7u);
 }
@@ -43,7 +44,7 @@ TEST(EarlierStreams, BadOnesAreRefused) {
     for (const std::string_view text : all) {
         EarlierStreams streams;
         size_t total = 0;
-        EXPECT_FALSE(read_earlier_streams(text, streams, total)) << text.substr(0, 80);
+        EXPECT_FALSE(read_earlier_streams(Json::parse(text, nullptr, false), streams, total)) << text.substr(0, 80);
     }
 }
 
@@ -63,6 +64,9 @@ TEST(EarlierCounts, AreAdded) {
 struct FakeOther final : OtherProcess {
     std::map<std::string, std::string> answers;
     std::vector<std::string> asked;
+    http::Headers asked_fields, fields;  // of the last request, and of answers
+    int status = 200;
+    base::Code failure = base::Code::kTimeout;
     bool is_gone = false, ended = false;
     ProcessFigures facts{.pid = 4711, .version = "1.2", .connections = 5, .publishers = 2, .players = 3};
 
@@ -74,9 +78,11 @@ struct FakeOther final : OtherProcess {
     }
     base::Result<net::HttpAnswer> ask(OtherRequest request) override {
         asked.push_back(fmt::format("{} {}", http::method_name(request.method), request.target));
+        asked_fields = request.headers;
         for (const auto& [start, body] : answers)
-            if (request.target.starts_with(start)) return net::HttpAnswer{.status = 200, .headers = {}, .body = body};
-        return base::fail(base::Code::kTimeout, "it stands still");
+            if (request.target.starts_with(start))
+                return net::HttpAnswer{.status = status, .headers = fields, .body = body};
+        return base::fail(failure, failure == base::Code::kLimit ? "the answer exceeds 5 bytes" : "it stands still");
     }
     const ProcessFigures* figures() const override { return is_gone ? nullptr : &facts; }
     net::Traffic earlier_traffic() const override { return {100, 200}; }
@@ -192,6 +198,52 @@ TEST_F(EarlierTest, ACallForItIsPassedOn) {
     EXPECT_EQ(ask("/api/v1/log?process=earlier").status, 404);
 }
 
+TEST_F(EarlierTest, PartsOfFilesArePassedOn) {
+    other_.answers["/api/v1/streams/vid-1/clip"] = "part";
+    other_.status = 206;
+    other_.fields.add("Content-Type", "video/mp4");
+    other_.fields.add("Content-Range", "bytes 1-4/9");
+    other_.fields.add("Content-Disposition", "attachment; filename=\"s.mp4\"");
+    other_.fields.add("X-Clip-Start", "2026-01-02T03:04:05Z");
+    other_.fields.add("Set-Cookie", "a=b");
+    others_.add({.pattern = "/api/v1/streams/{id}/clip",
+                 .access = net::ApiAccess::kPrivileged,
+                 .handler = [](net::HttpRequest&, net::HttpResponse& response) { return response.send_error(404); }});
+    service_->stop();
+    service_ = std::make_unique<Service>(snapshot_, parts_);
+    service_->connect();
+    ASSERT_TRUE(runtime::testing::ok(service_->start()));
+    const char* path = "/api/v1/streams/vid-1/clip?process=earlier&from=-5";
+    const auto answer = ask(path, "Range: bytes=1-4\r\nIf-Range: \"x\"\r\nCookie: c=d\r\n");
+    EXPECT_EQ(answer.status, 206);
+    EXPECT_EQ(answer.body, "part");
+    EXPECT_EQ(answer.header("Content-Range"), "bytes 1-4/9");
+    EXPECT_EQ(answer.header("Content-Disposition"), "attachment; filename=\"s.mp4\"");
+    EXPECT_EQ(answer.header("X-Clip-Start"), "2026-01-02T03:04:05Z");
+    EXPECT_EQ(answer.header("Set-Cookie"), "") << "but nothing else";
+    EXPECT_EQ(other_.asked_fields.get("Range"), "bytes=1-4");
+    EXPECT_EQ(other_.asked_fields.get("If-Range"), "\"x\"");
+    EXPECT_EQ(other_.asked_fields.get("X-Forwarded-For"), "127.0.0.1") << "whom it is for";
+    EXPECT_EQ(other_.asked_fields.get("Cookie"), "");
+    other_.answers.clear();
+    other_.failure = base::Code::kLimit;
+    const auto large = ask(path);
+    EXPECT_EQ(large.status, 503);
+    EXPECT_NE(large.body.find("the answer exceeds 5 bytes"), std::string::npos) << large.body;
+}
+
+TEST_F(EarlierTest, TheAuditSaysWhichProcessWasMeant) {
+    std::vector<std::string> lines;
+    offers_.audit = [&](const net::AuditEvent& event) { lines.push_back(event.ip + " " + event.what); };
+    other_.answers["/api/v1/"] = R"({"code":0})";
+    EXPECT_EQ(ask("/api/v1/clients/abc?process=earlier", {}, "DELETE").status, 200);
+    EXPECT_EQ(ask("/api/v1/raw?rpc=reload&process=earlier").status, 200);
+    EXPECT_EQ(ask("/api/v1/clients/abc?process=later", {}, "DELETE").status, 200);
+    EXPECT_EQ(lines, (std::vector<std::string>{"127.0.0.1 DELETE /api/v1/clients/abc process=earlier",
+                                               "127.0.0.1 GET /api/v1/raw rpc=reload process=earlier",
+                                               "127.0.0.1 DELETE /api/v1/clients/abc"}));
+}
+
 TEST_F(EarlierTest, StrangersDoNotReachIt) {
     other_.answers["/api/v1/"] = R"({"code":0,"pid":"4711","data":{}})";
     const std::string_view stranger = "X-Forwarded-For: 192.0.2.1\r\n";
@@ -236,6 +288,10 @@ TEST_F(EarlierTest, IncidentsOfBothAreListed) {
     EXPECT_EQ(all["incidents"].size(), 2u);
     EXPECT_EQ(json("/api/v1/incidents?start=1&count=5")["incidents"].size(), 1u);
     EXPECT_EQ(other_.asked.back(), "GET /api/v1/incidents?count=6");
+    const Json far = json("/api/v1/incidents?start=1000&count=10");
+    EXPECT_EQ(other_.asked.back(), "GET /api/v1/incidents?count=1");
+    EXPECT_EQ(far["total"], 2) << "of both, wherever the page is";
+    EXPECT_TRUE(far["incidents"].empty()) << far;
 }
 
 TEST_F(EarlierTest, IncidentsAreKeptWhenItEnds) {
@@ -250,12 +306,51 @@ TEST_F(EarlierTest, IncidentsAreKeptWhenItEnds) {
     EXPECT_EQ(json("/api/v1/incidents")["total"], 0) << "it has them still";
     other_.is_gone = false;
     for (const auto& read : offers_.read_other_process) read(true);
+    EXPECT_EQ(json("/api/v1/incidents")["total"], 3) << "as the other one says, until it has gone";
     other_.is_gone = true;
     const Json all = json("/api/v1/incidents");
     ASSERT_EQ(all["incidents"].size(), 2u) << all;
     EXPECT_EQ(all["incidents"][0]["kind"], "publisher_gone");
     EXPECT_EQ(all["incidents"][0]["to_ms"], nullptr) << "it lasts";
     EXPECT_NE(all["incidents"][1]["to_ms"], nullptr) << "the process whose output failed has ended";
+}
+
+constexpr Page kTen{0, 10}, kSecond{1, 1};
+
+TEST_F(EarlierTest, IncidentsThatCannotBeAreNotKept) {
+    const auto incident = [](const Json& change) {
+        Json one = {{"stream", {{"vhost", "v"}, {"app", "live"}, {"name", "a"}}},
+                    {"kind", "output_failed"},
+                    {"from_ms", 5u},
+                    {"to_ms", base::wall_ms() - 1'000},
+                    {"output", "hls"}};
+        one.update(change);
+        return one;
+    };
+    const uint64_t later = static_cast<uint64_t>(base::wall_ms()) + 3'600'000;
+    const Json list = {incident(Json::object()),
+                       incident({{"from_ms", later}}),
+                       incident({{"from_ms", UINT64_MAX}}),
+                       incident({{"from_ms", static_cast<uint64_t>(INT64_MAX)}, {"to_ms", nullptr}}),
+                       incident({{"to_ms", later}}),
+                       incident({{"to_ms", UINT64_MAX}}),
+                       incident({{"output", std::string(5'000, 'x')}}),
+                       incident({{"stream", {{"vhost", "v"}, {"app", "live"}, {"name", std::string(9'000, 'x')}}}})};
+    other_.answers["/api/v1/incidents?"] = base::to_text({{"total", list.size()}, {"incidents", list}});
+    for (const auto& read : offers_.read_other_process) read(true);
+    other_.is_gone = true;
+    const Json kept = json("/api/v1/incidents");
+    ASSERT_EQ(kept["total"], 1) << kept;
+    EXPECT_EQ(kept["incidents"][0]["from_ms"], 5);
+}
+
+TEST_F(EarlierTest, APageEndsBehindSoManyOfEach) {
+    Json list = Json::array();
+    for (int i = 0; i < 10; ++i) list.push_back({{"from_ms", i}});
+    other_.answers["/api/v1/incidents?"] = base::to_text({{"total", 5'000u}, {"incidents", list}});
+    EXPECT_EQ(json("/api/v1/incidents?count=10000")["incidents"].size(), 10u);
+    EXPECT_EQ(other_.asked.back(), fmt::format("GET /api/v1/incidents?count={}", Earlier::kMaxJoined));
+    EXPECT_EQ(json("/api/v1/incidents?start=4&count=10000")["incidents"].size(), 6u);
 }
 
 TEST(MergeAnswers, ListsAreJoinedAndNumbersAdded) {
@@ -277,7 +372,7 @@ TEST(MergeAnswers, ListsAreJoinedAndNumbersAdded) {
         {"total", 2u},
         {"inner", {{"calls", 3u}, {"other", 3u}}},
         {"alerts", {{{"at", 7}, {"end", 0}}}}};
-    merge_answers(mine, theirs, how, {0, 10});
+    merge_answers(mine, theirs, how, &kTen);
     EXPECT_EQ(mine["pulls"], (Json{{{"s", 1}}, {{"s", 2}}}));
     EXPECT_EQ(mine["pulls_total"], 2);
     EXPECT_EQ(mine["hosts"][0], (Json{{"host", "a"}, {"up", false}, {"problem", "down"}, {"calls", 3u}}));
@@ -294,7 +389,7 @@ TEST(MergeAnswers, WhatIsOfAnotherKindIsLeftAsItIs) {
     const Json theirs = {{"hosts", {{{"host", "a"}, {"up", "no"}, {"problem", 1}, {"calls", 2u}}, {{"host", 9}}}},
                          {"calls", nullptr},
                          {"total", "x"}};
-    merge_answers(mine, theirs, how, {0, 10});
+    merge_answers(mine, theirs, how, &kTen);
     EXPECT_EQ(mine["calls"], 1u);
     EXPECT_EQ(mine["hosts"].size(), 3u);
     Json outputs = {{"outputs", {{{"output", "hls"}}}}};
@@ -307,9 +402,28 @@ TEST(MergeAnswers, ThePageIsCutWhereverTheOtherAnswerIs) {
     for (const Json& theirs :
          {Json::object(), Json{{"pulls", 7}, {"pulls_total", "x"}}, Json{{"pulls", {1, nullptr}}}}) {
         Json mine = {{"pulls", {{{"s", 1}}, {{"s", 2}}, {{"s", 3}}}}, {"pulls_total", 3u}};
-        merge_answers(mine, theirs, how, {1, 1});
+        merge_answers(mine, theirs, how, &kSecond);
         EXPECT_EQ(mine, (Json{{"pulls", {{{"s", 2}}}}, {"pulls_total", 3u}})) << theirs;
     }
+}
+
+TEST(MergeAnswers, APageFarBehindHasTheTotalsOfBoth) {
+    const net::ApiOfBoth how{.lists = {{.name = "hosts", .key = "host", .total = "total", .newest = "at"},
+                                       {.name = "coworkers", .is_paged = false, .key = "coworker"}},
+                             .sums = {"failing"}};
+    Json mine = {{"hosts", {{{"host", "y"}, {"at", 1}}, {{"host", "z"}, {"at", 2}}}},
+                 {"total", 2'000u},
+                 {"failing", 2u},
+                 {"coworkers", {{{"coworker", "a"}}}}};
+    const Json theirs = {{"hosts", {{{"host", "a"}, {"at", 9}}}},
+                         {"total", 30u},
+                         {"failing", 1u},
+                         {"coworkers", {{{"coworker", "a"}}, {{"coworker", "b"}}}}};
+    merge_answers(mine, theirs, how, nullptr);
+    ASSERT_EQ(mine["hosts"].size(), 2u) << mine;
+    EXPECT_EQ(mine["total"], 2'030);
+    EXPECT_EQ(mine["failing"], 3);
+    EXPECT_EQ(mine["coworkers"].size(), 2u) << "it has no pages";
 }
 
 TEST(MergeExplained, TheProcessOfThePublisherKnowsItsMedia) {

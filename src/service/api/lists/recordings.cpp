@@ -8,6 +8,7 @@
 #include "protocol/http/attachment.h"
 #include "protocol/http/url.h"
 #include "runtime/threads/workers.h"
+#include "service/api/earlier/answer_text.h"
 #include "service/api/lists/listing.h"
 
 namespace service::api {
@@ -68,9 +69,11 @@ base::Result<std::vector<std::string>> Recordings::growing_files() const {
     if (!other || !other->is_replaced()) return files;
     auto answer = other->ask({.router = OtherRequest::Router::kOwn, .target = "/recordings/growing"});
     if (!answer && answer.error().code() == base::Code::kCancelled) return std::unexpected(std::move(answer).error());
-    const base::Json list = answer && answer->status == 200 ? base::parse_json(answer->body) : base::Json();
-    if (!list.is_array()) return files;
-    for (const base::Json& one : list) {
+    if (!answer || answer->status != 200) return files;
+    auto list = read_answer(answer->body);
+    if (!list && list.error().code() == base::Code::kCancelled) return std::unexpected(std::move(list).error());
+    if (!list || !list->is_array()) return files;
+    for (const Json& one : *list) {
         if (!one.is_string()) continue;
         if (auto path = http::percent_decode(one.get_ref<const std::string&>())) files.push_back(*std::move(path));
     }
