@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/loop/clock.h"
+#include "runtime/loop/limited_log.h"
 
 namespace server {
 
@@ -47,14 +48,20 @@ void LinkHttp::close() {
 
 void LinkHttp::serve(std::unique_ptr<runtime::ByteStream> stream, std::string_view router) {
     const std::array<const net::HttpRouter*, 3> all = {&routers_.api, &routers_.http, &routers_.own};
-    for (size_t i = 0; i < all.size() && server_; ++i)
+    if (!server_) return;
+    if (server_->connections() >= kMaxServed)
+        return runtime::warn_limited("upgrade: the other process has {} connections to this one's HTTP", kMaxServed);
+    for (size_t i = 0; i < all.size(); ++i)
         if (router == kRouters[i]) return server_->serve(std::move(stream), all[i]);
 }
 
 Result<net::HttpAnswer> LinkHttp::ask(service::OtherRequest request) {
-    if (asking_ >= kMaxRequests) return base::fail(Code::kLimit, "too much is being asked of the other process");
+    if (asking_ >= kMaxRequests || (request.is_slow && slow_ >= kMaxSlow))
+        return base::fail(Code::kLimit, "too much is being asked of the other process");
     if (runtime::now_ms() < not_before_ms_) return base::fail(Code::kTimeout, "the other process stands still");
+    const bool is_slow = request.is_slow;
     ++asking_;
+    slow_ += is_slow ? 1 : 0;
     const std::string_view router = name_of(request.router);
     net::HttpCall call;
     call.method = request.method;
@@ -65,8 +72,8 @@ Result<net::HttpAnswer> LinkHttp::ask(service::OtherRequest request) {
     call.connect = [this, router] { return connect_(router); };
     auto answer = client_.call(std::move(call), runtime::Deadline::in_ms(request.within_ms));
     --asking_;
-    if (!answer && answer.error().code() == Code::kTimeout && !request.is_slow)
-        not_before_ms_ = runtime::now_ms() + kPauseMs;
+    slow_ -= is_slow ? 1 : 0;
+    if (!answer && answer.error().code() == Code::kTimeout && !is_slow) not_before_ms_ = runtime::now_ms() + kPauseMs;
     return answer;
 }
 

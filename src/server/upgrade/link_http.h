@@ -19,6 +19,8 @@ namespace server {
 class LinkHttp {
   public:
     static constexpr size_t kMaxRequests = 32;  // at one time
+    static constexpr size_t kMaxSlow = 16;      // of these; what is quick has the others
+    static constexpr size_t kMaxServed = 64;    // connections of the other process, those that it keeps included
     // Who did not answer in time is not asked for so long, ms, so that nobody waits for a process that stands still.
     static constexpr int64_t kPauseMs = 5'000;
 
@@ -33,7 +35,7 @@ class LinkHttp {
 
     // There is another process now.
     void open();
-    // A connection of the other process. Unknown routers: it is closed. Does not yield.
+    // A connection of the other process. Unknown routers, or too many: it is closed. Does not yield.
     void serve(std::unique_ptr<runtime::ByteStream> stream, std::string_view router);
     // See OtherProcess::ask(). Yields.
     base::Result<net::HttpAnswer> ask(service::OtherRequest request);
@@ -47,7 +49,7 @@ class LinkHttp {
     std::unique_ptr<net::HttpServer> server_;  // null: there is no other process
     uint64_t process_ = 0;                     // a number for each, so that no kept connection is one to another
     net::HttpClient client_;
-    size_t asking_ = 0;
+    size_t asking_ = 0, slow_ = 0;
     int64_t not_before_ms_ = 0;  // by the loop's clock
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "base/json.h"
@@ -22,7 +23,9 @@ constexpr std::array<std::string_view, 20> kNames = {
     "stream",  "datagrams", "claim",   "verdict",  "tickets", "http",  "figures", "ending", "end",       "state",
 };
 constexpr size_t kMaxText = 4 * 1024;  // bytes
-constexpr size_t kMaxVersion = 128;    // bytes
+// More than a process can have; sums with it stay sums.
+constexpr uint64_t kMaxConnections = 100'000'000;
+constexpr size_t kMaxVersion = 128;  // bytes
 // Percent-encoded, a byte is three.
 constexpr size_t kMaxEncoded = 3 * kMaxKeyBytes;
 
@@ -34,10 +37,13 @@ std::string text_of(const base::Json& json, const char* name, size_t max) {
     return found->get_ref<const std::string&>().substr(0, max);
 }
 
+// 0: it has none of that range.
 template <class T>
 T number_of(const base::Json& json, const char* name) {
     const auto found = json.find(name);
-    return found != json.end() && found->is_number_integer() ? found->get<T>() : T{};
+    if (found == json.end() || !found->is_number_unsigned()) return 0;
+    const auto number = found->get<uint64_t>();
+    return number <= static_cast<uint64_t>(std::numeric_limits<T>::max()) ? static_cast<T>(number) : 0;
 }
 
 Result<std::string> decoded(const base::Json& json) {
@@ -80,7 +86,7 @@ Result<service::ProcessFigures> figures_of(const base::Json& json) {
     if (!json.is_object()) return fail(Code::kProtocol, "no figures");
     figures.pid = number_of<int64_t>(json, "pid");
     figures.version = text_of(json, "version", kMaxVersion);
-    figures.connections = number_of<uint64_t>(json, "connections");
+    figures.connections = std::min<uint64_t>(number_of<uint64_t>(json, "connections"), kMaxConnections);
     figures.stream_memory = number_of<uint64_t>(json, "stream_memory");
     figures.publishers = number_of<uint64_t>(json, "publishers");
     figures.players = number_of<uint64_t>(json, "players");

@@ -67,6 +67,23 @@ TEST(UpgradeMessages, BadOnesAreRefused) {
     for (const std::string& text : all) EXPECT_FALSE(parse_message(text)) << text.substr(0, 80);
 }
 
+TEST(UpgradeMessages, NumbersThatCannotBeAreNone) {
+    for (const char* number : {"-1", "1.5", "\"7\"", "18446744073709551616", "null"}) {
+        const auto read = parse_message(std::string(R"({"kind":"figures","id":)") + number +
+                                        R"(,"figures":{"connections":)" + number + R"(,"received":)" + number + "}}");
+        ASSERT_TRUE(read) << number;
+        EXPECT_EQ(read->id, 0u) << number;
+        EXPECT_EQ(read->figures->connections, 0u) << number;
+        EXPECT_EQ(read->figures->traffic.received_bytes, 0u) << number;
+    }
+    const auto large = parse_message(
+        R"({"kind":"hello","version":4294967297,"pid":18446744073709551615,"figures":{"connections":18446744073709551615}})");
+    ASSERT_TRUE(large);
+    EXPECT_EQ(large->version, 0);
+    EXPECT_EQ(large->pid, 0);
+    EXPECT_LT(large->figures->connections, 1'000'000'000u) << "a limit that it is added to stays one";
+}
+
 TEST(UpgradeMessages, FiguresFitIntoOneMessage) {
     Message message{.kind = Kind::kFigures, .figures = service::ProcessFigures()};
     for (uint32_t i = 0; i < 2 * kMaxAddresses; ++i)

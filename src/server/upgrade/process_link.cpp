@@ -70,6 +70,7 @@ void ProcessLink::open(std::unique_ptr<runtime::ProcessChannel> channel, std::fu
     sender_ = runtime::spawn("to-other-process", [this] { send_queued(); });
     reporter_ = runtime::spawn("figures-for-other-process", [this] { send_figures(); });
     if (is_replaced_) counter_ = runtime::spawn("counters-of-other-process", [this] { read_other(); });
+    if (!receiver_ || !sender_) end("no coroutine could be started");
 }
 
 void ProcessLink::close() {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "live/hub/options.h"
 #include "live/hub/owner_testing.h"
 #include "runtime/loop/simulated_time_testing.h"
@@ -163,6 +165,24 @@ TEST_F(ProcessLinkTest, AStrangeDescriptorIsNotServed) {
     EXPECT_TRUE(link_.is_there());
 }
 
+TEST_F(ProcessLinkTest, ConnectionsToItsHttpAreLimited) {
+    std::vector<std::unique_ptr<runtime::ByteStream>> open;
+    for (size_t i = 0; i < LinkHttp::kMaxServed + 3; ++i) {
+        auto pair = runtime::local_stream_pair();
+        ASSERT_TRUE(ok(pair));
+        open.push_back(std::move(pair->first));
+        tell({.kind = Kind::kHttp, .text = "api"}, std::move(pair->second));
+    }
+    EXPECT_EQ(std::ranges::count_if(open, [](const auto& stream) { return stream->peer_gone(); }), 3);
+    EXPECT_TRUE(link_.is_there());
+    open.clear();
+    for (int i = 0; i < 50; ++i) (void)runtime::yield();
+    auto again = runtime::local_stream_pair();
+    ASSERT_TRUE(ok(again));
+    tell({.kind = Kind::kHttp, .text = "api"}, std::move(again->second));
+    EXPECT_FALSE(again->first->peer_gone()) << "those that have left make room";
+}
+
 TEST_F(ProcessLinkTest, APublisherIsRefusedWhereTheOtherProcessSaysSo) {
     EXPECT_TRUE(ok(publish_elsewhere("s"))) << "nobody is asked about a name that the other process does not have";
     tell({.kind = Kind::kPublished, .keys = {key("s")}});
@@ -310,6 +330,11 @@ class TwoLinksTest : public runtime::testing::RuntimeTest {
                 fmt::format("{} {}", http::method_name(request.message.method), request.capture("id")));
         };
         old_.api_router.add(route);
+        route.pattern = "/who";
+        route.handler = [](net::HttpRequest& request, net::HttpResponse& response) {
+            return response.send(200, "text/plain", request.peer_ip);
+        };
+        old_.api_router.add(route);
     }
     void open() {
         auto pair = runtime::process_channel_pair();
@@ -339,6 +364,14 @@ TEST_F(TwoLinksTest, TheApiOfTheOtherAnswers) {
     EXPECT_FALSE(new_.link.ask({.target = "/x/7"}));
 }
 
+TEST_F(TwoLinksTest, TheOtherKnowsWhomItIsAskedFor) {
+    open();
+    service::OtherRequest request{.target = "/who"};
+    request.headers.add("X-Forwarded-For", "192.0.2.7");
+    EXPECT_EQ(new_.link.ask(request)->body, "192.0.2.7");
+    EXPECT_EQ(new_.link.ask({.target = "/who"})->body, "127.0.0.1") << "this process for itself";
+}
+
 TEST_F(TwoLinksTest, NobodyWaitsForOneThatStandsStill) {
     runtime::testing::SimulatedTime time;
     open();
@@ -360,6 +393,23 @@ TEST_F(TwoLinksTest, NobodyWaitsForOneThatStandsStill) {
     time.pass_ms(LinkHttp::kPauseMs);
     ask();
     EXPECT_EQ(codes.back(), base::Code::kOther);
+}
+
+TEST_F(TwoLinksTest, SlowRequestsLeaveRoomForQuickOnes) {
+    runtime::testing::SimulatedTime time;
+    open();
+    stands_still_ = true;
+    size_t refused = 0;
+    std::vector<runtime::Task> tasks;
+    for (size_t i = 0; i < LinkHttp::kMaxSlow + 5; ++i)
+        tasks.push_back(runtime::spawn("asks", [&] {
+            const auto answer = new_.link.ask({.target = "/x/7", .within_ms = 30'000, .is_slow = true});
+            refused += !answer && answer.error().code() == base::Code::kLimit ? 1 : 0;
+        }));
+    time.pass_ms(10);
+    EXPECT_EQ(refused, 5u);
+    EXPECT_EQ(new_.link.ask({.target = "/who"})->status, 200);
+    for (runtime::Task& task : tasks) task.cancel_and_join();
 }
 
 TEST_F(TwoLinksTest, LimitsAreOfBothTogether) {

@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kAnswerMs = 30'000;
 constexpr int kFailedMs = 1'000;
+// Before the start: a server's sockets are in a few dozen.
+constexpr size_t kMaxMessages = 1'000;
 
 }  // namespace
 
@@ -31,8 +33,11 @@ Result<std::vector<std::string>> Successor::introduce() {
         .kind = Kind::kHello, .version = upgrade::kVersion, .pid = getpid(), .text = std::string(kVersion)};
     TRY(runtime::send_message_blocking(channel_, {upgrade::write_message(hello)}, kAnswerMs));
     std::vector<std::string> problems;
-    for (bool is_all = false; !is_all;)
+    size_t count = 0;
+    for (bool is_all = false; !is_all; ++count) {
+        if (count == kMaxMessages) return base::fail(Code::kProtocol, "the process to replace does not come to an end");
         TRY(take(TRY(runtime::receive_message_blocking(channel_, kAnswerMs)), problems, is_all));
+    }
     return problems;
 }
 

@@ -120,10 +120,17 @@ Result<void> Upgrade::prepare() {
 }
 
 Result<void> Upgrade::give_sockets(Deadline limit) {
-    const auto give = [&](Kind kind, std::vector<int> fds) -> Result<void> {
-        for (int& fd : fds) fd = ::dup(fd);  // sending closes them
-        return channel_->send({upgrade::write_message({.kind = kind}), runtime::OwnedDescriptors(std::move(fds))},
-                              limit);
+    const auto give = [&](Kind kind, const std::vector<int>& fds) -> Result<void> {
+        std::vector<int> copies;  // sending closes them
+        int error = 0;
+        for (const int fd : fds) {
+            const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+            if (copy < 0) error = errno;
+            if (copy >= 0) copies.push_back(copy);
+        }
+        runtime::OwnedDescriptors descriptors(std::move(copies));
+        if (error) return base::fail_errno(kind_name(kind), error);
+        return channel_->send({upgrade::write_message({.kind = kind}), std::move(descriptors)}, limit);
     };
     const std::vector<int> sockets = runtime::client_sockets();
     for (size_t i = 0; i < sockets.size(); i += runtime::kMaxDescriptors) {
