@@ -121,8 +121,9 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     void give_over();
     // After that, when no file is being written: what the other process gets. The files are its own from now on.
     LeftStream leave(uint64_t max_bytes);
-    // After that: the other process is about to get the stream.
+    // After that: the other process is about to get the stream; or it is not.
     void hold_gop();
+    void release_gop();
     // The stream goes on here too, in memory alone, and a client waits for what comes next.
     bool is_awaited() const;
     // What the other process had is not all there yet: the frame with which it goes on, or the parts that players know.
@@ -161,7 +162,7 @@ class Output final : public live::FrameSink, private SegmentSink, private Rendit
     static constexpr int64_t kContinuesWithinMs = 1'000;
     // So long the frames are kept with which another process of the server goes on, when it has what this one leaves,
     // which takes so long.
-    static constexpr int64_t kHeldMs = 3'000, kSeekMs = 5'000, kLeavesMs = 12'000;
+    static constexpr int64_t kHeldMs = 10'000, kSeekMs = 5'000, kLeavesMs = 12'000;
 
     // Low latency: a pause of the stream has parts, by the clock.
     struct GapTimer final : runtime::Timer {

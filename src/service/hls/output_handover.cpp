@@ -81,6 +81,10 @@ void Output::hold_gop() {
     if (stream_ && continuation_) stream_->hold_gop(runtime::now_ms() + kHeldMs);
 }
 
+void Output::release_gop() {
+    if (stream_ && continuation_) stream_->hold_gop(0);
+}
+
 LeftStream Output::leave(uint64_t max_bytes) {
     LeftStream left;
     if (has_begun_) {

@@ -41,6 +41,7 @@ void Service::give_over(bool on) {
         return;
     }
     if (answering_) answering_.cancel_and_join();
+    for (const auto& output : given_over_outputs_) output->release_gop();
     given_over_outputs_.clear();
     resources_.clear();
     take_over_outputs();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -46,10 +47,12 @@ net::FileViewers::Name viewer_name(const live::StreamKey& stream, std::string_vi
     return {stream.text(), std::string(context)};
 }
 
-// What playlists and manifests name, and they themselves. HTTP-TS is called so, too.
-bool is_file_name(std::string_view path) {
-    constexpr std::string_view kEnds[] = {".m3u8", ".mpd", ".ts", ".m4s", ".mp4", ".key"};
-    return std::ranges::any_of(kEnds, [path](std::string_view end) { return path.ends_with(end); });
+// Where another process serves: a file that is served by that one alone. Playlists on disk are what it writes, but for
+// what low latency adds. HTTP-TS is called as segments are.
+bool is_elsewhere(std::string_view path, const VhostConfig& hls) {
+    constexpr std::string_view kEnds[] = {".ts", ".m4s", ".mp4", ".key", ".m3u8", ".mpd"};
+    const auto ends = std::span(kEnds).first(hls.enabled && hls.has_parts() ? 6 : 4);
+    return std::ranges::any_of(ends, [path](std::string_view end) { return path.ends_with(end); });
 }
 
 }  // namespace
@@ -112,6 +115,7 @@ base::Result<void> Service::handle(net::HttpRequest& request, net::HttpResponse&
 
 base::Result<void> Service::explain_missing(net::HttpRequest& request, net::HttpResponse& response) {
     const bool is_dash = request.message.path.ends_with(".mpd");
+    if (given_over_) return {};
     if (!is_dash && !request.message.path.ends_with(".m3u8")) return {};
     const std::string_view name = net::vhost_name(request.message);
     const config::Vhost* vhost = snapshot_->vhost(name);
@@ -158,7 +162,7 @@ base::Result<void> Service::serve_live_file(const config::Vhost& vhost, const st
     }
     const auto& hls = vhost.get<VhostConfig>();
     const bool has_files = hls.enabled || vhost.get<DashConfig>().enabled;
-    if (given_over_ && has_files && is_file_name(path) && !request.is_of_other_process)
+    if (given_over_ && has_files && is_elsewhere(path, hls) && !request.is_of_other_process)
         return net::HttpDispatch::send_elsewhere(response, request);
     // One that is not hinted yet, or is gone.
     if (hls.enabled && hls.has_parts() && is_part(path))

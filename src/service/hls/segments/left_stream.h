@@ -16,7 +16,7 @@
 
 namespace service::hls {
 
-// Bytes in memory: ranges of LeftStream::blobs[blob]. Of no ranges: there are none.
+// Bytes in memory: ranges of LeftStream::blobs[blob].
 struct LeftBytes {
     uint32_t blob = 0;
     std::vector<net::PageRange> ranges{};
