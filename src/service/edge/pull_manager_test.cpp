@@ -80,14 +80,17 @@ TEST_F(PullsTest, RefuseTheirOwnRequests) {
 
 // Where the vhost is no edge: streams that another server has are pulled, others are not waited for.
 struct FakeLocator final : Locator {
-    std::map<std::string, std::string> servers;
+    using Servers = std::map<std::string, std::string>;
+    std::shared_ptr<Servers> servers = std::make_shared<Servers>();
     std::vector<bool> by_http;
     bool locates(const config::Vhost&) const override { return true; }
     std::vector<std::string> locate(const base::StreamKey& stream, bool http) override {
         by_http.push_back(http);
+        // A pull that is ended meanwhile may outlive the test's locator.
+        const std::shared_ptr<const Servers> known = servers;
         (void)runtime::sleep_ms(5).has_value();
-        const auto found = servers.find(stream.name);
-        return found == servers.end() ? std::vector<std::string>() : std::vector{found->second};
+        const auto found = known->find(stream.name);
+        return found == known->end() ? std::vector<std::string>() : std::vector{found->second};
     }
     bool redirects(const config::Vhost&, bool) const override { return false; }
     std::string redirect(const base::StreamKey&, bool) override { return {}; }
@@ -95,7 +98,7 @@ struct FakeLocator final : Locator {
 
 TEST_F(PullsTest, OfALocalVhostComeFromWhereTheStreamIs) {
     FakeLocator locator;
-    locator.servers["a"] = "rtmp://127.0.0.1:2";
+    (*locator.servers)["a"] = "rtmp://127.0.0.1:2";
     pulls_->reload(snapshot_ = with({}, "local"));
     ASSERT_TRUE(ok(ask("a")));
     EXPECT_EQ(find("a"), nullptr) << "nobody is asked where streams are";
@@ -108,7 +111,7 @@ TEST_F(PullsTest, OfALocalVhostComeFromWhereTheStreamIs) {
     EXPECT_EQ(pulls_->fetching(key("nowhere")), Fetching::kAsked) << "it is looked up first";
     ASSERT_TRUE(until([&] { return pulls_->fetching(key("nowhere")) == Fetching::kRefused; }));
     // It is looked up again.
-    locator.servers["nowhere"] = "rtmp://127.0.0.1:2";
+    (*locator.servers)["nowhere"] = "rtmp://127.0.0.1:2";
     EXPECT_TRUE(until([&] { return find("nowhere")->server() == "rtmp://127.0.0.1:2"; }));
     EXPECT_FALSE(locator.by_http.front()) << "by the protocol of the vhost";
     offers_.locator = nullptr;
@@ -133,7 +136,7 @@ TEST_F(PullsTest, OfALocalVhostEndWhenItsPublisherComes) {
 
 TEST_F(PullsTest, OfAnEdgeBeginWithTheServerThatHasTheStream) {
     FakeLocator locator;
-    locator.servers["a"] = "rtmp://127.0.0.1:2";
+    (*locator.servers)["a"] = "rtmp://127.0.0.1:2";
     offers_.locator = &locator;
     ASSERT_TRUE(ok(ask("a")));
     ASSERT_TRUE(until([&] { return find("a")->server() == "127.0.0.1:1"; })) << "then those of the configuration";
@@ -143,7 +146,7 @@ TEST_F(PullsTest, OfAnEdgeBeginWithTheServerThatHasTheStream) {
 
 TEST_F(PullsTest, AskAServerOnceThatIsLocatedAndConfigured) {
     FakeLocator locator;
-    locator.servers["a"] = "rtmp://127.0.0.1:1";
+    (*locator.servers)["a"] = "rtmp://127.0.0.1:1";
     offers_.locator = &locator;
     runtime::testing::SimulatedTime time;
     ASSERT_TRUE(ok(ask("a")));
@@ -156,7 +159,7 @@ TEST_F(PullsTest, AskAServerOnceThatIsLocatedAndConfigured) {
 
 TEST_F(PullsTest, FollowAStreamThatMovesToAnotherServer) {
     FakeLocator locator;
-    locator.servers["a"] = "rtmp://127.0.0.1:2";
+    (*locator.servers)["a"] = "rtmp://127.0.0.1:2";
     pulls_->reload(snapshot_ = with({}, "local"));
     offers_.locator = &locator;
     runtime::testing::SimulatedTime time;
@@ -165,7 +168,7 @@ TEST_F(PullsTest, FollowAStreamThatMovesToAnotherServer) {
     ASSERT_NE(find("a"), nullptr);
     EXPECT_EQ(find("a")->server(), "rtmp://127.0.0.1:2");
     const uint64_t attempts = find("a")->attempts();
-    locator.servers["a"] = "rtmp://127.0.0.1:3";
+    (*locator.servers)["a"] = "rtmp://127.0.0.1:3";
     time.pass_ms(1'000);
     EXPECT_EQ(find("a")->server(), "rtmp://127.0.0.1:3");
     EXPECT_GT(find("a")->attempts(), attempts);
