@@ -140,7 +140,7 @@ def test_requests_that_wait_are_answered(servers):
         assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("kind", ["memory", "low_latency_in_memory"])
+@pytest.mark.parametrize("kind", ["ts", "memory", "low_latency_in_memory"])
 def test_connections_that_were_opened_before_may_ask_later(servers, kind):
     """Browsers open some in advance, which the process before has accepted: it sends them to the new one. The names of
     segments are none of live streams (http_remux)."""
@@ -160,7 +160,10 @@ def test_connections_that_were_opened_before_may_ask_later(servers, kind):
             with connection:
                 connection.request("GET", path)
                 response = connection.read_response()
-            assert response.status == 307, f"{path}, in a connection of before: {response.describe()}"
+            is_on_disk = kind == "ts" and path.endswith((".m3u8", ".mpd"))
+            assert response.status == (200 if is_on_disk else 307), f"{path}, in a connection of before: {response.describe()}"
+            if is_on_disk:
+                continue
             where = path.rpartition("/")[0] + response.headers["location"].removeprefix(".")
             assert http.get(server.http_port, where).status == 200, f"{path} is with the new process, at {where}"
 

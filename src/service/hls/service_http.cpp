@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <span>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -47,12 +46,13 @@ net::FileViewers::Name viewer_name(const live::StreamKey& stream, std::string_vi
     return {stream.text(), std::string(context)};
 }
 
-// Where another process serves: a file that is served by that one alone. Playlists on disk are what it writes, but for
-// what low latency adds. HTTP-TS is called as segments are.
+// Where another process serves: what that one alone may have. Playlists on disk are what it writes, but for what low
+// latency adds. HTTP-TS is called as segments are.
 bool is_elsewhere(std::string_view path, const VhostConfig& hls) {
-    constexpr std::string_view kEnds[] = {".ts", ".m4s", ".mp4", ".key", ".m3u8", ".mpd"};
-    const auto ends = std::span(kEnds).first(hls.enabled && hls.has_parts() ? 6 : 4);
-    return std::ranges::any_of(ends, [path](std::string_view end) { return path.ends_with(end); });
+    const bool is_playlist = path.ends_with(".m3u8") || path.ends_with(".mpd");
+    if (is_playlist) return hls.enabled && hls.has_parts();
+    constexpr std::string_view kEnds[] = {".ts", ".m4s", ".mp4", ".key"};
+    return std::ranges::any_of(kEnds, [path](std::string_view end) { return path.ends_with(end); });
 }
 
 }  // namespace
